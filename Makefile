@@ -1,0 +1,62 @@
+# make demo   the lab on this machine, shown
+# make test   lint, types and every test within its budget
+# Needs Python 3.11+, git and make; everything else is fetched, built and cached.
+
+PYTHON ?= python3
+BIN := .venv/bin
+UV := .venv-uv/bin/uv
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all bench lint lock tools-test clean
+
+help: ## What can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready ## The private Python environment
+
+.venv-uv/ready: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "firstlight needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "setup: uv into .venv-uv (some seconds, once)"
+	@$(PYTHON) -m venv .venv-uv \
+	  || { echo "python3 has no venv module; on Debian and Ubuntu: apt install python3-venv"; rm -rf .venv-uv; exit 1; }
+	@.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+.venv/ready: .venv-uv/ready requirements/dev.txt pyproject.toml
+	@echo "setup: Python packages into .venv (under a minute, once)"
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+	@$(UV) pip sync --quiet --python .venv --require-hashes requirements/dev.txt
+	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: .venv/ready ## The main job on the embedded lab
+	@$(BIN)/firstlight demo
+
+lint: .venv/ready ## Format, lint, types, import layers
+	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >.venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+
+tools-test: .venv/ready ## What the tests need built, in the order in which they need it
+	@$(BIN)/firstlight tools install --for tests
+
+test: .venv/ready lint tools-test ## Lint, types and the tests, each kind within its budget
+	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+test-all: .venv/ready lint tools-test ## Everything, samples in full
+	@$(BIN)/pytest -q -n 2 --dist loadgroup --everything
+
+bench: .venv/ready ## Speed, as ratios against peers in one run
+	@$(BIN)/firstlight tools install --for bench
+	@$(BIN)/python -m bench
+
+lock: .venv-uv/ready ## Renew requirements/*.txt: hashes, no index addresses
+	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal \
+	  --python-version 3.11 requirements/uv.in -o requirements/uv.txt
+	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal \
+	  --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+
+clean: ## The environments; tools and Go caches stay in the user's cache
+	rm -rf .venv .venv-uv build dist .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""The command line: one file a command. Wiring, printing and exit codes; nothing is decided here."""

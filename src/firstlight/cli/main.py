@@ -1,0 +1,113 @@
+"""The entry point: finds the command, imports only that, and turns what it raises into a message and an exit code.
+
+The table below is all that ``--help`` needs, so that it imports no command.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+import firstlight
+from firstlight import errors
+
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "start": {
+        "demo": ("firstlight.cli.demo:demo", "A lab on this machine, brought up, used and shown"),
+        "tools": ("firstlight.cli.tools:tools", "External programs and lab components: found, needed, installed"),
+        "completion": ("firstlight.cli.completion:completion", "Completion for bash, zsh or fish"),
+    },
+    "lab": {
+        "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes on this machine"),
+    },
+}
+"""Group, command, where it lives, one line. The groups are those of the design; one appears with its first command."""
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return [name for commands in COMMANDS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        for commands in COMMANDS.values():
+            if cmd_name in commands:
+                module, _, attribute = commands[cmd_name][0].partition(":")
+                command = getattr(importlib.import_module(module), attribute)
+                assert isinstance(command, click.Command)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by group, from the table alone."""
+        width = max(len(name) for name in self.list_commands(ctx))
+        for group, commands in COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in commands.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(firstlight.__version__, prog_name="firstlight", message="%(prog)s %(version)s")
+def cli() -> None:
+    """From bare Talos machines to clusters that Git owns, with proof at every step.
+
+    Exit codes: 0 fine, 1 failed, 2 differences or findings, 3 blocked or refused, 64 usage.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command line and exit with the code that its outcome means."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; the exit code."""
+    try:
+        # A command returns its exit code when it is neither 0 nor an error: 2 for differences.
+        outcome = cli.main(arguments, prog_name="firstlight", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return errors.UsageError.exit_code
+    except click.ClickException as error:
+        error.show()
+        return errors.UsageError.exit_code
+    except errors.FirstlightError as error:
+        _show(error, as_json=_wants_json(arguments))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of a pipe has gone (``| head``): nothing is wrong, and nobody is left to tell.
+        sys.stderr.close()
+        return 0
+
+
+def _interrupted() -> int:
+    print("\ninterrupted; run the same command again to go on", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    return any(a == "--output=json" or (a in {"--output", "-o"} and b == "json") for a, b in pairs)
+
+
+def _show(error: errors.FirstlightError, *, as_json: bool) -> None:
+    if as_json:
+        from firstlight.cli import output
+
+        output.write_json({"error": {"message": error.message, "hint": error.hint}})
+        return
+    print(f"error: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)

@@ -1,0 +1,31 @@
+"""What every command shares: ``--output text|json``, and how each of the two is written."""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def option(function: Callable[P, R]) -> Callable[P, R]:
+    """Adds ``--output`` to a command."""
+    choice = click.Choice(["text", "json"])
+
+    @click.option("-o", "--output", type=choice, default="text", show_default=True, help="How to print the answer.")
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def write_json(value: Any) -> None:
+    """Print a value as JSON, indented for people and stable for programs."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,200 @@
+"""Running other programs: argv only, never a shell; bounded in time and output; secrets by memory file.
+
+``run`` waits for an answer and is what every client of a command-line tool uses. ``spawn`` starts a process that
+stays, with its output in a log file; the lab runs its parts with it.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import dataclasses
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.model.secret import Secret
+
+OUTPUT_LIMIT = 64 * 1024 * 1024
+"""Bytes of output that ``run`` accepts: several times the largest rendered repository seen (1.4 MB inline)."""
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Completed:
+    """What a program answered."""
+
+    argv: tuple[str, ...]
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    timeout: float = 60,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    pass_fds: Sequence[int] = (),
+    check: bool = True,
+    on_stderr: Callable[[str], None] | None = None,
+) -> Completed:
+    """Run a program to its end.
+
+    Args:
+        argv: The program and its arguments; never a secret, since every user of the machine can read them.
+        timeout: Seconds after which it and its children are killed.
+        env: The whole environment; the caller's own if it is not given.
+        cwd: Where it runs.
+        stdin: What it reads; secrets may go this way.
+        pass_fds: Files it inherits, such as those of ``memory_file``.
+        check: Raise ``CommandFailed`` if it exits with anything but 0.
+        on_stderr: Called with each line of standard error as it comes, for progress.
+
+    Raises:
+        errors.Unreachable: There is no such program.
+        errors.TimedOut: It took longer than ``timeout``.
+        errors.CommandFailed: It exited with an error, and ``check`` is set.
+    """
+    process = await _start(
+        argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL
+    )
+    try:
+        async with asyncio.timeout(timeout):
+            stdout, stderr, _ = await asyncio.gather(
+                _read(process.stdout, argv),
+                _read_lines(process.stderr, on_stderr),
+                _feed(process.stdin, stdin),
+            )
+            code = await process.wait()
+    except TimeoutError as error:
+        raise errors.TimedOut(f"{argv[0]} did not finish within {timeout:g} s", target=argv[0]) from error
+    finally:
+        await _kill_group(process)
+    if check and code != 0:
+        raise errors.CommandFailed(argv, code=code, stderr=stderr)
+    return Completed(tuple(argv), code, stdout, stderr)
+
+
+async def spawn(
+    argv: Sequence[str],
+    *,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
+    dies_with_parent: bool = True,
+) -> asyncio.subprocess.Process:
+    """Start a process that stays, in a session of its own, with its output appended to ``log``.
+
+    Args:
+        argv: The program and its arguments.
+        log: Where its output goes.
+        env: The whole environment; the caller's own if it is not given.
+        cwd: Where it runs.
+        pass_fds: Files it inherits.
+        dies_with_parent: The kernel kills it when this process ends, however it ends.
+    """
+    with log.open("ab") as out:
+        return await _start(
+            argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.DEVNULL, stdout=out.fileno(),
+            stderr=subprocess.STDOUT, preexec_fn=_die_with_parent if dies_with_parent else None,
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryFile:
+    """A file that exists only in memory; ``path`` is valid in this process and in those that inherit ``fd``."""
+
+    fd: int
+    path: str
+
+
+@contextlib.contextmanager
+def memory_file(content: Secret) -> Iterator[MemoryFile]:
+    """Give a program, or a library, that insists on a file the content of a secret without writing it to a disk."""
+    fd = os.memfd_create("firstlight", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(fd), "wb") as file:
+            file.write(content.reveal())
+        os.lseek(fd, 0, os.SEEK_SET)
+        yield MemoryFile(fd, f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
+
+
+async def _start(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    pass_fds: Sequence[int],
+    stdin: int,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    preexec_fn: Callable[[], None] | None = None,
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=stdin, stdout=stdout, stderr=stderr,
+            start_new_session=True, preexec_fn=preexec_fn,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        if cwd is not None and not cwd.is_dir():
+            raise errors.ClientError(f"{cwd} is not a directory", target=argv[0]) from error
+        raise errors.Unreachable(f"there is no program {argv[0]}", target=argv[0]) from error
+    except PermissionError as error:
+        raise errors.Unreachable(f"{argv[0]} cannot be executed", target=argv[0]) from error
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+async def _read(stream: asyncio.StreamReader | None, argv: Sequence[str]) -> bytes:
+    assert stream is not None
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := await stream.read(1 << 16):
+        size += len(chunk)
+        if size > OUTPUT_LIMIT:
+            raise errors.ClientError(f"{argv[0]} printed more than {OUTPUT_LIMIT >> 20} MiB", target=argv[0])
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+async def _read_lines(stream: asyncio.StreamReader | None, listener: Callable[[str], None] | None) -> str:
+    """The last part of standard error: enough to explain a failure, however much a program prints."""
+    assert stream is not None
+    kept = b""
+    pending = b""
+    while chunk := await stream.read(1 << 16):
+        kept = (kept + chunk)[-(1 << 20) :]
+        if listener is not None:
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                listener(line.decode(errors="replace"))
+    if listener is not None and pending:
+        listener(pending.decode(errors="replace"))
+    return kept.decode(errors="replace")
+
+
+async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
+    if stream is None:
+        return
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(data)
+        await stream.drain()
+    stream.close()
+
+
+async def _kill_group(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

@@ -1,0 +1,90 @@
+"""Everything firstlight raises on purpose.
+
+    FirstlightError                 exit 1
+      UsageError                    exit 64  what was typed cannot be meant
+      Refused                       exit 3   firstlight could, but will not
+      ConfigError                   a file says something it must not; has path and line
+      ToolError                     an external program cannot be found, fetched or built
+      LabError                      a part of the lab did not do what it must
+      ClientError                   the outside world answered no, or not at all; has a target
+        Unreachable                 nothing answers there
+        TimedOut                    it answers, but not in time
+        CommandFailed               a program exited with an error; has argv, code and stderr
+        ApiError                    the Kubernetes API answered with a Status; has reason and causes
+          (see firstlight.clients.kube.errors)
+
+A message says what went wrong and on which thing; ``hint`` says what to do next.
+"""
+
+from collections.abc import Sequence
+
+
+class FirstlightError(Exception):
+    """Base of every error that a user is meant to read."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(FirstlightError):
+    """What was typed cannot be meant."""
+
+    exit_code = 64
+
+
+class Refused(FirstlightError):
+    """The wish is clear, and granting it would do harm."""
+
+    exit_code = 3
+
+
+class ConfigError(FirstlightError):
+    """A file says something that it must not say."""
+
+    def __init__(self, message: str, *, path: str, line: int = 0, hint: str = "") -> None:
+        place = f"{path}:{line}" if line else path
+        super().__init__(f"{place}: {message}", hint=hint)
+        self.path = path
+        self.line = line
+
+
+class ToolError(FirstlightError):
+    """An external program cannot be found, fetched or built."""
+
+
+class LabError(FirstlightError):
+    """A part of the lab did not do what it must."""
+
+
+class ClientError(FirstlightError):
+    """The outside world answered no, or not at all."""
+
+    def __init__(self, message: str, *, target: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.target = target
+
+
+class Unreachable(ClientError):
+    """Nothing answers at the target."""
+
+
+class TimedOut(ClientError):
+    """The target answers, but not in time."""
+
+
+class CommandFailed(ClientError):
+    """A program exited with an error."""
+
+    def __init__(self, argv: Sequence[str], *, code: int, stderr: str) -> None:
+        last = stderr.strip().splitlines()[-1:] or ["it printed nothing"]
+        super().__init__(f"{argv[0]} exited with {code}: {last[0]}", target=argv[0])
+        self.argv = tuple(argv)
+        self.code = code
+        self.stderr = stderr

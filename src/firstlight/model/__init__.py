@@ -1,0 +1,1 @@
+"""Frozen nouns: what everything else speaks of. No input, no output."""
