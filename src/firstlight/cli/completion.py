@@ -7,7 +7,7 @@ from click import shell_completion
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for a shell.
+    r"""Print the completion script for a shell.
 
     \b
     bash   firstlight completion bash > ~/.local/share/bash-completion/completions/firstlight

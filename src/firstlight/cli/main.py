@@ -15,7 +15,10 @@ from firstlight import errors
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
         "demo": ("firstlight.cli.demo:demo", "A lab on this machine, brought up, used and shown"),
-        "tools": ("firstlight.cli.tools:tools", "External programs and lab components: found, needed, installed"),
+        "tools": (
+            "firstlight.cli.tools:tools",
+            "External programs and lab components: found, needed, installed",
+        ),
         "completion": ("firstlight.cli.completion:completion", "Completion for bash, zsh or fish"),
     },
     "lab": {

@@ -44,6 +44,7 @@ async def run(
     pass_fds: Sequence[int] = (),
     check: bool = True,
     on_stderr: Callable[[str], None] | None = None,
+    dies_with_parent: bool = False,
 ) -> Completed:
     """Run a program to its end.
 
@@ -56,6 +57,7 @@ async def run(
         pass_fds: Files it inherits, such as those of ``memory_file``.
         check: Raise ``CommandFailed`` if it exits with anything but 0.
         on_stderr: Called with each line of standard error as it comes, for progress.
+        dies_with_parent: The kernel kills it when this process ends, however it ends; for work of many minutes.
 
     Raises:
         errors.Unreachable: There is no such program.
@@ -63,8 +65,9 @@ async def run(
         errors.CommandFailed: It exited with an error, and ``check`` is set.
     """
     process = await _start(
-        argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL
-    )
+        argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        preexec_fn=_die_with_parent if dies_with_parent else None,
+    )  # fmt: skip
     try:
         async with asyncio.timeout(timeout):
             stdout, stderr, _ = await asyncio.gather(

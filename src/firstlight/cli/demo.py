@@ -1,0 +1,161 @@
+"""``firstlight demo``: a lab brought up, used, broken and shown, in one go."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from firstlight.cli import screen
+
+if TYPE_CHECKING:
+    from firstlight.clients import kube
+    from firstlight.lab.lab import Lab
+
+NAME = "demo"
+TIMEOUT = 120
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave the lab running, to look around in it.")
+def demo(keep: bool) -> None:
+    """Bring up a lab on this machine, show what is real in it, break it and see it survive."""
+    asyncio.run(_demo(keep=keep))
+
+
+async def _demo(*, keep: bool) -> None:
+    from firstlight.cli import lab as lab_command
+    from firstlight.lab import lab as labs
+    from firstlight.lab import settings
+
+    one = labs.named(NAME)
+    wanted = settings.with_nodes(settings.Settings(), control_planes=1, workers=2)
+    begun = time.monotonic()
+    _step("A control plane: real etcd, kube-apiserver, controller-manager and scheduler, as processes on loopback")
+    try:
+        await lab_command.bring_up(one, wanted, owner=0 if keep else os.getpid())
+        _say(f"up in {time.monotonic() - begun:.1f} s")
+        await _show(one)
+        if keep:
+            _step("The lab stays")
+            print(f"  export KUBECONFIG=$(firstlight lab kubeconfig -n {NAME})")
+            print(f"  firstlight lab down -n {NAME}")
+    finally:
+        if not keep:
+            await one.down()
+            seconds = time.monotonic() - begun
+            print(f"\nThe lab is gone again, after {seconds:.0f} s in all; to keep it: firstlight demo --keep")
+
+
+async def _show(one: "Lab") -> None:
+    from firstlight.cli import lab as lab_command
+    from firstlight.clients import kube
+    from firstlight.lab import nodes
+
+    async with kube.Client(kube.load(one.kubeconfig)) as client:
+        _step("Nodes are simulated (kwok), and not ready: they have no network yet")
+        await _wait(
+            client,
+            "v1",
+            "Node",
+            lambda found: len(found) == 3 and all(nodes.summary(n)["why"] for n in found),
+        )
+        await _print_nodes(client)
+
+        _step("A CNI DaemonSet makes them ready, as on real machines")
+        for obj in _example("network.yaml"):
+            await client.apply(obj, manager="demo")
+        await _wait(client, "v1", "Node", lambda found: all(nodes.summary(node)["ready"] for node in found))
+        await _print_nodes(client)
+
+        _step("A workload: the real scheduler keeps its two replicas apart, the service gets an address")
+        for obj in _example("workload.yaml"):
+            await client.apply(obj, manager="demo")
+        pods = await _wait(client, "v1", "Pod", lambda found: len(found) == 2 and all(map(_is_ready, found)), "default")
+        for pod in pods:
+            _say(f"{pod['metadata']['name']:28} ready on {pod['spec']['nodeName']:10} {pod['status']['podIP']}")
+        service = await client.get("v1", "Service", "hello", namespace="default")
+        _say(f"{'service hello':28} at {service['status']['loadBalancer']['ingress'][0]['ip']}")
+
+    _step("Faults on the way to the API server: a third of all requests fail, and nothing is lost")
+    await _survive(one)
+
+    _step("What is real, what is simulated")
+    state, summaries = await lab_command.look(one)
+    print("\n".join(lab_command.status_lines(one, state, summaries)))
+
+
+async def _survive(one: "Lab") -> None:
+    from firstlight.clients import kube
+
+    await one.faults.seed(7)
+    await one.faults.add("status", code=503, retryAfter=0, rate=0.15)
+    await one.faults.add("reset-after", rate=0.15, match={"classes": ["update"]})
+    try:
+        async with kube.Client(kube.load(one.home.kubeconfig_faults)) as client:
+            for number in range(20):
+                entry = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"number": str(number)}}
+                entry["metadata"] = {"name": f"survivor-{number}", "namespace": "default"}
+                await client.apply(entry, manager="demo")
+            found = (await client.list("v1", "ConfigMap", namespace="default")).items
+        rules = await one.faults.rules()
+    finally:
+        await one.faults.clear()
+    written = sum(each["metadata"]["name"].startswith("survivor-") for each in found)
+    struck = ", ".join(f"{each['fault']} {each['hits']}×" for each in rules)
+    _say(f"{written} of 20 objects written; faults that struck: {struck}")
+
+
+async def _wait(
+    client: "kube.Client", api_version: str, kind: str, is_done: Callable[[list[dict[str, Any]]], bool],
+    namespace: str | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Watch until the objects are as they should be."""
+    found: dict[str, dict[str, Any]] = {}
+    async with asyncio.timeout(TIMEOUT):
+        async for event in client.watch(api_version, kind, namespace=namespace):
+            if isinstance(event, kube.Synced):
+                pass
+            elif isinstance(event, kube.Deleted):
+                found.pop(event.object["metadata"]["name"], None)
+            else:
+                found[event.object["metadata"]["name"]] = event.object
+            if is_done(list(found.values())):
+                break
+    return [found[name] for name in sorted(found)]
+
+
+async def _print_nodes(client: "kube.Client") -> None:
+    from firstlight.lab import nodes
+    from firstlight.report import table
+
+    summaries = [nodes.summary(node) for node in (await client.list("v1", "Node")).items]
+    rows = [
+        [node["name"], node["address"], "ready" if node["ready"] else "not ready", node["why"]] for node in summaries
+    ]
+    print("\n".join(table.render(rows, indent="  ", columns=table.terminal_columns())))
+
+
+def _example(name: str) -> list[dict[str, Any]]:
+    import yaml
+
+    from firstlight.lab import lab
+
+    text = (Path(lab.__file__).parent / "examples" / name).read_text()
+    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+
+
+def _is_ready(pod: dict[str, Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _step(text: str) -> None:
+    print("\n" + screen.colour(text, screen.BOLD), flush=True)
+
+
+def _say(text: str) -> None:
+    print("  " + text, flush=True)

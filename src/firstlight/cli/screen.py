@@ -1,0 +1,63 @@
+"""The terminal: lines that are drawn over while work goes on, and plain lines where nobody watches."""
+
+import os
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from firstlight.report import table
+
+GREEN, YELLOW, RED, DIM, BOLD = "32", "33", "31", "2", "1"
+
+
+def is_live() -> bool:
+    """Whether somebody watches: a terminal that can move its cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
+
+
+def colour(text: str, code: str, *, stream: object = None) -> str:
+    """A text in colour, where there is a terminal that wants it."""
+    target = sys.stdout if stream is None else stream
+    wanted = bool(getattr(target, "isatty", lambda: False)()) and "NO_COLOR" not in os.environ
+    return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
+
+
+class Screen:
+    """Lines on standard error that ``draw`` replaces; where nobody watches, only those that are new are printed."""
+
+    def __init__(self) -> None:
+        self._live = is_live()
+        self._drawn: list[str] = []
+        self._said: set[str] = set()
+
+    def draw(self, lines: Sequence[str], *, news: Sequence[str] = ()) -> None:
+        """Show the lines now; ``news`` is what a log without a terminal gets, each once."""
+        if not self._live:
+            for line in news:
+                if line not in self._said:
+                    self._said.add(line)
+                    print(line, file=sys.stderr, flush=True)
+            return
+        columns = table.terminal_columns()
+        shown = [table.cut(line, columns) for line in lines]
+        up = f"\x1b[{len(self._drawn)}A" if self._drawn else ""
+        sys.stderr.write(up + "".join(f"\x1b[2K{line}\n" for line in shown) + "\x1b[J")
+        sys.stderr.flush()
+        self._drawn = shown
+
+    def clear(self) -> None:
+        """Take the lines away again: what follows says it better."""
+        if self._drawn:
+            sys.stderr.write(f"\x1b[{len(self._drawn)}A\x1b[J")
+            sys.stderr.flush()
+            self._drawn = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.clear()

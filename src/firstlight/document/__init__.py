@@ -1,0 +1,1 @@
+"""YAML files as places: where a value stands, so that an error can name its line."""

@@ -1,0 +1,133 @@
+"""The certificates of a lab: an authority each for the cluster, etcd and the front proxy, as kubeadm and Talos have.
+
+No certificate names a loopback address: clients reach the API server there and verify it by name.
+"""
+
+import dataclasses
+import datetime
+import ipaddress
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from firstlight.lab import directory
+
+SERVER_NAME = "kubernetes.default.svc"
+"""The name by which clients verify the API server."""
+LIFETIME = datetime.timedelta(days=3650)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """A certificate and its key, as files."""
+
+    certificate: Path
+    key: Path
+
+
+class Authority:
+    """Signs certificates into a directory; made once, then read."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.pair = Pair(folder / f"{name}.crt", folder / f"{name}.key")
+        if not self.pair.certificate.exists():
+            self._make(name)
+        self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
+        key = serialization.load_pem_private_key(self.pair.key.read_bytes(), None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        self._key = key
+
+    def issue(
+        self,
+        name: str,
+        *,
+        common_name: str,
+        organizations: Sequence[str] = (),
+        server_names: Sequence[str] = (),
+    ) -> Pair:
+        """A certificate for a client, and for a server too if it has names; one that is there stays if it fits."""
+        pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
+        wanted = sorted(server_names)
+        if pair.certificate.exists() and _names(pair.certificate) == wanted:
+            return pair
+        key = ec.generate_private_key(ec.SECP256R1())
+        usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
+        subject = [*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations)]
+        subject.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
+        builder = _builder(x509.Name(subject), self._certificate.subject, key.public_key())
+        if wanted:
+            usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName([_general_name(each) for each in wanted]), critical=False
+            )
+        builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        _write(pair, certificate, key)
+        return pair
+
+    def _make(self, name: str) -> None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"firstlight lab {name}")])
+        builder = _builder(subject, subject, key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(_CA_USAGE, critical=True)
+        _write(self.pair, builder.sign(key, hashes.SHA256()), key)
+
+
+def signing_key(path: Path) -> Path:
+    """The key that signs ServiceAccount tokens."""
+    if not path.exists():
+        _write_key(path, rsa.generate_private_key(public_exponent=65537, key_size=2048))
+    return path
+
+
+_CA_USAGE = x509.KeyUsage(
+    digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False, key_encipherment=False,
+    data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_after(now + LIFETIME)
+    )
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _names(certificate: Path) -> list[str]:
+    parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
+    try:
+        names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return sorted(str(name.value) for name in names)
+
+
+def _write(pair: Pair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+    # The key first: a certificate without its key would be taken for a finished pair.
+    _write_key(pair.key, key)
+    directory.write_whole(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM), mode=0o644)
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    directory.write_whole(path, pem)

@@ -1,0 +1,376 @@
+"""The control plane as processes: which flags each part gets, and the files that they read.
+
+Everything here is what a real control plane runs with (RBAC, Node authorizer, audit log, no anonymous access,
+separate authorities) except three things, each for a reason: etcd does not fsync, since a lab may lose its last second;
+the API server reaches pods and kubelets through an egress socket, since they are simulated; and leader election is off,
+since there is one of each.
+"""
+
+import ipaddress
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from firstlight.lab import certificates, directory, kubeconfig, stages
+from firstlight.lab import network as networks
+from firstlight.lab import settings as lab_settings
+from firstlight.lab.part import Part, Probe
+
+COMPONENTS = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "lab-proxy", "lab-kubelet",
+)  # fmt: skip
+"""What must be installed, in the order in which something can start with it."""
+
+ACTORS = ("kube-controller-manager", "kube-scheduler", "kwok", "simulator")
+"""Parts that write to the API; they rest while etcd's data is copied."""
+
+ETCD_PORT, ETCD_PEER_PORT, ETCD_METRICS_PORT = 2379, 2380, 2381
+API_PORT, FAULTS_PORT, KUBELET_PORT, KWOK_PORT = 6443, 6444, 10250, 10247
+CONTROLLER_MANAGER_PORT, SCHEDULER_PORT = 10257, 10259
+
+
+def build(
+    home: directory.Directory,
+    net: networks.Network,
+    wanted: lab_settings.Settings,
+    programs: Mapping[str, Path],
+) -> tuple[Part, ...]:
+    """Write what the parts read and say how they are started."""
+    pki = _certificates(home, net, wanted)
+    write_files(home, wanted)
+    ip = net.loopback
+    return (
+        _etcd(home, ip, pki, programs),
+        _apiserver(home, net, wanted, pki, programs),
+        _controller_manager(home, ip, wanted, pki, programs),
+        _scheduler(home, ip, pki, programs),
+        _kwok(home, ip, wanted, programs),
+        Part(
+            name="simulator",
+            what="CNI agents, pod sandboxes, webhooks, volumes, load balancers, custom resources",
+            reality="simulated",
+            argv=(sys.executable, "-m", "firstlight.lab.simulator", str(home.path)),
+            probe=Probe(mark=home.run / "simulator.ready"),
+            # It waits for the API server itself, so that its imports do not add to the time that a start takes.
+            needs=("etcd",),
+        ),
+        _kubelet(home, ip, pki, programs),
+        _proxy(home, ip, pki, programs),
+    )
+
+
+class _Pki:
+    """The pairs that the parts name in their flags."""
+
+    def __init__(self, home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings) -> None:
+        folder = home.certificates
+        self.cluster = certificates.Authority(folder, "ca")
+        self.etcd = certificates.Authority(folder, "etcd-ca")
+        self.front = certificates.Authority(folder, "front-proxy-ca")
+        self.signing = certificates.signing_key(folder / "service-accounts.key")
+        service = str(ipaddress.ip_network(wanted.service_cidr)[1])
+        names = [
+            "kubernetes",
+            "kubernetes.default",
+            certificates.SERVER_NAME,
+            "kubernetes.default.svc.cluster.local",
+        ]
+        self.api = self.cluster.issue(
+            "apiserver", common_name="kube-apiserver", server_names=[*names, service, net.declared]
+        )
+        # etcd is no Kubernetes object and has no other address than the loopback one.
+        self.etcd_server = self.etcd.issue("etcd", common_name="etcd", server_names=[net.loopback])
+        self.etcd_client = self.etcd.issue("apiserver-etcd", common_name="kube-apiserver")
+        self.front_client = self.front.issue("front-proxy", common_name="front-proxy")
+        self.kubelet_client = self.cluster.issue(
+            "apiserver-kubelet", common_name="kube-apiserver-kubelet", organizations=["system:masters"]
+        )
+        self.parts = self.cluster.issue("parts", common_name="lab:parts", server_names=[certificates.SERVER_NAME])
+
+
+def _certificates(home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings) -> _Pki:
+    pki = _Pki(home, net, wanted)
+    direct = f"https://{net.loopback}:{API_PORT}"
+    ca = pki.cluster.pair.certificate
+    users = {
+        "admin": ("admin", ["system:masters"]),
+        "kube-controller-manager": ("system:kube-controller-manager", []),
+        "kube-scheduler": ("system:kube-scheduler", []),
+        "kwok": ("lab:kwok", ["system:masters"]),
+        "simulator": ("lab:simulator", ["system:masters"]),
+    }
+    for name, (user, groups) in users.items():
+        pair = pki.cluster.issue(name, common_name=user, organizations=groups)
+        path = home.kubeconfig if name == "admin" else home.certificates / f"{name}.kubeconfig"
+        context = f"lab-{home.name}"
+        kubeconfig.write(path, server=direct, authority=ca, user=user, pair=pair, context=context)
+        if name == "admin":
+            through = f"https://{net.loopback}:{FAULTS_PORT}"
+            kubeconfig.write(
+                home.kubeconfig_faults, server=through, authority=ca, user=user, pair=pair, context=f"{context}-faults"
+            )
+    return pki
+
+
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        # What the control plane reads, and its own leases, say nothing of those who use the lab.
+        {
+            "level": "None",
+            "users": ["system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "lab:kwok",
+                      "lab:simulator"],
+            "verbs": ["get", "list", "watch"],
+        },
+        {"level": "None", "userGroups": ["system:serviceaccounts:kube-system"], "verbs": ["get", "list", "watch"]},
+        {"level": "None", "users": ["lab:kwok", "system:apiserver"],
+         "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}]},
+        {"level": "Metadata"},
+    ],
+}  # fmt: skip
+
+
+def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> None:
+    """Write what the API server, kwok and the kubelet read besides their flags."""
+    egress = {
+        "apiVersion": "apiserver.k8s.io/v1beta1",
+        "kind": "EgressSelectorConfiguration",
+        "egressSelections": [
+            {
+                "name": "cluster",
+                "connection": {
+                    "proxyProtocol": "HTTPConnect",
+                    # Relative to the API server's working directory: a unix socket's path may have 108 bytes at most.
+                    "transport": {"uds": {"udsName": "egress.sock"}},
+                },
+            }
+        ],
+    }
+    rules = {
+        "logs": [msgspec.to_builtins(rule) for rule in wanted.logs],
+        "exec": [msgspec.to_builtins(rule) for rule in wanted.exec],
+    }
+    for name, content in (
+        ("audit.json", AUDIT_POLICY),
+        ("egress.json", egress),
+        ("kubelet-rules.json", rules),
+    ):
+        directory.write_whole(home.run / name, msgspec.json.encode(content))
+    directory.write_whole(home.run / "kwok.yaml", stages.render(wanted).encode())
+
+
+def _etcd(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+    client, peer = f"https://{ip}:{ETCD_PORT}", f"https://{ip}:{ETCD_PEER_PORT}"
+    server = pki.etcd_server
+    return Part(
+        name="etcd",
+        what="the store, without fsync",
+        reality="real",
+        argv=(
+            str(programs["etcd"]),
+            "--name=lab",
+            f"--data-dir={home.etcd}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=lab={peer}",
+            f"--listen-metrics-urls=http://{ip}:{ETCD_METRICS_PORT}",
+            "--client-cert-auth",
+            f"--trusted-ca-file={pki.etcd.pair.certificate}",
+            f"--cert-file={server.certificate}",
+            f"--key-file={server.key}",
+            "--peer-client-cert-auth",
+            f"--peer-trusted-ca-file={pki.etcd.pair.certificate}",
+            f"--peer-cert-file={server.certificate}",
+            f"--peer-key-file={server.key}",
+            "--unsafe-no-fsync",
+            "--snapshot-count=10000",
+            "--auto-compaction-retention=30m",
+            "--log-level=warn",
+        ),
+        probe=Probe(url=f"http://{ip}:{ETCD_METRICS_PORT}/readyz"),
+    )
+
+
+def _apiserver(
+    home: directory.Directory,
+    net: networks.Network,
+    wanted: lab_settings.Settings,
+    pki: _Pki,
+    programs: Mapping[str, Path],
+) -> Part:
+    ca = pki.cluster.pair
+    return Part(
+        name="kube-apiserver",
+        what="the API, with RBAC and an audit log",
+        reality="real",
+        argv=(
+            str(programs["kube-apiserver"]),
+            f"--bind-address={net.loopback}",
+            f"--secure-port={API_PORT}",
+            f"--advertise-address={net.declared}",
+            f"--etcd-servers=https://{net.loopback}:{ETCD_PORT}",
+            f"--etcd-cafile={pki.etcd.pair.certificate}",
+            f"--etcd-certfile={pki.etcd_client.certificate}",
+            f"--etcd-keyfile={pki.etcd_client.key}",
+            f"--tls-cert-file={pki.api.certificate}",
+            f"--tls-private-key-file={pki.api.key}",
+            f"--client-ca-file={ca.certificate}",
+            "--anonymous-auth=false",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--enable-bootstrap-token-auth",
+            "--allow-privileged",
+            f"--service-cluster-ip-range={wanted.service_cidr}",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            f"--service-account-key-file={pki.signing}",
+            f"--service-account-signing-key-file={pki.signing}",
+            f"--requestheader-client-ca-file={pki.front.pair.certificate}",
+            "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={pki.front_client.certificate}",
+            f"--proxy-client-key-file={pki.front_client.key}",
+            f"--kubelet-client-certificate={pki.kubelet_client.certificate}",
+            f"--kubelet-client-key={pki.kubelet_client.key}",
+            "--kubelet-preferred-address-types=InternalIP",
+            # With it a webhook whose pods are not ready fails by itself: "no endpoints available".
+            "--enable-aggregator-routing=true",
+            "--egress-selector-config-file=egress.json",
+            "--audit-policy-file=audit.json",
+            f"--audit-log-path={home.audit_log}",
+            "--audit-log-maxsize=100",
+            "--audit-log-maxbackup=2",
+            "--shutdown-delay-duration=0s",
+            "--profiling=false",
+        ),
+        probe=Probe(url=f"https://{net.loopback}:{API_PORT}/readyz"),
+        needs=("etcd",),
+        grace=8,
+    )
+
+
+def _controller_manager(
+    home: directory.Directory, ip: str, wanted: lab_settings.Settings, pki: _Pki, programs: Mapping[str, Path]
+) -> Part:
+    name = "kube-controller-manager"
+    access = home.certificates / f"{name}.kubeconfig"
+    ca = pki.cluster.pair
+    return Part(
+        name=name,
+        what="all controllers, each with its own account",
+        reality="real",
+        argv=(
+            str(programs[name]),
+            f"--kubeconfig={access}",
+            f"--authentication-kubeconfig={access}",
+            f"--authorization-kubeconfig={access}",
+            f"--bind-address={ip}",
+            f"--secure-port={CONTROLLER_MANAGER_PORT}",
+            f"--tls-cert-file={pki.parts.certificate}",
+            f"--tls-private-key-file={pki.parts.key}",
+            "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
+            "--use-service-account-credentials",
+            f"--service-account-private-key-file={pki.signing}",
+            f"--root-ca-file={ca.certificate}",
+            f"--cluster-signing-cert-file={ca.certificate}",
+            f"--cluster-signing-key-file={ca.key}",
+            "--allocate-node-cidrs",
+            f"--cluster-cidr={wanted.pod_cidr}",
+            f"--service-cluster-ip-range={wanted.service_cidr}",
+            "--leader-elect=false",
+            "--profiling=false",
+        ),
+        probe=Probe(url=f"https://{ip}:{CONTROLLER_MANAGER_PORT}/healthz"),
+        needs=("kube-apiserver",),
+    )
+
+
+def _scheduler(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+    name = "kube-scheduler"
+    access = home.certificates / f"{name}.kubeconfig"
+    return Part(
+        name=name,
+        what="places pods, as ever",
+        reality="real",
+        argv=(
+            str(programs[name]),
+            f"--kubeconfig={access}",
+            f"--authentication-kubeconfig={access}",
+            f"--authorization-kubeconfig={access}",
+            f"--bind-address={ip}",
+            f"--secure-port={SCHEDULER_PORT}",
+            f"--tls-cert-file={pki.parts.certificate}",
+            f"--tls-private-key-file={pki.parts.key}",
+            "--leader-elect=false",
+            "--profiling=false",
+        ),
+        probe=Probe(url=f"https://{ip}:{SCHEDULER_PORT}/readyz"),
+        needs=("kube-apiserver",),
+    )
+
+
+def _kwok(home: directory.Directory, ip: str, wanted: lab_settings.Settings, programs: Mapping[str, Path]) -> Part:
+    return Part(
+        name="kwok",
+        what="kubelets: node and pod status",
+        reality="simulated",
+        argv=(
+            str(programs["kwok"]),
+            f"--kubeconfig={home.certificates / 'kwok.kubeconfig'}",
+            f"--config={home.run / 'kwok.yaml'}",
+            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+            f"--cidr={wanted.pod_cidr}",
+            f"--node-port={KUBELET_PORT}",
+            "--node-lease-duration-seconds=40",
+            f"--server-address={ip}:{KWOK_PORT}",
+        ),
+        probe=Probe(url=f"http://{ip}:{KWOK_PORT}/healthz"),
+        needs=("kube-apiserver",),
+        env={"HOME": str(home.run)},
+    )
+
+
+def _kubelet(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+    return Part(
+        name="lab-kubelet",
+        what="logs, exec and port-forward, by declared rules",
+        reality="simulated",
+        argv=(
+            str(programs["lab-kubelet"]),
+            f"--listen={ip}:{KUBELET_PORT}",
+            f"--tls-cert={pki.parts.certificate}",
+            f"--tls-key={pki.parts.key}",
+            f"--client-ca={pki.cluster.pair.certificate}",
+            f"--rules={home.run / 'kubelet-rules.json'}",
+        ),
+        probe=Probe(url=f"https://{ip}:{KUBELET_PORT}/healthz"),
+    )
+
+
+def _proxy(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+    return Part(
+        name="lab-proxy",
+        what="a way to the API with faults on request",
+        reality="simulated",
+        argv=(
+            str(programs["lab-proxy"]),
+            f"--listen={ip}:{FAULTS_PORT}",
+            f"--upstream=https://{ip}:{API_PORT}",
+            f"--tls-cert={pki.api.certificate}",
+            f"--tls-key={pki.api.key}",
+            f"--client-ca={pki.cluster.pair.certificate}",
+            f"--upstream-ca={pki.cluster.pair.certificate}",
+            f"--upstream-name={certificates.SERVER_NAME}",
+            f"--front-cert={pki.front_client.certificate}",
+            f"--front-key={pki.front_client.key}",
+            f"--control={home.faults}",
+        ),
+        probe=Probe(url="http://lab/healthz", socket=home.faults),
+    )

@@ -1,0 +1,138 @@
+"""The one directory of a lab: every file it has, so that deleting the directory deletes the lab."""
+
+import dataclasses
+import os
+import re
+import shutil
+from pathlib import Path
+
+from firstlight import errors
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?")
+
+
+def root() -> Path:
+    """Where labs live: ``$FIRSTLIGHT_LABS``, else below the user's state directory."""
+    if given := os.environ.get("FIRSTLIGHT_LABS"):
+        return Path(given).absolute()
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state).absolute() / "firstlight" / "labs"
+
+
+@dataclasses.dataclass(frozen=True)
+class Directory:
+    """The paths of one lab."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the lab."""
+        return self.path.name
+
+    @property
+    def settings(self) -> Path:
+        """What the lab was asked to be."""
+        return self.path / "settings.json"
+
+    @property
+    def network(self) -> Path:
+        """Which loopback network it has."""
+        return self.path / "network.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the supervisor as long as it lives."""
+        return self.path / "lock"
+
+    @property
+    def certificates(self) -> Path:
+        """Authorities, certificates and keys of the parts."""
+        return self.path / "certificates"
+
+    @property
+    def etcd(self) -> Path:
+        """The data of etcd."""
+        return self.path / "etcd"
+
+    @property
+    def saved(self) -> Path:
+        """Cold copies of etcd's data, by name."""
+        return self.path / "saved"
+
+    @property
+    def run(self) -> Path:
+        """Sockets, ready marks and generated configuration; made anew at every start."""
+        return self.path / "run"
+
+    @property
+    def control(self) -> Path:
+        """The supervisor's socket."""
+        return self.run / "control.sock"
+
+    @property
+    def faults(self) -> Path:
+        """The fault proxy's socket."""
+        return self.run / "faults.sock"
+
+    @property
+    def logs(self) -> Path:
+        """What the parts print, a file each."""
+        return self.path / "logs"
+
+    @property
+    def audit_log(self) -> Path:
+        """Every request that the API server answered."""
+        return self.logs / "audit.log"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's, straight to the API server."""
+        return self.path / "kubeconfig"
+
+    @property
+    def kubeconfig_faults(self) -> Path:
+        """The administrator's, through the fault proxy."""
+        return self.path / "kubeconfig-faults"
+
+    def exists(self) -> bool:
+        """Whether a lab was ever made here."""
+        return self.settings.exists()
+
+    def make(self) -> None:
+        """Create the directory, for its owner alone."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for path in (self.path, self.certificates, self.run, self.logs, self.saved):
+            path.mkdir(mode=0o700, exist_ok=True)
+
+    def remove(self) -> None:
+        """Delete everything."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def named(name: str) -> Directory:
+    """The directory of the lab with a name."""
+    if not NAME.fullmatch(name):
+        raise errors.UsageError(
+            f"{name!r} cannot be the name of a lab",
+            hint="Use lower-case letters, digits and hyphens, at most 32 characters.",
+        )
+    return Directory(root() / name)
+
+
+def all_labs() -> tuple[Directory, ...]:
+    """The labs that exist, by name."""
+    base = root()
+    if not base.is_dir():
+        return ()
+    found = (Directory(path) for path in sorted(base.iterdir()) if path.is_dir())
+    return tuple(directory for directory in found if directory.exists())
+
+
+def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+    temporary.rename(path)

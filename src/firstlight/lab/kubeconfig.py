@@ -1,0 +1,34 @@
+"""Kubeconfig files of a lab: one for each part and for the administrator, with certificates inside."""
+
+import base64
+from pathlib import Path
+
+import msgspec
+
+from firstlight.lab import certificates, directory
+
+
+def write(path: Path, *, server: str, authority: Path, user: str, pair: certificates.Pair, context: str) -> None:
+    """Write a kubeconfig for its owner alone; JSON is YAML, and every client reads it."""
+    cluster = {
+        "server": server,
+        "tls-server-name": certificates.SERVER_NAME,
+        "certificate-authority-data": _encoded(authority),
+    }
+    identity = {
+        "client-certificate-data": _encoded(pair.certificate),
+        "client-key-data": _encoded(pair.key),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": context, "cluster": cluster}],
+        "users": [{"name": user, "user": identity}],
+        "contexts": [{"name": context, "context": {"cluster": context, "user": user}}],
+        "current-context": context,
+    }
+    directory.write_whole(path, msgspec.json.format(msgspec.json.encode(config), indent=2) + b"\n")
+
+
+def _encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()

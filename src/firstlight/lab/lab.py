@@ -1,0 +1,197 @@
+"""A lab to use: bring it up, look at it, break it, put it back, take it down. Called by the command line and tests."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.lab import directory, processes
+from firstlight.lab import settings as lab_settings
+from firstlight.lab.faults import Faults
+from firstlight.lab.socket_client import SocketClient
+from firstlight.model.lab_status import LabStatus
+
+START_TIMEOUT = 180
+"""Seconds until a lab must be ready: it takes 6 on an idle machine and has been seen to take 60 on a busy one."""
+STOP_TIMEOUT = 30
+POLL = 0.1
+
+Action = Literal["kill", "stop", "continue", "slow"]
+
+
+class Lab:
+    """One lab, running or not."""
+
+    def __init__(self, home: directory.Directory) -> None:
+        self.home = home
+        self.faults = Faults(home)
+        self._supervisor = SocketClient(home.control, what=f"the supervisor of lab {home.name}")
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's, straight to the API server."""
+        return self.home.kubeconfig
+
+    def is_running(self) -> bool:
+        """Whether its supervisor lives; the kernel knows."""
+        try:
+            fd = os.open(self.home.lock, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    async def up(
+        self,
+        programs: Mapping[str, Path],
+        *,
+        settings: lab_settings.Settings | None = None,
+        progress: Callable[[LabStatus], None] = lambda _: None,
+        timeout: float = START_TIMEOUT,
+        owner: int = 0,
+    ) -> LabStatus:
+        """Bring the lab up, or what is missing of it; with new settings, change it.
+
+        Args:
+            programs: Where the components are.
+            settings: What it is to be; as it was, or with three nodes, if not given.
+            progress: Called with the status whenever it was looked at.
+            timeout: Seconds until it must be ready.
+            owner: A process whose end, however it ends, is the end of the lab's processes too; 0 for none.
+
+        Raises:
+            errors.LabError: A part cannot start, or is not ready in time; the message says which and why.
+        """
+        self.home.make()
+        before = self._settings()
+        wanted = settings or before or lab_settings.with_nodes(lab_settings.Settings(), control_planes=1, workers=2)
+        if before is not None and self.is_running():
+            await self._supervisor.call("POST", "/retry")
+            if wanted != before:
+                self._refuse_network_change(before, wanted)
+                await self._supervisor.call("POST", "/settings", body=msgspec.json.encode(wanted))
+        else:
+            # What a killed supervisor may have left behind must be gone before its successor binds the same ports.
+            await asyncio.to_thread(processes.kill, self.home.path)
+            directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
+            await self._start(programs, owner)
+        return await self._wait_ready(progress, timeout=timeout)
+
+    async def status(self) -> LabStatus:
+        """What every part does now.
+
+        Raises:
+            errors.Unreachable: The lab does not run.
+        """
+        return msgspec.json.decode(await self._supervisor.call("GET", "/status"), type=LabStatus)
+
+    async def process(self, part: str, action: Action, *, share: float = 0.1) -> None:
+        """Kill, stop, continue or slow down the process of a part."""
+        await self._supervisor.call("POST", f"/parts/{part}/{action}?share={share}")
+
+    async def save(self, name: str) -> None:
+        """Keep a cold copy of the cluster's state; everything pauses for some seconds."""
+        await self._supervisor.call("POST", f"/save/{name}", timeout=120)
+        await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
+
+    async def restore(self, name: str) -> None:
+        """Put a saved state back."""
+        await self._supervisor.call("POST", f"/restore/{name}", timeout=120)
+        await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
+
+    async def down(self, *, keep: bool = False) -> None:
+        """Stop every process, however broken the lab is; then delete everything unless it is to be kept."""
+        if self.is_running():
+            # A supervisor that hangs, or is stopped, is killed below like everything else.
+            with contextlib.suppress(errors.FirstlightError):
+                await self._supervisor.call("POST", "/stop", timeout=3)
+                await self._wait_stopped()
+        await asyncio.to_thread(processes.kill, self.home.path)
+        if not keep:
+            self.home.remove()
+
+    def settings(self) -> lab_settings.Settings:
+        """What the lab was asked to be."""
+        found = self._settings()
+        if found is None:
+            raise errors.UsageError(f"there is no lab {self.home.name}", hint="Make it: firstlight lab up")
+        return found
+
+    def _settings(self) -> lab_settings.Settings | None:
+        try:
+            return msgspec.json.decode(self.home.settings.read_bytes(), type=lab_settings.Settings)
+        except OSError:
+            return None
+
+    def _refuse_network_change(self, before: lab_settings.Settings, wanted: lab_settings.Settings) -> None:
+        if (before.pod_cidr, before.service_cidr) != (wanted.pod_cidr, wanted.service_cidr):
+            raise errors.Refused(
+                "pod and service networks of a lab cannot change while it runs",
+                hint=f"Take it down first: firstlight lab down {self.home.name}",
+            )
+
+    async def _start(self, programs: Mapping[str, Path], owner: int) -> None:
+        encoded = msgspec.json.encode({name: str(path) for name, path in programs.items()}).decode()
+        env = {**os.environ, processes.MARK: str(self.home.path)}
+        supervisor = [sys.executable, "-m", "firstlight.lab.supervisor"]
+        await command.run([*supervisor, str(self.home.path), encoded, str(owner)], env=env)
+
+    async def _wait_stopped(self) -> None:
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while time.monotonic() < deadline:
+            if not self.is_running():
+                return
+            await asyncio.sleep(0.05)
+
+    async def _wait_ready(self, progress: Callable[[LabStatus], None], *, timeout: float) -> LabStatus:
+        deadline = time.monotonic() + timeout
+        status: LabStatus | None = None
+        while True:
+            with contextlib.suppress(errors.Unreachable):
+                status = await self.status()
+                progress(status)
+                if status.is_ready:
+                    return status
+                if failed := [part for part in status.parts if part.state == "failed"]:
+                    raise errors.LabError(
+                        f"{failed[0].name} of lab {self.home.name} cannot start: {failed[0].detail}",
+                        hint=f"Its log: firstlight lab logs {failed[0].name} --name {self.home.name}",
+                    )
+            if status is None and not self.is_running() and time.monotonic() > deadline - timeout + 10:
+                raise errors.LabError(
+                    f"the supervisor of lab {self.home.name} does not start: {self._last_words()}",
+                    hint=f"Its log: {self.home.logs / 'supervisor.log'}",
+                )
+            if time.monotonic() > deadline:
+                waiting = [f"{part.name} ({part.detail or part.state})" for part in (status.parts if status else ())
+                           if part.state != "ready"]  # fmt: skip
+                raise errors.LabError(
+                    f"lab {self.home.name} is not ready after {timeout:g} s: {', '.join(waiting) or 'no answer'}",
+                    hint=f"Logs: firstlight lab logs --name {self.home.name}",
+                )
+            await asyncio.sleep(POLL)
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            lines = (self.home.logs / "supervisor.log").read_text(errors="replace").strip().splitlines()
+            return lines[-1] if lines else "it printed nothing"
+        return "it printed nothing"
+
+
+def named(name: str) -> Lab:
+    """The lab with a name, whether it exists or not."""
+    return Lab(directory.named(name))

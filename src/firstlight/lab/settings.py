@@ -1,0 +1,151 @@
+"""What a lab is asked to be: nodes, networks, what is broken in it. A file of the user, or options of ``lab up``."""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import yaml
+
+from firstlight import errors
+from firstlight.document import place
+
+Role = Literal["control-plane", "worker"]
+
+
+class Taint(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """A taint of a node."""
+
+    key: str
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+    value: str = ""
+
+
+class Node(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """A simulated node: what a kubelet would say of itself."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)]
+    address: str
+    role: Role = "worker"
+    labels: dict[str, str] = {}
+    taints: tuple[Taint, ...] | None = None
+    """None means what Talos does: control planes are tainted, workers are not."""
+    cpu: int = 8
+    memory: str = "32Gi"
+
+
+class LogRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """What ``kubectl logs`` shows of containers that match; globs."""
+
+    lines: tuple[str, ...]
+    namespace: str = "*"
+    pod: str = "*"
+    container: str = "*"
+
+
+class ExecRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """What ``kubectl exec`` answers in containers that match, for commands that begin so."""
+
+    command: tuple[str, ...]
+    namespace: str = "*"
+    pod: str = "*"
+    container: str = "*"
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """A whole lab."""
+
+    nodes: tuple[Node, ...] = ()
+    pod_cidr: str = "10.244.0.0/16"
+    service_cidr: str = "10.96.0.0/12"
+    load_balancers: tuple[str, ...] = ("10.5.0.200-10.5.0.250",)
+    pull_seconds: Annotated[float, msgspec.Meta(ge=0, le=600)] = 0.5
+    """How long a simulated image pull takes."""
+    broken_images: tuple[str, ...] = ()
+    """Images that can never be pulled: a name, or a glob such as ``*/broken:*``."""
+    logs: tuple[LogRule, ...] = ()
+    exec: tuple[ExecRule, ...] = ()
+
+
+def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Settings:
+    """The same settings with this many ordinary nodes."""
+    roles: list[tuple[str, Role]] = [(f"cp-{n + 1}", "control-plane") for n in range(control_planes)]
+    roles += [(f"worker-{n + 1}", "worker") for n in range(workers)]
+    if len(roles) > 190:
+        raise errors.UsageError("at most 190 nodes fit into the default network 10.5.0.0/24")
+    nodes = tuple(Node(name=name, role=role, address=f"10.5.0.{n + 2}") for n, (name, role) in enumerate(roles))
+    return msgspec.structs.replace(settings, nodes=nodes)
+
+
+def load(path: Path) -> Settings:
+    """Read a user's file.
+
+    Raises:
+        errors.ConfigError: With the line, and what to write instead.
+    """
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.ConfigError(f"cannot be read: {error}", path=str(path)) from error
+    try:
+        raw = yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise errors.ConfigError(problem, path=str(path), line=mark.line + 1 if mark else 0) from error
+    try:
+        settings = msgspec.convert(raw or {}, Settings)
+    except msgspec.ValidationError as error:
+        message, _, where = str(error).partition(" - at `")
+        line = place.line_of(text, place.parse_path(where.rstrip("`")))
+        raise errors.ConfigError(
+            message, path=str(path), line=line, hint="Keys and an example: docs/lab.md, 'The settings file'."
+        ) from error
+    _check(settings, path=path, text=text)
+    return settings
+
+
+def _check(settings: Settings, *, path: Path, text: str) -> None:
+    def fail(message: str, *steps: str | int, hint: str = "") -> None:
+        raise errors.ConfigError(message, path=str(path), line=place.line_of(text, steps), hint=hint)
+
+    for key, value in (("podCidr", settings.pod_cidr), ("serviceCidr", settings.service_cidr)):
+        try:
+            ipaddress.ip_network(value)
+        except ValueError as error:
+            fail(f"{key}: {error}", key, hint="Write a network such as 10.244.0.0/16.")
+    for index, node in enumerate(settings.nodes):
+        try:
+            address = ipaddress.ip_address(node.address)
+        except ValueError:
+            fail(f"{node.address!r} is not an address", "nodes", index, "address")
+        else:
+            if address.is_loopback:
+                fail(
+                    f"the API server refuses {node.address} in Node objects", "nodes", index, "address",
+                    hint="Declare the address that the machine would have, such as 10.5.0.2; nothing must listen.",
+                )  # fmt: skip
+        for what, value in (("name", node.name), ("address", node.address)):
+            if any(getattr(other, what) == value for other in settings.nodes[:index]):
+                fail(f"two nodes have the {what} {value}", "nodes", index, what)
+    for index, pool in enumerate(settings.load_balancers):
+        try:
+            addresses_of(pool)
+        except ValueError as error:
+            hint = "Write 10.5.0.200-10.5.0.250 or 10.5.1.0/24."
+            fail(f"{pool!r} is no pool: {error}", "loadBalancers", index, hint=hint)
+
+
+def addresses_of(pool: str) -> tuple[int, int]:
+    """The first and last address of a pool, as integers."""
+    if "/" in pool:
+        network = ipaddress.ip_network(pool)
+        return int(network[0]), int(network[-1])
+    first, _, last = pool.partition("-")
+    start, end = int(ipaddress.ip_address(first)), int(ipaddress.ip_address(last or first))
+    if end < start:
+        raise ValueError("it ends before it begins")
+    return start, end

@@ -1,0 +1,56 @@
+"""The process that pretends what no real program does in the lab. A part of the lab, started by its supervisor.
+
+It says that it is ready by writing its process id into a file, once every simulation listens.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.lab import directory, network, simulations
+from firstlight.lab import settings as lab_settings
+from firstlight.lab.simulations.world import World
+
+
+async def run(home: directory.Directory) -> None:
+    """Pretend until killed."""
+    wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.Settings)
+    number = int(msgspec.json.decode(home.network.read_bytes())["number"])
+    config = kube.load(home.certificates / "simulator.kubeconfig")
+    async with kube.Client(config) as client:
+        await _wait_for_api(client)
+        world = World(home, client, wanted, network.Network(number).loopback)
+        async with asyncio.TaskGroup() as tasks:
+            for name in simulations.NAMES:
+                tasks.create_task(simulations.load(name).run(world), name=name)
+            tasks.create_task(_say_ready(world))
+
+
+async def _wait_for_api(client: kube.Client) -> None:
+    while True:
+        with contextlib.suppress(errors.ClientError):
+            if (await client.ready()).is_ready:
+                return
+        await asyncio.sleep(0.05)
+
+
+async def _say_ready(world: World) -> None:
+    await world.started.wait()
+    directory.write_whole(world.home.run / "simulator.ready", str(os.getpid()).encode())
+
+
+def main() -> None:
+    """Entry point of the part."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    asyncio.run(run(directory.Directory(Path(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()

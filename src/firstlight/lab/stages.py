@@ -1,0 +1,36 @@
+"""kwok's stages for a lab: ``stages.yaml`` with the settings filled in."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from firstlight.lab import settings as lab_settings
+
+KUBERNETES_VERSION = "v1.36.3"
+_TEMPLATE = Path(__file__).with_name("stages.yaml")
+
+
+def render(wanted: lab_settings.Settings) -> str:
+    """The configuration file that kwok reads."""
+    return (
+        _TEMPLATE.read_text()
+        .replace("@pullMilliseconds@", str(round(wanted.pull_seconds * 1000)))
+        .replace("@kubernetesVersion@", KUBERNETES_VERSION)
+        .replace("@imageState@", _image_state(wanted.broken_images))
+    )
+
+
+def _image_state(broken: tuple[str, ...]) -> str:
+    """A jq expression that is ``broken`` for pods with an image that matches a glob, ``fine`` for others."""
+    if not broken:
+        return '"fine"'
+    regex = msgspec.json.encode("^(" + "|".join(map(_pattern, broken)) + ")$").decode()
+    quoted = regex.replace("'", "''")
+    is_broken = f"[(.spec.initContainers[]?, .spec.containers[]) | .image | test({quoted})] | any"
+    return f'if {is_broken} then "broken" else "fine" end'
+
+
+def _pattern(glob: str) -> str:
+    """A glob for RE2, which does not know what ``fnmatch.translate`` writes."""
+    return "".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in glob)

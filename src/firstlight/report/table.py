@@ -1,0 +1,49 @@
+"""Rows as aligned columns: calm text for a terminal, no frames."""
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Sequence
+
+GAP = "   "
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def width(text: str) -> int:
+    """How many cells a terminal gives to a text; colours take none, wide characters two."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in ESCAPE.sub("", text))
+
+
+def render(rows: Sequence[Sequence[str]], *, indent: str = "", columns: int = 0) -> list[str]:
+    """Lines with each column as wide as its widest cell; the last column is cut so that a line fits."""
+    if not rows:
+        return []
+    widths = [max(width(row[n]) for row in rows if n < len(row)) for n in range(max(map(len, rows)))]
+    lines = []
+    for row in rows:
+        cells = [cell + " " * (widths[n] - width(cell)) for n, cell in enumerate(row[:-1])]
+        line = (indent + GAP.join([*cells, row[-1]])).rstrip()
+        lines.append(cut(line, columns) if columns else line)
+    return lines
+
+
+def cut(line: str, columns: int) -> str:
+    """A line that is no wider than the terminal, with a mark where it was cut."""
+    if width(line) <= columns:
+        return line
+    kept, used, position = "", 0, 0
+    while position < len(line):
+        if match := ESCAPE.match(line, position):
+            kept += match.group()
+            position = match.end()
+            continue
+        cells = width(line[position])
+        if used + cells > columns - 1:
+            break
+        kept, used, position = kept + line[position], used + cells, position + 1
+    return kept + "…" + ("\x1b[0m" if "\x1b[" in kept else "")
+
+
+def terminal_columns() -> int:
+    """How wide the terminal is; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns

@@ -1,0 +1,57 @@
+"""Budgets and samples: what the suite as a whole promises."""
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+BUDGETS = {"unit": 120, "integration": 240, "journeys": 180, "faults": 300}
+"""Seconds of wall time for each kind of test on two cores, with everything built."""
+
+T = TypeVar("T")
+_seconds: defaultdict[str, float] = defaultdict(float)
+_samples: dict[str, str] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--everything", action="store_true", help="run every cell of what is otherwise sampled")
+
+
+def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> list[T]:
+    """A seeded sample of the cells, or all of them with --everything; the summary says how many of how many."""
+    seed = int(os.environ.get("FIRSTLIGHT_SEED", "1"))
+    chosen = list(cells)
+    if not config.getoption("--everything") and size < len(chosen):
+        picked = sorted(random.Random(seed).sample(range(len(chosen)), size))
+        chosen = [chosen[index] for index in picked]
+    _samples[what] = f"{what}: {len(chosen)} of {len(cells)} cells, seed {seed}"
+    return chosen
+
+
+def _kind(nodeid: str) -> str:
+    return nodeid.split("/")[1] if nodeid.startswith("tests/") else "unit"
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _seconds[_kind(report.nodeid)] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    workers = config.getoption("numprocesses", None) or 1
+    for line in _samples.values():
+        terminalreporter.write_line(line)
+    for kind, budget in BUDGETS.items():
+        if _seconds[kind]:
+            terminalreporter.write_line(f"{kind}: {_seconds[kind] / workers:.0f} s of a budget of {budget} s")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    workers = session.config.getoption("numprocesses", None) or 1
+    over = [kind for kind, budget in BUDGETS.items() if _seconds[kind] / workers > budget]
+    if over and not session.config.getoption("--everything") and not hasattr(session.config, "workerinput"):
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(f"over budget: {', '.join(over)}")
+        session.exitstatus = 1

@@ -1,0 +1,250 @@
+"""The life of a lab: up, again, killed, resumed, saved, restored, gone."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from firstlight.clients import kube as kube_client
+from firstlight.lab import processes
+from firstlight.lab.lab import Lab
+from tests.labs import NETWORK, condition, manifests, until
+
+FreshLab = Callable[..., Awaitable[Lab]]
+
+
+def marker(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+
+
+async def names(lab: Lab) -> set[str]:
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        return {each["metadata"]["name"] for each in (await client.list("v1", "ConfigMap", namespace="default")).items}
+
+
+async def write(lab: Lab, name: str) -> None:
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        await client.apply(marker(name), manager="tests")
+
+
+async def test_nodes_are_not_ready_until_a_cni_pod_is_ready_on_them(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab(workers=2)
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+
+        async def nodes() -> dict[str, dict[str, Any]]:
+            return {node["metadata"]["name"]: node for node in (await client.list("v1", "Node")).items}
+
+        async def registered() -> bool:
+            return all(condition(node, "Ready") == "False" for node in (await nodes()).values())
+
+        await until(registered, "nodes to register")
+        ready = next(each for each in (await nodes())["worker-1"]["status"]["conditions"] if each["type"] == "Ready")
+        assert "NetworkPluginNotReady" in ready["message"]
+
+        # Without a network an ordinary pod finds no node, and one that tolerates everything gets no sandbox.
+        stubborn = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "stubborn", "namespace": "default"},
+            "spec": {
+                "tolerations": [{"operator": "Exists"}],
+                "containers": [{"name": "main", "image": "registry.example/app:1"}],
+            },
+        }
+        await client.apply(stubborn, manager="tests")
+
+        async def accepted() -> bool:
+            pod = await client.get("v1", "Pod", "stubborn", namespace="default")
+            return condition(pod, "PodReadyToStartContainers") == "False"
+
+        await until(accepted, "the pod to be bound and wait for its sandbox")
+
+        (network,) = manifests(NETWORK)
+        network["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "worker-1"}
+        await client.apply(network, manager="tests")
+
+        async def only_one() -> bool:
+            states = {name: condition(node, "Ready") for name, node in (await nodes()).items()}
+            return states == {"cp-1": "False", "worker-1": "True", "worker-2": "False"}
+
+        await until(only_one, "worker-1 alone to be ready")
+
+        del network["spec"]["template"]["spec"]["nodeSelector"]
+        await client.apply(network, manager="tests")
+
+        async def all_ready() -> bool:
+            return all(condition(node, "Ready") == "True" for node in (await nodes()).values())
+
+        async def started() -> bool:
+            return condition(await client.get("v1", "Pod", "stubborn", namespace="default"), "Ready") == "True"
+
+        await until(all_ready, "all nodes to be ready")
+        await until(started, "the waiting pod to start")
+
+
+async def test_up_again_changes_nothing_and_resumes_after_everything_was_killed(
+    fresh_lab: FreshLab, programs: dict[str, Path]
+) -> None:
+    lab = await fresh_lab()
+    before = {part.name: part.pid for part in (await lab.status()).parts}
+    await write(lab, "kept")
+
+    again = await lab.up(programs)
+    assert {part.name: part.pid for part in again.parts} == before
+
+    for pid in processes.of(lab.home.path):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    await until(_nothing_left(lab), "all processes to die")
+    assert not lab.is_running()
+
+    resumed = await lab.up(programs)
+    assert resumed.is_ready
+    assert "kept" in await names(lab)
+
+
+async def test_killing_the_supervisor_kills_its_parts(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    parts = {part.pid for part in (await lab.status()).parts}
+    (supervisor,) = set(processes.of(lab.home.path)) - parts
+
+    os.kill(supervisor, signal.SIGKILL)
+
+    await until(_nothing_left(lab), "the parts to die with their supervisor")
+
+
+async def test_down_leaves_nothing_after_everything_was_killed(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    for pid in processes.of(lab.home.path):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    await lab.down()
+
+    assert processes.of(lab.home.path) == ()
+    assert not lab.home.path.exists()
+
+
+async def test_down_ends_even_what_is_stopped(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    for pid in processes.of(lab.home.path):
+        os.kill(pid, signal.SIGSTOP)
+
+    await lab.down()
+
+    assert processes.of(lab.home.path) == ()
+
+
+async def test_deleting_the_directory_ends_the_lab(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+
+    shutil.rmtree(lab.home.path)
+
+    await until(_nothing_left(lab), "the lab to notice")
+
+
+async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None:
+    first, second = await asyncio.gather(fresh_lab("one"), fresh_lab("two"))
+    await write(first, "only-here")
+
+    assert (await first.status()).loopback != (await second.status()).loopback
+    assert "only-here" not in await names(second)
+
+
+async def test_a_taken_network_is_left_alone(fresh_lab: FreshLab) -> None:
+    from firstlight.lab import network
+
+    claim = network.claim(None)
+    claim.holder.close()
+    with socket.socket() as stranger:
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stranger.bind((claim.network.loopback, 6443))
+        stranger.listen()
+        lab = await fresh_lab()
+        assert (await lab.status()).loopback != claim.network.loopback
+
+
+async def test_save_and_restore_bring_back_the_state(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    await write(lab, "before")
+    await lab.save("base")
+    await write(lab, "after")
+    assert "after" in await names(lab)
+
+    await lab.restore("base")
+
+    found = await names(lab)
+    assert "before" in found
+    assert "after" not in found
+
+
+async def test_a_killed_part_comes_back_and_is_counted(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    before = {part.name: part for part in (await lab.status()).parts}
+
+    await lab.process("kube-apiserver", "kill")
+
+    async def back() -> bool:
+        part = {each.name: each for each in (await lab.status()).parts}["kube-apiserver"]
+        return part.state == "ready" and part.pid != before["kube-apiserver"].pid and part.restarts == 1
+
+    await until(back, "the API server to come back")
+    await write(lab, "works")
+
+
+async def test_a_stopped_etcd_makes_the_api_unready_until_it_goes_on(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        await lab.process("etcd", "stop")
+
+        async def unready() -> bool:
+            return not (await client.ready()).is_ready
+
+        await until(unready, "the API server to miss etcd")
+        await lab.process("etcd", "continue")
+
+        async def ready() -> bool:
+            return (await client.ready()).is_ready
+
+        await until(ready, "the API server to find etcd again")
+
+
+async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: dict[str, Path], tmp_path: Path) -> None:
+    import pytest
+
+    from firstlight import errors
+    from firstlight.lab import directory
+
+    broken = tmp_path / "etcd"
+    broken.write_text("#!/bin/sh\necho no disk today; exit 1\n")
+    broken.chmod(0o755)
+    lab = Lab(directory.Directory(tmp_path / "broken"))
+    try:
+        with pytest.raises(errors.LabError, match=r"etcd .*no disk today"):
+            await lab.up({**programs, "etcd": broken}, owner=os.getpid())
+    finally:
+        await lab.down()
+
+
+async def test_settings_change_while_it_runs(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
+    from firstlight.lab import settings
+
+    lab = await fresh_lab(workers=1)
+
+    await lab.up(programs, settings=settings.with_nodes(lab.settings(), control_planes=1, workers=3))
+
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        found = {node["metadata"]["name"] for node in (await client.list("v1", "Node")).items}
+    assert found == {"cp-1", "worker-1", "worker-2", "worker-3"}
+
+
+def _nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
+    async def nothing() -> bool:
+        return processes.of(lab.home.path) == ()
+
+    return nothing

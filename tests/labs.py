@@ -1,0 +1,116 @@
+"""Labs for tests: the shared one of each worker, and fresh ones for journeys."""
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.lab import control_plane, directory, processes
+from firstlight.lab import lab as labs
+from firstlight.lab import settings as lab_settings
+from firstlight.tools import install
+
+T = TypeVar("T")
+NETWORK = Path(labs.__file__).parent / "examples" / "network.yaml"
+FAST = lab_settings.Settings(pull_seconds=0.05, broken_images=("*/broken:*",))
+
+
+@pytest_asyncio.fixture(scope="session")
+async def programs() -> dict[str, Path]:
+    """The components of the lab and kubectl, installed if they are not."""
+    return await install.ensure([*control_plane.COMPONENTS, "kubectl"])
+
+
+@pytest_asyncio.fixture(scope="session")
+async def lab(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[labs.Lab]:
+    """The worker's own lab: a control plane, two workers, and a CNI, so that its nodes are ready."""
+    one = labs.Lab(directory.Directory(tmp_path_factory.mktemp("labs") / "shared"))
+    wanted = lab_settings.with_nodes(FAST, control_planes=1, workers=2)
+    await one.up(programs, settings=wanted, owner=os.getpid())
+    async with kube_client.Client(kube_client.load(one.kubeconfig)) as client:
+        for obj in manifests(NETWORK):
+            await client.apply(obj, manager="tests")
+        await until(lambda: _nodes_ready(client), "nodes to be ready")
+    yield one
+    await one.down()
+    assert processes.of(one.home.path) == (), "the lab left processes behind"
+
+
+@pytest_asyncio.fixture
+async def fresh_lab(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[labs.Lab]]]:
+    """Makes labs that nobody else uses: ``await fresh_lab(control_planes=1, workers=1)``."""
+    made: list[labs.Lab] = []
+
+    async def make(
+        name: str = "fresh", *, settings: lab_settings.Settings = FAST, control_planes: int = 1, workers: int = 1
+    ) -> labs.Lab:
+        one = labs.Lab(directory.Directory(tmp_path / name))
+        made.append(one)
+        wanted = lab_settings.with_nodes(settings, control_planes=control_planes, workers=workers)
+        await one.up(programs, settings=wanted, owner=os.getpid())
+        return one
+
+    yield make
+    for one in made:
+        await one.down()
+
+
+@pytest_asyncio.fixture(scope="session")
+async def kube(lab: labs.Lab) -> AsyncIterator[kube_client.Client]:
+    """A client of the shared lab, straight to its API server."""
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        yield client
+
+
+@pytest_asyncio.fixture
+async def namespace(kube: kube_client.Client) -> AsyncIterator[str]:
+    """A namespace of the test's own."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    await kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="tests")
+    yield name
+    await kube.delete("v1", "Namespace", name)
+
+
+@pytest_asyncio.fixture
+async def faulty(lab: labs.Lab) -> AsyncIterator[kube_client.Client]:
+    """A client that goes through the fault proxy; faults end with the test."""
+    await lab.faults.clear()
+    async with kube_client.Client(kube_client.load(lab.home.kubeconfig_faults)) as client:
+        yield client
+    await lab.faults.clear()
+
+
+async def until(question: Callable[[], Awaitable[T]], what: str, *, timeout: float = 60) -> T:
+    """Ask until the answer is true, and give it; fail saying what was waited for."""
+    deadline = time.monotonic() + timeout
+    while not (answer := await question()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout:g} s for {what}")
+        await asyncio.sleep(0.05)
+    return answer
+
+
+def manifests(path: Path) -> list[dict[str, Any]]:
+    """The objects of a YAML file."""
+    import yaml
+
+    return list(yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader))
+
+
+def condition(obj: dict[str, Any], kind: str) -> str:
+    """The status of a condition; empty if there is none."""
+    for each in obj.get("status", {}).get("conditions") or ():
+        if each["type"] == kind:
+            return str(each["status"])
+    return ""
+
+
+async def _nodes_ready(client: kube_client.Client) -> bool:
+    return all(condition(node, "Ready") == "True" for node in (await client.list("v1", "Node")).items)

@@ -1,0 +1,89 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from firstlight.cli import main
+
+FIRSTLIGHT = [sys.executable, "-m", "firstlight"]
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*FIRSTLIGHT, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_help_groups_the_commands_and_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from firstlight.cli import main\n"
+        "code = main.run(['--help'])\n"
+        "heavy = {'aiohttp', 'yaml', 'cryptography', 'rich', 'msgspec', 'asyncio', 'ssl'} & set(sys.modules)\n"
+        "sys.exit(repr(heavy) if heavy or code else 0)\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
+    for group, commands in main.COMMANDS.items():
+        assert f"{group}:" in done.stdout
+        for name in commands:
+            assert name in done.stdout
+
+
+def test_version_is_one_line() -> None:
+    done = run("--version")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("firstlight ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["--nonsense"],
+        ["lab", "nonsense"],
+        ["lab", "up", "--workers", "many"],
+        ["lab", "up", "-n", "Not A Name"],
+        ["lab", "status", "-n", "never-made"],
+        ["tools", "install", "kubectI"],
+    ],
+)
+def test_usage_errors_exit_64_with_a_message_and_no_traceback(arguments: list[str]) -> None:
+    done = run(*arguments)
+
+    assert done.returncode == 64
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_an_error_is_json_where_json_was_asked_for() -> None:
+    done = run("lab", "status", "-n", "never-made", "--output", "json")
+
+    assert done.returncode == 64
+    assert json.loads(done.stdout)["error"]["message"] == "there is no lab never-made"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed(shell: str) -> None:
+    done = run("completion", shell)
+
+    assert done.returncode == 0
+    assert "_FIRSTLIGHT_COMPLETE" in done.stdout
+
+
+def test_completion_knows_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"_FIRSTLIGHT_COMPLETE": "bash_complete", "COMP_WORDS": "firstlight la", "COMP_CWORD": "1"}
+    script = "from firstlight.cli.main import cli; cli(prog_name='firstlight')"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+
+    assert "lab" in done.stdout.replace("plain,", "").split()
+
+
+def test_every_command_of_the_table_exists_and_has_help(tmp_path: Path) -> None:
+    for commands in main.COMMANDS.values():
+        for name in commands:
+            assert main.run([name, "--help"]) == 0
