@@ -101,11 +101,11 @@ async def _survive(one: "Lab") -> None:
                 entry["metadata"] = {"name": f"survivor-{number}", "namespace": "default"}
                 await client.apply(entry, manager="demo")
             found = (await client.list("v1", "ConfigMap", namespace="default")).items
-        rules = await one.faults.rules()
+        active = await one.faults.active()
     finally:
         await one.faults.clear()
     written = sum(each["metadata"]["name"].startswith("survivor-") for each in found)
-    struck = ", ".join(f"{each['fault']} {each['hits']}×" for each in rules)
+    struck = ", ".join(f"{each.rule['fault']} {each.hits}×" for each in active)
     _say(f"{written} of 20 objects written; faults that struck: {struck}")
 
 
@@ -114,6 +114,8 @@ async def _wait(
     namespace: str | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Watch until the objects are as they should be."""
+    from firstlight.clients import kube
+
     found: dict[str, dict[str, Any]] = {}
     async with asyncio.timeout(TIMEOUT):
         async for event in client.watch(api_version, kind, namespace=namespace):

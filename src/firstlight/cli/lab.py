@@ -169,11 +169,11 @@ def restore(state: str, name: str) -> None:
 
 async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> "LabStatus":
     """Install what the lab needs, start it, and show how far it is."""
-    from firstlight.cli import tools as tools_command
+    from firstlight.cli import tools
     from firstlight.lab import control_plane
     from firstlight.report import lab as page
 
-    programs = await tools_command.ensure(control_plane.COMPONENTS)
+    programs = await tools.ensure(control_plane.COMPONENTS)
     begun = time.time()
     with screen.Screen() as display:
 
@@ -204,10 +204,10 @@ def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) ->
         "",
         *page.lines(page.part_rows(state.parts), columns=columns),
         "",
-        f"pretended by the simulator, and by nothing else ({len(described)}):",
+        "simulator, what it pretends:",
         *page.lines(page.simulation_rows(described), columns=columns),
         "",
-        f"nodes, simulated by kwok ({ready} of {len(nodes)} ready):",
+        f"nodes, {ready} of {len(nodes)} ready:",
         *page.lines(
             [[node["name"], node["role"], node["address"], "ready" if node["ready"] else "not ready", node["why"]]
              for node in nodes], columns=columns,

@@ -47,12 +47,18 @@ def list_faults(name: str, output: str) -> None:
     from firstlight.cli import output as out
     from firstlight.report import table
 
-    rules = asyncio.run(which_lab.existing(name).faults.rules())
+    active = asyncio.run(which_lab.existing(name).faults.active())
     if output == "json":
-        out.write_json({"faults": rules})
+        out.write_json({"faults": active})
         return
     rows = [
-        [str(each["id"]), each["fault"], f"struck {each.get('hits', 0)}×", str(each.get("match", ""))] for each in rules
+        [
+            str(each.rule["id"]),
+            each.rule["fault"],
+            f"struck {each.hits} of {each.matched}",
+            str(each.rule["match"] or ""),
+        ]
+        for each in active
     ]
     print("\n".join(table.render(rows)) if rows else "no faults")
 
@@ -80,7 +86,7 @@ def rule(given: dict[str, Any]) -> dict[str, Any]:
     match = {"classes": list(given["classes"]), "path": given["path"]}
     names = {
         "code": "code", "retry_after": "retryAfter", "milliseconds": "milliseconds",
-        "bytes_per_second": "bytesPerSecond", "after_bytes": "afterBytes", "after_events": "afterEvents",
+        "bytes_per_second": "bytesPerSecond", "after_bytes": "bytes", "after_events": "afterEvents",
         "skip": "skip", "times": "times", "rate": "rate",
     }  # fmt: skip
     found = {there: given[here] for here, there in names.items() if given[here]}

@@ -14,6 +14,37 @@ Fault = Literal[
 RequestClass = Literal["discovery", "get", "list", "watch", "create", "update", "delete", "other"]
 
 
+class Active(msgspec.Struct, frozen=True):
+    """A rule in force."""
+
+    rule: dict[str, Any]
+    matched: int
+    hits: int
+
+
+class Request(msgspec.Struct, frozen=True, rename="camel"):
+    """What passed through the proxy."""
+
+    number: int
+    user: str
+    method: str
+    path: str
+    class_: str = msgspec.field(name="class")
+    status: int
+    """0 where nothing was answered."""
+    milliseconds: float
+    bytes: int
+    faults: tuple[str, ...] = ()
+
+
+class _Active(msgspec.Struct, frozen=True):
+    faults: tuple[Active, ...]
+
+
+class _Requests(msgspec.Struct, frozen=True):
+    requests: tuple[Request, ...]
+
+
 class Faults:
     """The proxy of one lab."""
 
@@ -25,10 +56,9 @@ class Faults:
         answer = await self._client.call("POST", "/faults", body=msgspec.json.encode({"fault": fault, **rule}))
         return str(msgspec.json.decode(answer)["id"])
 
-    async def rules(self) -> list[dict[str, Any]]:
+    async def active(self) -> tuple[Active, ...]:
         """The rules in force, with how often each has struck."""
-        rules: list[dict[str, Any]] = msgspec.json.decode(await self._client.call("GET", "/faults"))
-        return rules
+        return msgspec.json.decode(await self._client.call("GET", "/faults"), type=_Active).faults
 
     async def clear(self, rule: str = "") -> None:
         """End one rule, or all."""
@@ -38,15 +68,9 @@ class Faults:
         """Start the proxy's randomness again from a number."""
         await self._client.call("POST", "/seed", body=msgspec.json.encode({"seed": number}))
 
-    async def stats(self) -> dict[str, Any]:
-        """Requests by class, and how often faults struck."""
-        stats: dict[str, Any] = msgspec.json.decode(await self._client.call("GET", "/stats"))
-        return stats
-
-    async def requests(self, since: int = 0) -> list[dict[str, Any]]:
-        """What passed through the proxy, the newest 10,000 at most."""
-        answer: list[dict[str, Any]] = msgspec.json.decode(await self._client.call("GET", f"/requests?since={since}"))
-        return answer
+    async def requests(self, since: int = 0) -> tuple[Request, ...]:
+        """What passed through the proxy after the request of a number, the newest 10,000 at most."""
+        return msgspec.json.decode(await self._client.call("GET", f"/requests?since={since}"), type=_Requests).requests
 
     async def cut_watches(self) -> None:
         """End every running watch now."""

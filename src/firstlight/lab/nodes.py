@@ -1,5 +1,6 @@
 """Node objects of a lab: what a kubelet registers; kwok and the simulator do the rest."""
 
+import re
 from typing import Any
 
 from firstlight.lab import settings as lab_settings
@@ -57,5 +58,11 @@ def summary(node: dict[str, Any]) -> dict[str, Any]:
         "role": "control-plane" if CONTROL_PLANE in node["metadata"].get("labels", {}) else "worker",
         "address": addresses[0] if addresses else "",
         "ready": is_ready,
-        "why": "" if is_ready else str(ready.get("message", "not registered yet")),
+        "why": "" if is_ready else _short(str(ready.get("message", "not registered yet"))),
     }
+
+
+def _short(message: str) -> str:
+    """A kubelet says the reason in the middle of its message and the cause at its end."""
+    match = re.search(r"reason:(\w+) message:.*?: (.*)", message)
+    return f"{match[1]}: {match[2]}" if match else message

@@ -35,7 +35,7 @@ def part_rows(parts: Sequence[PartStatus], *, now: float = 0) -> list[list[str]]
 
 def simulation_rows(simulations: Mapping[str, str]) -> list[list[str]]:
     """A row for each thing that is pretended."""
-    return [[name, "simulated", what] for name, what in simulations.items()]
+    return [[name, what] for name, what in simulations.items()]
 
 
 def lines(rows: Sequence[Sequence[str]], *, columns: int = 0) -> list[str]:

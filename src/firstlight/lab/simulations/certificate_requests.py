@@ -5,7 +5,7 @@ import datetime
 from firstlight.clients import kube
 from firstlight.lab.simulations.world import MANAGER, Object, World
 
-WHAT = "approval of kubelet certificate requests; the controller manager signs them for real"
+WHAT = "kubelets' certificate requests are approved (signing is real)"
 
 SIGNERS = {"kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"}
 

@@ -11,9 +11,7 @@ import yaml
 from firstlight.clients import kube
 from firstlight.lab.simulations.world import MANAGER, Object, World, key
 
-WHAT = (
-    "conditions of custom resources whose controller is a simulated pod (cert-manager, External Secrets, Gateway API …)"
-)
+WHAT = "conditions of resources whose controller is a simulated pod"
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

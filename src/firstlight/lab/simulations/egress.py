@@ -10,7 +10,7 @@ import os
 
 from firstlight.lab.simulations.world import World
 
-WHAT = "connections of the API server to kubelets and to pods behind webhooks and aggregated APIs"
+WHAT = "the network from the API server to kubelets and services"
 
 SOCKET = "egress.sock"
 RESPONDER_SOCKET = "responder.sock"

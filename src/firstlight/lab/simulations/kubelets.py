@@ -13,7 +13,7 @@ from firstlight.clients import kube
 from firstlight.lab import nodes
 from firstlight.lab.simulations.world import MANAGER, Object, World, condition, is_ready, key
 
-WHAT = "node registration, CNI agents (node condition, taint, CiliumNode), pod sandboxes"
+WHAT = "nodes register, CNI agents report, pods get sandboxes"
 
 CNI_DIRECTORY = "/etc/cni/net.d"
 AGENTS = {

@@ -8,7 +8,7 @@ from firstlight.clients import kube
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.simulations.world import MANAGER, Object, World, key
 
-WHAT = "addresses of LoadBalancer services, from declared pools or CiliumLoadBalancerIPPools"
+WHAT = "LoadBalancer services get addresses from pools"
 
 POOLS = "ciliumloadbalancerippools.cilium.io"
 REQUESTED = ("lbipam.cilium.io/ips", "io.cilium/lb-ipam-ips")

@@ -5,7 +5,7 @@ import asyncio
 from firstlight.clients import kube
 from firstlight.lab.simulations.world import MANAGER, Object, World, key
 
-WHAT = "PersistentVolumes for claims that wait for a provisioner; nothing is stored"
+WHAT = "claims get PersistentVolumes; nothing is stored"
 
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -25,7 +25,7 @@ from firstlight.lab.simulations import egress
 from firstlight.lab.simulations.world import Object, World, log
 from firstlight.model.secret import Secret
 
-WHAT = "answers of webhooks (allowed, unchanged) and aggregated APIs (empty); CA bundles that an injector would write"
+WHAT = "webhooks admit, aggregated APIs are empty, CA bundles appear"
 
 INJECTOR = "cainjector"
 INJECTOR_LABELS = {"app.kubernetes.io/name": "cainjector"}

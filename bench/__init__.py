@@ -1,0 +1,1 @@
+"""Speed, as ratios against peers and floors measured in the same run: ``make bench``."""

@@ -1,0 +1,221 @@
+"""The catalogue of external programs: ``catalogue.toml`` read, checked, and given types.
+
+Everything else in this package takes a ``Tool`` from here.
+"""
+
+import dataclasses
+import difflib
+import enum
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from firstlight import errors
+from firstlight.tools import version as versions
+
+SOURCE = "source"
+"""The version of programs whose sources are in this repository: whatever those sources are."""
+
+_PLACEHOLDERS = {"version": "1", "major": "1", "minor": "1", "os": "linux", "arch": "amd64"}
+
+
+class Kind(enum.Enum):
+    """What a tool is to firstlight."""
+
+    PROGRAM = "program"
+    COMPONENT = "component"
+    PEER = "peer"
+
+
+@dataclasses.dataclass(frozen=True)
+class Build:
+    """How a tool is built from Go sources."""
+
+    package: str
+    seconds: int
+    pin: str = ""
+    source: str = ""
+    stamps: str = ""
+
+    @property
+    def directory(self) -> str:
+        """Where its go.mod is, below ``lab``."""
+        return f"pins/{self.pin}" if self.pin else self.source
+
+
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """Where the project itself publishes a binary, and the checksum beside it."""
+
+    url: str
+    checksum: str
+    member: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """One external program."""
+
+    name: str
+    kind: Kind
+    summary: str
+    version: str
+    used_by: tuple[str, ...]
+    needs: str = ""
+    assets: bool = False
+    ask: tuple[str, ...] = ()
+    answer: str = ""
+    by_hand: str = ""
+    build: Build | None = None
+    download: Download | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable with which a user gives a path."""
+        return "FIRSTLIGHT_" + self.name.upper().replace("-", "_")
+
+    @property
+    def requirement(self) -> versions.Requirement | None:
+        """What its version must be; nothing for programs of this repository."""
+        if self.version == SOURCE:
+            return None
+        return versions.parse_requirement(self.needs or f"=={self.version}")
+
+    @property
+    def needed(self) -> str:
+        """What its version must be, for people."""
+        return (self.needs or self.version).replace(",", " ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Catalogue:
+    """All tools by name, the sets in which they are installed, and the linker variables."""
+
+    tools: Mapping[str, Tool]
+    sets: Mapping[str, tuple[str, ...]]
+    stamps: Mapping[str, tuple[str, ...]]
+
+    def get(self, name: str) -> Tool:
+        """The tool of this name.
+
+        Raises:
+            errors.UsageError: There is none.
+        """
+        if name in self.tools:
+            return self.tools[name]
+        raise _unknown("tool", name, self.tools)
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The tools of a set, in the order in which something can start with them.
+
+        Raises:
+            errors.UsageError: There is no such set.
+        """
+        if name in self.sets:
+            return self.sets[name]
+        raise _unknown("set", name, self.sets)
+
+
+def fill(template: str, tool: Tool, *, system: str = "", machine: str = "") -> str:
+    """A URL, a path in an archive or a stamp, with version, system and machine filled in."""
+    numbers = (0, 0, 0) if tool.version == SOURCE else versions.parse(tool.version).numbers
+    return template.format(version=tool.version, major=numbers[0], minor=numbers[1], os=system, arch=machine)
+
+
+@functools.cache
+def load() -> Catalogue:
+    """The catalogue that comes with firstlight."""
+    path = Path(__file__).with_name("catalogue.toml")
+    return parse(path.read_text(), path=str(path))
+
+
+def parse(text: str, *, path: str) -> Catalogue:
+    """Read and check a catalogue.
+
+    Raises:
+        errors.ConfigError: It says something that it must not.
+    """
+    # Imported here: listing commands must not pay for it.
+    import msgspec
+
+    raw = tomllib.loads(text)
+    try:
+        stamps = msgspec.convert(raw.pop("stamps", {}), dict[str, tuple[str, ...]])
+        sets = msgspec.convert(raw.pop("sets", {}), dict[str, tuple[str, ...]])
+        tools = [_parse_tool(entry) for entry in raw.pop("tool", [])]
+        if raw:
+            raise ValueError(f"unknown table {next(iter(raw))!r}")
+        for tool in tools:
+            _check(tool, stamps)
+        by_name = {tool.name: tool for tool in tools}
+        if len(by_name) != len(tools):
+            raise ValueError("a name occurs twice")
+        for set_name, names in sets.items():
+            if unknown := set(names) - set(by_name):
+                raise ValueError(f"set {set_name!r} has unknown tools: {', '.join(sorted(unknown))}")
+    except (ValueError, KeyError, msgspec.ValidationError) as error:
+        raise errors.ConfigError(str(error), path=path) from error
+    return Catalogue(by_name, sets, stamps)
+
+
+def _parse_tool(entry: dict[str, Any]) -> Tool:
+    import msgspec
+
+    name = entry.get("name", "a tool without a name")
+    for table, shape in (
+        (entry, Tool),
+        (entry.get("build", {}), Build),
+        (entry.get("download", {}), Download),
+    ):
+        # msgspec accepts unknown keys of dataclasses; here they are spelling mistakes.
+        if unknown := set(table) - {field.name for field in dataclasses.fields(shape)}:
+            raise ValueError(f"{name}: unknown key {min(unknown)!r}")
+    try:
+        return msgspec.convert(entry, Tool)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
+    def demand(holds: object, message: str) -> None:
+        if not holds:
+            raise ValueError(f"{tool.name}: {message}")
+
+    demand(re.fullmatch(r"[a-z][a-z0-9-]*", tool.name), "a name is lower case, with digits and dashes")
+    demand(bool(tool.ask) == bool(tool.answer), "ask and answer belong together")
+    demand(
+        tool.build or tool.download or tool.by_hand,
+        "there is neither a way to install it nor a sentence on how to",
+    )
+    if tool.answer:
+        demand(re.compile(tool.answer).groups == 1, "answer must have exactly one group: the version")
+    if tool.requirement is not None:
+        demand(tool.requirement.accepts(versions.parse(tool.version)), "what is installed is not what is needed")
+    if tool.build is not None:
+        demand(bool(tool.build.pin) != bool(tool.build.source), "a build has either a pin or a source")
+        demand(not tool.build.stamps or tool.build.stamps in stamps, f"there are no stamps {tool.build.stamps!r}")
+        demand(tool.version != SOURCE or tool.build.source, "only programs with a source have that version")
+    if tool.download is not None:
+        demand(tool.download.url.startswith("https://"), "a download is by https")
+        demand(tool.download.checksum.startswith("https://"), "a download needs the https URL of its checksum")
+        archive = tool.download.url.endswith((".tar.gz", ".zip"))
+        demand(archive == bool(tool.download.member), "a member belongs to an archive, and to nothing else")
+    for template in _templates(tool, stamps):
+        template.format(**_PLACEHOLDERS)
+
+
+def _templates(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    if tool.download is not None:
+        yield from (tool.download.url, tool.download.checksum, tool.download.member)
+    if tool.build is not None and tool.build.stamps:
+        yield from stamps[tool.build.stamps]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> errors.UsageError:
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}"
+    return errors.UsageError(f"there is no {what} {name!r}", hint=hint)

