@@ -1,8 +1,7 @@
-"""How long ``lab up`` takes with nothing to build, against the floor (etcd and API server alone), and memory by part."""
+"""How long ``lab up`` takes with nothing to build, against the floor (a ready API server), and memory by part."""
 
 import asyncio
 import os
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -36,7 +35,7 @@ def run(programs: dict[str, Path]) -> list[str]:
     return [
         f"lab up with three nodes, nothing to build, {ROUNDS} rounds",
         *measure.table(samples, against="lab up"),
-        f"  spread of lab up: {min(whole):.1f} to {max(whole):.1f} s, standard deviation {statistics.stdev(whole):.2f} s",
+        f"  spread of lab up: {min(whole):.1f} to {max(whole):.1f} s",
         "memory by part, just after the start",
         *(f"  {name:34}{size / 2**20:9.1f} MB" for name, size in memory.items()),
         f"  {'in all':34}{sum(memory.values()) / 2**20:9.1f} MB",

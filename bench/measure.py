@@ -24,7 +24,7 @@ def interleave(commands: Mapping[str, Sequence[str]], *, rounds: int) -> list[Sa
     """Time commands in turn, forwards and backwards, so that a busy moment hits all of them."""
     times: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(rounds + 1):
-        order = list(commands) if number % 2 else list(reversed(commands))
+        order = list(commands) if number % 2 else list(commands)[::-1]
         for name in order:
             begun = time.perf_counter()
             subprocess.run(commands[name], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -53,5 +53,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     over = [kind for kind, budget in BUDGETS.items() if _seconds[kind] / workers > budget]
     if over and not session.config.getoption("--everything") and not hasattr(session.config, "workerinput"):
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        assert reporter is not None
         reporter.write_line(f"over budget: {', '.join(over)}")
         session.exitstatus = 1

@@ -10,8 +10,11 @@
         Unreachable                 nothing answers there
         TimedOut                    it answers, but not in time
         CommandFailed               a program exited with an error; has argv, code and stderr
-        ApiError                    the Kubernetes API answered with a Status; has reason and causes
-          (see firstlight.clients.kube.errors)
+        ApiError                    the Kubernetes API answered no; has code, reason and causes
+          (NotFound, Conflict, Invalid … are drawn in firstlight.clients.kube.errors)
+        UnknownKind                 the Kubernetes API serves no such kind
+        Untrusted                   the server's certificate does not verify; has the problem
+        Ambiguous                   a write was sent and its answer lost: it may have happened
 
 A message says what went wrong and on which thing; ``hint`` says what to do next.
 """

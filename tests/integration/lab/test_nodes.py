@@ -32,7 +32,7 @@ async def test_a_deployment_becomes_available_with_pod_addresses_of_its_nodes(ku
 
     async def available() -> bool:
         live = await kube.get("apps/v1", "Deployment", "web", namespace=namespace)
-        return live["status"].get("availableReplicas") == 2
+        return bool(live["status"].get("availableReplicas") == 2)
 
     await until(available, "two available replicas")
     nodes = {node["metadata"]["name"]: node for node in (await kube.list("v1", "Node")).items}

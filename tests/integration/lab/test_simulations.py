@@ -99,7 +99,7 @@ async def test_a_given_ca_bundle_needs_the_matching_certificate(
 
     async def available() -> bool:
         live = await kube.get("apps/v1", "Deployment", "strict", namespace=namespace)
-        return live["status"].get("availableReplicas") == 1
+        return bool(live["status"].get("availableReplicas") == 1)
 
     try:
         await until(available, "the webhook's pod")
