@@ -31,6 +31,11 @@ def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> l
     return chosen
 
 
+def pytest_testnodedown(node: Any) -> None:
+    """With several workers it is they who choose samples, all the same; the summary is printed here."""
+    _samples.update(node.workeroutput.get("samples", {}))
+
+
 def _kind(nodeid: str) -> str:
     return nodeid.split("/")[1] if nodeid.startswith("tests/") else "unit"
 
@@ -49,9 +54,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["samples"] = _samples
+        return
     workers = session.config.getoption("numprocesses", None) or 1
     over = [kind for kind, budget in BUDGETS.items() if _seconds[kind] / workers > budget]
-    if over and not session.config.getoption("--everything") and not hasattr(session.config, "workerinput"):
+    if over and not session.config.getoption("--everything"):
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         assert reporter is not None
         reporter.write_line(f"over budget: {', '.join(over)}")

@@ -1,6 +1,8 @@
 """Every fault of the proxy, on every class of request: seen by kubectl, survived by our own client."""
 
 import asyncio
+import contextlib
+import re
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -40,10 +42,18 @@ SOMEWHERE: dict[tuple[str, str], dict[str, Any]] = {
     ("stale-list", "list"): {"fault": "stale-list"},
 }
 CELLS = [
-    *((name, where, position) for name in ANYWHERE for where in CLASSES for position in POSITIONS),
+    *(
+        (name, where, position)
+        for name in ANYWHERE
+        for where in CLASSES
+        for position in POSITIONS
+        # A stranger's first words answered by 401 are an answer: only a client that was welcome asks again.
+        if (name, where) != ("401", "discovery")
+    ),
     *((name, where, position) for name, where in SOMEWHERE for position in POSITIONS),
 ]
-SAMPLE = 60
+SAMPLE = 120
+TIMED_OUT = "Client.Timeout|deadline exceeded"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -86,8 +96,8 @@ async def _work(lab: Lab, namespace: str) -> dict[str, dict[str, str]]:
         for name in ("a", "b", "c"):
             live = await client.get("v1", "ConfigMap", name, namespace=namespace)
             assert live["data"] == {"step": "1"}
-        watching = asyncio.create_task(_watch(client, namespace, told, 1))
-        others = [asyncio.create_task(_watch(client, namespace, {}, 1)) for _ in range(2)]
+        watching = asyncio.create_task(_watch(client, namespace, told))
+        others = [asyncio.create_task(_watch(client, namespace, {})) for _ in range(2)]
         for name in ("a", "b", "c"):
             await client.apply(_config_map(name, namespace, "2"), manager="tests", force=True)
         for _ in range(2):
@@ -100,15 +110,17 @@ async def _work(lab: Lab, namespace: str) -> dict[str, dict[str, str]]:
     return told
 
 
-async def _watch(client: Client, namespace: str, told: dict[str, dict[str, str]], _: int) -> None:
-    async for event in client.watch("v1", "ConfigMap", namespace=namespace, labels="kept=yes", idle_timeout=5):
-        match event:
-            case kube_client.Added(obj) | kube_client.Modified(obj):
-                told[obj["metadata"]["name"]] = obj["data"]
-            case kube_client.Deleted(obj):
-                told.pop(obj["metadata"]["name"], None)
-        if told == {"b": {"step": "2"}, "c": {"step": "2"}}:
-            return
+async def _watch(client: Client, namespace: str, told: dict[str, dict[str, str]]) -> None:
+    watch = client.watch("v1", "ConfigMap", namespace=namespace, labels="kept=yes", idle_timeout=5)
+    async with contextlib.aclosing(watch) as events:
+        async for event in events:
+            match event:
+                case kube_client.Added(obj) | kube_client.Modified(obj):
+                    told[obj["metadata"]["name"]] = obj["data"]
+                case kube_client.Deleted(obj):
+                    told.pop(obj["metadata"]["name"], None)
+            if told == {"b": {"step": "2"}, "c": {"step": "2"}}:
+                return
 
 
 def _config_map(name: str, namespace: str, step: str, kept: str = "yes") -> dict[str, Any]:
@@ -146,8 +158,8 @@ async def kubectl(lab: Lab, programs: dict[str, Path]) -> AsyncIterator[list[str
         ({"fault": "reset-before"}, "connection reset by peer"),
         ({"fault": "reset-after"}, "connection reset by peer"),
         ({"fault": "truncate"}, "unexpected EOF"),
-        ({"fault": "blackhole"}, "exceeded"),
-        ({"fault": "slow", "bytesPerSecond": 100}, "exceeded"),
+        ({"fault": "blackhole"}, TIMED_OUT),
+        ({"fault": "slow", "bytesPerSecond": 100}, TIMED_OUT),
         ({"fault": "tls-close"}, "EOF"),
     ],
     ids=lambda value: "-".join(str(part) for part in value.values()) if isinstance(value, dict) else "",
@@ -159,7 +171,7 @@ async def test_kubectl_sees_the_fault(lab: Lab, kubectl: list[str], rule: dict[s
     done = await command.run([*kubectl, "get", "nodes", "--request-timeout=2s"], check=False)
 
     assert done.code != 0
-    assert words in done.stderr
+    assert re.search(words, done.stderr)
 
 
 async def test_kubectl_waits_as_long_as_it_is_told_to(lab: Lab, kubectl: list[str]) -> None:

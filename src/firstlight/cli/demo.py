@@ -1,6 +1,7 @@
 """``firstlight demo``: a lab brought up, used, broken and shown, in one go."""
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -117,8 +118,9 @@ async def _wait(
     from firstlight.clients import kube
 
     found: dict[str, dict[str, Any]] = {}
-    async with asyncio.timeout(TIMEOUT):
-        async for event in client.watch(api_version, kind, namespace=namespace):
+    watch = client.watch(api_version, kind, namespace=namespace)
+    async with asyncio.timeout(TIMEOUT), contextlib.aclosing(watch) as events:
+        async for event in events:
             if isinstance(event, kube.Synced):
                 pass
             elif isinstance(event, kube.Deleted):

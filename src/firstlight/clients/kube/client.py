@@ -13,7 +13,7 @@ import os
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Self, assert_never
+from typing import Any, Literal, Self
 
 from firstlight import errors
 from firstlight.clients.kube import (
@@ -21,6 +21,7 @@ from firstlight.clients.kube import (
     credentials,
     discovery,
     encoding,
+    exchange,
     lines,
     retry,
     subset,
@@ -91,23 +92,28 @@ class Client:
             jitter: Random numbers from 0 to 1.
         """
         self.config = config
-        self.limiter = concurrency.Limiter()
         self._policy = policy or retry.Policy()
-        self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
-        self._transport = transport.Transport(
-            config, source=credentials.source(config, now=now), policy=self._policy, environ=environ
-        )
+        self._exchange = exchange.Exchange(
+            transport.Transport(
+                config, source=credentials.source(config, now=now), policy=self._policy, environ=environ
+            ),
+            policy=self._policy, clock=clock, sleep=sleep, jitter=jitter, on_missing_path=self._forget_kinds,
+        )  # fmt: skip
         self._discovery = discovery.Discovery(self._fetch, server=config.server)
-        self._is_server_known = False
+
+    @property
+    def limiter(self) -> concurrency.Limiter:
+        """How many requests may be under way at once, as the server bears it."""
+        return self._exchange.limiter
 
     async def __aenter__(self) -> Self:
-        await self._transport.open()
+        await self._exchange.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._transport.close()
+        await self._exchange.close()
 
     # What is there
 
@@ -134,7 +140,7 @@ class Client:
             retry.Repeat.ALWAYS,
             headers=_accept("PartialObjectMetadata" if metadata_only else ""),
         )
-        found = _object(await self._perform(call), call)
+        found = _object(await self._exchange.perform(call), call)
         return _as_metadata(found, resource) if metadata_only else found
 
     async def list(
@@ -223,7 +229,7 @@ class Client:
                 ),
                 headers=_accept("PartialObjectMetadata" if metadata_only else ""),
             )
-            async with self._stream(call, idle_timeout=idle_timeout) as chunks:
+            async with self._exchange.stream(call, idle_timeout=idle_timeout) as chunks:
                 yield chunks
 
         async def pause(failures: int) -> None:
@@ -262,7 +268,7 @@ class Client:
         )
         splitter = lines.Splitter(keep_empty=True)
         try:
-            async with self._stream(call, idle_timeout=idle_timeout) as chunks:
+            async with self._exchange.stream(call, idle_timeout=idle_timeout) as chunks:
                 async for chunk in chunks:
                     for line in splitter.feed(chunk):
                         yield line.decode(errors="replace")
@@ -302,7 +308,7 @@ class Client:
             retry.Repeat.NEVER,
             expected=frozenset({429, 500, 502, 503, 504}),
         )
-        answer = await self._perform(call)
+        answer = await self._exchange.perform(call)
         if answer.status == 200:
             return Readiness(is_ready=True)
         text = answer.body.decode(errors="replace")
@@ -339,7 +345,7 @@ class Client:
             headers={"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"},
             body=encoding.as_apply(obj),
         )
-        return _object(await self._perform(call), call)
+        return _object(await self._exchange.perform(call), call)
 
     async def create(self, obj: Mapping[str, Any], *, manager: str, dry_run: bool = False) -> Object:
         """Create an object that must not be there yet.
@@ -374,7 +380,7 @@ class Client:
         )
 
         async def look() -> transport.Answer | None:
-            answer = await self._perform(there)
+            answer = await self._exchange.perform(there)
             if answer.status == 404:
                 return None
             if subset.is_object_subset(obj, answer.document):
@@ -386,7 +392,7 @@ class Client:
                 detail="an object of that name with other content is there",
             )
 
-        return _object(await self._perform(call, look=look), call)
+        return _object(await self._exchange.perform(call, look=look), call)
 
     async def patch(
         self,
@@ -418,7 +424,7 @@ class Client:
             headers={"Content-Type": _PATCH_TYPES[form], "Accept": "application/json"},
             body=encoding.as_json(body),
         )
-        return _object(await self._perform(call), call)
+        return _object(await self._exchange.perform(call), call)
 
     async def delete(
         self,
@@ -450,7 +456,7 @@ class Client:
             headers={**_JSON, "Accept": "application/json"},
             body=encoding.as_json(options),
         )
-        return _object(await self._perform(call), call)
+        return _object(await self._exchange.perform(call), call)
 
     async def request(
         self,
@@ -477,134 +483,14 @@ class Client:
             headers=headers if headers is not None else {} if body is None else _JSON,
             body=body,
         )
-        return await self._perform(call)
+        return await self._exchange.perform(call)
 
-    # How it is sent
-
-    async def _perform(
-        self, call: transport.Call, *, look: Callable[[], Awaitable[transport.Answer | None]] | None = None
-    ) -> transport.Answer:
-        """Send a request until it has an answer, as ``retry`` says."""
-        past = retry.Past(attempts=0)
-        is_doubtful = False
-        while True:
-            credential = await self._transport.credential()
-            outcome, answer, error, seconds = await self._attempt(call, credential, elapsed=past.elapsed)
-            past = dataclasses.replace(
-                past,
-                attempts=past.attempts + 1,
-                elapsed=past.elapsed + seconds,
-                is_server_known=self._is_server_known,
-            )
-            if answer is not None and error is None:
-                return answer
-            assert error is not None
-            step = retry.decide(call.repeat, outcome, past=past, policy=self._policy, jitter=self._jitter())
-            if is_doubtful and isinstance(step, retry.Stop):
-                settled = await self._settle(call, error, answer, look=look)
-                if settled is not None:
-                    return settled
-            is_doubtful = is_doubtful or retry.may_be_done(outcome)
-            begun = self._clock()
-            match step:
-                case retry.Stop():
-                    raise error
-                case retry.Doubt():
-                    raise kube_errors.Ambiguous(call.target, because=_after_target(error, call)) from error
-                case retry.Refresh():
-                    past = dataclasses.replace(past, is_refreshed=True)
-                    if not await self._transport.renew(credential):
-                        raise error
-                case retry.Again(delay=delay):
-                    await self._sleep(delay)
-                case retry.LookThenAgain(delay=delay):
-                    await self._sleep(delay)
-                    assert look is not None
-                    there = await look()
-                    if there is not None:
-                        return there
-                case _:
-                    assert_never(step)
-            past = dataclasses.replace(past, elapsed=past.elapsed + self._clock() - begun)
-
-    async def _settle(
-        self,
-        call: transport.Call,
-        error: errors.ClientError,
-        answer: transport.Answer | None,
-        *,
-        look: Callable[[], Awaitable[transport.Answer | None]] | None,
-    ) -> transport.Answer | None:
-        """An error can be the trace of an earlier attempt that was carried out after all."""
-        if call.method == "DELETE" and isinstance(error, kube_errors.NotFound):
-            return answer
-        if look is not None and isinstance(error, kube_errors.AlreadyExists):
-            return await look()
-        if call.repeat is retry.Repeat.GUARDED and isinstance(error, kube_errors.Conflict | kube_errors.Invalid):
-            raise kube_errors.Ambiguous(
-                call.target,
-                because=f"the answer was lost, and a repeat was refused ({error.code} {error.reason})",
-            ) from error
-        return None
-
-    async def _attempt(
-        self, call: transport.Call, credential: credentials.Credential, *, elapsed: float
-    ) -> tuple[retry.Outcome, transport.Answer | None, errors.ClientError | None, float]:
-        async with self.limiter.slot() as slot:
-            # Counted from here: waiting for a turn is no fault of the server.
-            begun = self._clock()
-            timeout = max(0.001, min(self._policy.attempt, self._policy.deadline - elapsed))
-            try:
-                answer = await self._transport.send(call, credential, timeout=timeout)
-            except transport.Failed as failure:
-                if failure.happened is retry.Happened.SLOW:
-                    slot.congested()
-                return retry.Outcome(failure.happened), None, failure.error, self._clock() - begun
-            self._is_server_known = True
-            seconds = self._clock() - begun
-            if answer.status == 429:
-                slot.congested()
-        if answer.status < 300 or answer.status in call.expected:
-            return retry.Outcome(retry.Happened.ANSWERED, code=answer.status), answer, None, seconds
-        error = self._error(call, answer)
-        outcome = retry.Outcome(
-            retry.Happened.ANSWERED,
-            code=error.code,
-            reason=error.reason,
-            retry_after=error.retry_after,
-            has_field_conflicts=isinstance(error, kube_errors.Conflict) and error.is_field_conflict,
-        )
-        return outcome, answer, error, seconds
-
-    @contextlib.asynccontextmanager
-    async def _stream(self, call: transport.Call, *, idle_timeout: float) -> AsyncIterator[AsyncGenerator[bytes, None]]:
-        """An open answer, without repeats but for one after a 401; it takes no turn of the limiter."""
-        credential = await self._transport.credential()
-        for is_last in (False, True):
-            async with self._transport.stream(call, credential, idle_timeout=idle_timeout) as (
-                chunks,
-                answer,
-            ):
-                self._is_server_known = True
-                if answer is None:
-                    yield chunks
-                    return
-                if answer.status != 401 or is_last or not await self._transport.renew(credential):
-                    raise self._error(call, answer)
-            credential = await self._transport.credential()
-
-    def _error(self, call: transport.Call, answer: transport.Answer) -> kube_errors.ApiError:
-        text = "" if answer.document is not None else answer.body.decode(errors="replace")
-        error = kube_errors.from_status(
-            call.target, answer.document, code=answer.status, retry_after=answer.retry_after, text=text
-        )
-        if isinstance(error, kube_errors.NotFound) and call.target.kind and not error.involved.name:
-            # Not the object is absent but the path: its kind was removed, or is served elsewhere now.
-            self._discovery.forget()
-        return error
+    def _forget_kinds(self) -> None:
+        """Not an object is absent but its path: the kind was removed, or is served elsewhere now."""
+        self._discovery.forget()
 
     async def _fetch(self, path: str, headers: Mapping[str, str]) -> transport.Answer:
-        return await self._perform(
+        return await self._exchange.perform(
             transport.Call(
                 "GET",
                 path,
@@ -624,7 +510,7 @@ class Client:
             params = [*call.params, ("limit", str(limit))] if limit else [*call.params]
             if token:
                 params.append(("continue", token))
-            page = _object(await self._perform(dataclasses.replace(call, params=tuple(params))), call)
+            page = _object(await self._exchange.perform(dataclasses.replace(call, params=tuple(params))), call)
             for item in page.get("items") or ():
                 # Items of built-in kinds come without their names.
                 named = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
@@ -725,7 +611,3 @@ def _object(answer: transport.Answer, call: transport.Call) -> Object:
     if isinstance(answer.document, dict):
         return answer.document
     raise errors.ClientError(f"{call.target}: the answer is no JSON object", target=call.target.server)
-
-
-def _after_target(error: errors.ClientError, call: transport.Call) -> str:
-    return error.message.removeprefix(f"{call.target}: ")

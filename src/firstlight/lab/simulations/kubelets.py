@@ -5,6 +5,7 @@ is ready, its node has a network, and keeps it when the pod is replaced, as the 
 """
 
 import asyncio
+import contextlib
 import datetime
 from typing import Any
 
@@ -50,9 +51,10 @@ async def _register(world: World) -> None:
 
 async def _wait_for_default_account(world: World) -> None:
     """The first pods of a lab are refused without it; the controller manager makes it within a second."""
-    async for event in world.client.watch("v1", "ServiceAccount", namespace="default"):
-        if isinstance(event, kube.Added | kube.Modified) and event.object["metadata"]["name"] == "default":
-            return
+    async with contextlib.aclosing(world.client.watch("v1", "ServiceAccount", namespace="default")) as events:
+        async for event in events:
+            if isinstance(event, kube.Added | kube.Modified) and event.object["metadata"]["name"] == "default":
+                return
 
 
 async def _follow(world: World, api_version: str, kind: str) -> None:

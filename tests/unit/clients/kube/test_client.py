@@ -311,16 +311,30 @@ async def test_a_refused_token_is_read_again_once(tmp_path: Any) -> None:
     assert len(server.of("POST")) == 2
 
 
-async def test_a_fixed_token_that_is_refused_is_not_tried_again() -> None:
+async def test_a_fixed_token_that_was_never_accepted_is_not_tried_again() -> None:
     async with (
         loopback.loopback(script(status(401, "Unauthorized"))) as server,
         loopback.client(server, token=Secret("hunter2")) as client,
     ):
         with pytest.raises(kube.Unauthorized) as caught:
-            await get(client)
+            await client.request("GET", "/api/v1/namespaces/default/configmaps/a")
 
     assert len(server.of("GET")) == 1
     assert "hunter2" not in str(caught.value)
+
+
+async def test_a_fixed_token_that_was_accepted_before_is_tried_once_more() -> None:
+    refused = status(401, "Unauthorized")
+    async with (
+        loopback.loopback(script(Respond(LIVE), refused, Respond(LIVE), refused, refused)) as server,
+        loopback.client(server, token=Secret("t")) as client,
+    ):
+        await get(client)
+        await get(client)
+        with pytest.raises(kube.Unauthorized):
+            await get(client)
+
+    assert len(server.of("GET")) == 5
 
 
 async def test_who_asks_is_said_in_headers() -> None:

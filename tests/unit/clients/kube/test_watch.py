@@ -273,7 +273,8 @@ async def test_the_pause_grows_while_nothing_comes_and_starts_anew_after_an_even
     ids=repr,
 )
 async def test_what_waiting_does_not_change_is_raised(answer: Reaction, expected: type[Exception]) -> None:
-    async with watching(Cluster([listing(5)], [answer])) as take:
+    # Twice: credentials that were good for the listing are tried once more after a 401.
+    async with watching(Cluster([listing(5)], [answer, answer])) as take:
         await take(1)
         with pytest.raises(expected):
             await take(1)

@@ -1,0 +1,190 @@
+"""One request and its repeats: sends it, judges what came of it, and sends it again as ``retry`` says.
+
+Between ``client``, which knows the verbs of the API, and ``transport``, which knows connections.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import assert_never
+
+from firstlight import errors
+from firstlight.clients.kube import concurrency, credentials, retry, transport
+from firstlight.clients.kube import errors as kube_errors
+
+
+class Exchange:
+    """All requests of one client: they share connections, credentials and a limit."""
+
+    def __init__(
+        self,
+        transport_: transport.Transport,
+        *,
+        policy: retry.Policy,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        jitter: Callable[[], float],
+        on_missing_path: Callable[[], None],
+    ) -> None:
+        """Prepare; nothing is sent yet.
+
+        Args:
+            transport_: How requests travel.
+            policy: How patient to be.
+            clock: The clock for deadlines.
+            sleep: How to wait.
+            jitter: Random numbers from 0 to 1.
+            on_missing_path: Called when the server does not know a path, as opposed to an object.
+        """
+        self.limiter = concurrency.Limiter()
+        self._transport = transport_
+        self._policy = policy
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = jitter
+        self._on_missing_path = on_missing_path
+        self._is_server_known = False
+        self._is_accepted = False
+
+    async def open(self) -> None:
+        """Prepare connections."""
+        await self._transport.open()
+
+    async def close(self) -> None:
+        """End them."""
+        await self._transport.close()
+
+    async def perform(
+        self, call: transport.Call, *, look: Callable[[], Awaitable[transport.Answer | None]] | None = None
+    ) -> transport.Answer:
+        """Send a request until it has an answer, as ``retry`` says."""
+        past = retry.Past(attempts=0)
+        is_doubtful = False
+        while True:
+            credential = await self._transport.credential()
+            outcome, answer, error, seconds = await self._attempt(call, credential, elapsed=past.elapsed)
+            past = dataclasses.replace(
+                past,
+                attempts=past.attempts + 1,
+                elapsed=past.elapsed + seconds,
+                is_server_known=self._is_server_known,
+            )
+            if answer is not None and error is None:
+                return answer
+            assert error is not None
+            step = retry.decide(call.repeat, outcome, past=past, policy=self._policy, jitter=self._jitter())
+            if is_doubtful and isinstance(step, retry.Stop):
+                settled = await self._settle(call, error, answer, look=look)
+                if settled is not None:
+                    return settled
+            is_doubtful = is_doubtful or retry.may_be_done(outcome)
+            begun = self._clock()
+            match step:
+                case retry.Stop():
+                    raise error
+                case retry.Doubt():
+                    raise kube_errors.Ambiguous(call.target, because=_after_target(error, call)) from error
+                case retry.Refresh():
+                    past = dataclasses.replace(past, is_refreshed=True)
+                    if not await self._renew(credential):
+                        raise error
+                case retry.Again(delay=delay):
+                    await self._sleep(delay)
+                case retry.LookThenAgain(delay=delay):
+                    await self._sleep(delay)
+                    assert look is not None
+                    there = await look()
+                    if there is not None:
+                        return there
+                case _:
+                    assert_never(step)
+            past = dataclasses.replace(past, elapsed=past.elapsed + self._clock() - begun)
+
+    async def _settle(
+        self,
+        call: transport.Call,
+        error: errors.ClientError,
+        answer: transport.Answer | None,
+        *,
+        look: Callable[[], Awaitable[transport.Answer | None]] | None,
+    ) -> transport.Answer | None:
+        """An error can be the trace of an earlier attempt that was carried out after all."""
+        if call.method == "DELETE" and isinstance(error, kube_errors.NotFound):
+            return answer
+        if look is not None and isinstance(error, kube_errors.AlreadyExists):
+            return await look()
+        if call.repeat is retry.Repeat.GUARDED and isinstance(error, kube_errors.Conflict | kube_errors.Invalid):
+            raise kube_errors.Ambiguous(
+                call.target,
+                because=f"the answer was lost, and a repeat was refused ({error.code} {error.reason})",
+            ) from error
+        return None
+
+    async def _attempt(
+        self, call: transport.Call, credential: credentials.Credential, *, elapsed: float
+    ) -> tuple[retry.Outcome, transport.Answer | None, errors.ClientError | None, float]:
+        async with self.limiter.slot() as slot:
+            # Counted from here: waiting for a turn is no fault of the server.
+            begun = self._clock()
+            timeout = max(0.001, min(self._policy.attempt, self._policy.deadline - elapsed))
+            try:
+                answer = await self._transport.send(call, credential, timeout=timeout)
+            except transport.Failed as failure:
+                if failure.happened is retry.Happened.SLOW:
+                    slot.congested()
+                return retry.Outcome(failure.happened), None, failure.error, self._clock() - begun
+            self._is_server_known = True
+            self._is_accepted = self._is_accepted or answer.status != 401
+            seconds = self._clock() - begun
+            if answer.status == 429:
+                slot.congested()
+        if answer.status < 300 or answer.status in call.expected:
+            return retry.Outcome(retry.Happened.ANSWERED, code=answer.status), answer, None, seconds
+        error = self._error(call, answer)
+        outcome = retry.Outcome(
+            retry.Happened.ANSWERED,
+            code=error.code,
+            reason=error.reason,
+            retry_after=error.retry_after,
+            has_field_conflicts=isinstance(error, kube_errors.Conflict) and error.is_field_conflict,
+        )
+        return outcome, answer, error, seconds
+
+    @contextlib.asynccontextmanager
+    async def stream(self, call: transport.Call, *, idle_timeout: float) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+        """An open answer, without repeats but for one after a 401; it takes no turn of the limiter."""
+        credential = await self._transport.credential()
+        for is_last in (False, True):
+            async with self._transport.stream(call, credential, idle_timeout=idle_timeout) as (
+                chunks,
+                answer,
+            ):
+                self._is_server_known = True
+                if answer is None:
+                    self._is_accepted = True
+                    yield chunks
+                    return
+                if answer.status != 401 or is_last or not await self._renew(credential):
+                    raise self._error(call, answer)
+            credential = await self._transport.credential()
+
+    async def _renew(self, credential: credentials.Credential) -> bool:
+        """Whether another attempt makes sense after a 401.
+
+        It does with new credentials, and with the same ones if the server took them before: then not they
+        have changed but something between here and the server's authenticators.
+        """
+        return await self._transport.renew(credential) or self._is_accepted
+
+    def _error(self, call: transport.Call, answer: transport.Answer) -> kube_errors.ApiError:
+        text = "" if answer.document is not None else answer.body.decode(errors="replace")
+        error = kube_errors.from_status(
+            call.target, answer.document, code=answer.status, retry_after=answer.retry_after, text=text
+        )
+        if isinstance(error, kube_errors.NotFound) and call.target.kind and not error.involved.name:
+            self._on_missing_path()
+        return error
+
+
+def _after_target(error: errors.ClientError, call: transport.Call) -> str:
+    return error.message.removeprefix(f"{call.target}: ")
