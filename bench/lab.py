@@ -43,9 +43,8 @@ def run(programs: dict[str, Path]) -> list[str]:
 
 
 async def _round(one: labs.Lab, programs: dict[str, Path]) -> tuple[float, float, float, LabStatus]:
-    wanted = lab_settings.with_nodes(lab_settings.Settings(), control_planes=1, workers=2)
     begun, wall = time.perf_counter(), time.time()
-    status = await one.up(programs, settings=wanted, owner=os.getpid())
+    status = await one.up(programs, settings=lab_settings.DEFAULT, owner=os.getpid())
     seconds = time.perf_counter() - begun
     api = next(part.since for part in status.parts if part.name == "kube-apiserver") - wall
     begun = time.perf_counter()

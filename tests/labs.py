@@ -19,7 +19,12 @@ from firstlight.tools import install
 
 T = TypeVar("T")
 NETWORK = Path(labs.__file__).parent / "examples" / "network.yaml"
-FAST = lab_settings.Settings(pull_seconds=0.05, broken_images=("*/broken:*",))
+FAST = lab_settings.Settings(
+    pull_seconds=0.05,
+    broken_images=("*/broken:*",),
+    logs=(lab_settings.LogRule(pod="talkative", lines=("one", "two")),),
+    exec=(lab_settings.ExecRule(pod="talkative", command=("id",), stdout="uid=7\n", exit_code=3),),
+)
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -39,7 +44,9 @@ async def lab(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
             await client.apply(obj, manager="tests")
         await until(lambda: _nodes_ready(client), "nodes to be ready")
     yield one
+    restarted = [part.name for part in (await one.status()).parts if part.restarts]
     await one.down()
+    assert restarted == [], "parts of the shared lab crashed"
     assert processes.of(one.home.path) == (), "the lab left processes behind"
 
 
@@ -53,7 +60,8 @@ async def fresh_lab(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[
     ) -> labs.Lab:
         one = labs.Lab(directory.Directory(tmp_path / name))
         made.append(one)
-        wanted = lab_settings.with_nodes(settings, control_planes=control_planes, workers=workers)
+        counted = lab_settings.with_nodes(settings, control_planes=control_planes, workers=workers)
+        wanted = settings if settings.nodes else counted
         await one.up(programs, settings=wanted, owner=os.getpid())
         return one
 

@@ -248,3 +248,74 @@ def _nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
         return processes.of(lab.home.path) == ()
 
     return nothing
+
+
+async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path: Path) -> None:
+    from firstlight.lab import directory
+
+    home = directory.Directory(tmp_path / "twice")
+    try:
+        first, second = await asyncio.gather(*(Lab(home).up(programs, owner=os.getpid()) for _ in range(2)))
+
+        assert {part.name: part.pid for part in first.parts} == {part.name: part.pid for part in second.parts}
+        assert all(part.restarts == 0 for part in second.parts)
+    finally:
+        await Lab(home).down()
+
+
+async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) -> None:
+    from firstlight.lab import settings
+
+    taint = settings.Taint(key="node.cilium.io/agent-not-ready", effect="NoExecute")
+    node = settings.Node(name="only", address="10.5.0.9", taints=(taint,))
+    lab = await fresh_lab(settings=settings.Settings(pull_seconds=0.05, nodes=(node,)))
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "ciliumnodes.cilium.io"},
+        "spec": {
+            "group": "cilium.io",
+            "scope": "Cluster",
+            "names": {"kind": "CiliumNode", "listKind": "CiliumNodeList", "plural": "ciliumnodes", "singular": "cn"},
+            "versions": [{"name": "v2", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    (agent,) = manifests(NETWORK)
+    agent["spec"]["selector"]["matchLabels"] = agent["spec"]["template"]["metadata"]["labels"] = {"k8s-app": "cilium"}
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        await client.apply(agent, manager="tests")
+
+        async def reported() -> dict[str, Any]:
+            live = await client.get("v1", "Node", "only")
+            found = {each["type"]: each for each in live["status"].get("conditions", ())}.get("NetworkUnavailable", {})
+            return live if found.get("reason") == "CiliumIsUp" and not live["spec"].get("taints") else {}
+
+        await until(reported, "the agent's condition, and its taint to go")
+        await client.apply(definition, manager="tests")
+
+        async def cilium_node() -> dict[str, Any]:
+            try:
+                return await client.get("cilium.io/v2", "CiliumNode", "only")
+            except (kube_client.NotFound, kube_client.UnknownKind):
+                return {}
+
+        made = await until(cilium_node, "the CiliumNode, once its kind is defined")
+        assert made["spec"]["addresses"] == [{"ip": "10.5.0.9", "type": "InternalIP"}]
+
+
+async def test_a_slowed_part_is_stopped_most_of_the_time_and_still_works(fresh_lab: FreshLab) -> None:
+    lab = await fresh_lab()
+    await lab.process("etcd", "slow", share=0.3)
+    (etcd,) = [part for part in (await lab.status()).parts if part.name == "etcd"]
+    assert etcd.state == "slowed"
+
+    async def is_stopped() -> bool:
+        return Path(f"/proc/{etcd.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+    await until(is_stopped, "the process to be stopped for a moment")
+    await write(lab, "slowly")
+    await lab.process("etcd", "continue")
+
+    assert "slowly" in await names(lab)
+    assert (await lab.status()).is_ready

@@ -33,11 +33,10 @@ async def _demo(*, keep: bool) -> None:
     from firstlight.lab import settings
 
     one = labs.named(NAME)
-    wanted = settings.with_nodes(settings.Settings(), control_planes=1, workers=2)
     begun = time.monotonic()
     _step("A control plane: real etcd, kube-apiserver, controller-manager and scheduler, as processes on loopback")
     try:
-        await lab_command.bring_up(one, wanted, owner=0 if keep else os.getpid())
+        await lab_command.bring_up(one, settings.DEFAULT, owner=0 if keep else os.getpid())
         _say(f"up in {time.monotonic() - begun:.1f} s")
         await _show(one)
         if keep:

@@ -40,8 +40,8 @@ def up(name: str, control_planes: int | None, workers: int | None, settings_file
     """Bring a lab up, or what is missing of it; run again, it changes nothing."""
     from firstlight.lab import lab as labs
 
-    wanted = _wanted(control_planes, workers, settings_file)
     one = labs.named(name)
+    wanted = _wanted(one, control_planes, workers, settings_file)
     status = asyncio.run(bring_up(one, wanted))
     if output == "json":
         _write_status(one, status, [])
@@ -249,17 +249,27 @@ def _write_status(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) -
     )
 
 
-def _wanted(control_planes: int | None, workers: int | None, settings_file: Path | None) -> "Settings | None":
+def _wanted(
+    one: "Lab", control_planes: int | None, workers: int | None, settings_file: Path | None
+) -> "Settings | None":
+    """The settings that the options mean: a file, or what the lab has already with other numbers of nodes."""
     from firstlight.lab import settings
 
     if control_planes is None and workers is None and settings_file is None:
         return None
-    wanted = settings.load(settings_file) if settings_file else settings.Settings()
-    if wanted.nodes and (control_planes is not None or workers is not None):
-        raise errors.UsageError(
-            f"{settings_file} declares nodes, and the command line counts them", hint="Give one of the two."
-        )
-    if wanted.nodes:
-        return wanted
-    control_planes = 1 if control_planes is None else control_planes
-    return settings.with_nodes(wanted, control_planes=control_planes, workers=2 if workers is None else workers)
+    if settings_file is not None:
+        wanted = settings.load(settings_file)
+        if wanted.nodes and (control_planes is not None or workers is not None):
+            raise errors.UsageError(
+                f"{settings_file} declares nodes, and the command line counts them", hint="Give one of the two."
+            )
+        if wanted.nodes:
+            return wanted
+    else:
+        wanted = one.settings() if one.home.exists() else settings.DEFAULT
+    roles = [node.role for node in wanted.nodes or settings.DEFAULT.nodes]
+    return settings.with_nodes(
+        wanted,
+        control_planes=roles.count("control-plane") if control_planes is None else control_planes,
+        workers=roles.count("worker") if workers is None else workers,
+    )

@@ -335,6 +335,7 @@ def _kwok(home: directory.Directory, ip: str, wanted: lab_settings.Settings, pro
             f"--node-port={KUBELET_PORT}",
             "--node-lease-duration-seconds=40",
             f"--server-address={ip}:{KWOK_PORT}",
+            "--v=WARN",
         ),
         probe=Probe(url=f"http://{ip}:{KWOK_PORT}/healthz"),
         needs=("kube-apiserver",),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
+from firstlight import errors
 from firstlight.clients import command
 from firstlight.lab import certificates, processes
 from firstlight.lab.part import Part
@@ -20,6 +21,7 @@ POLL = 0.05
 START_LIMIT = 5
 """Deaths before it was ever ready, after which a part is given up: its flags or files are wrong."""
 SLOW_PERIOD = 0.2
+LOG_LIMIT = 64 << 20
 
 
 class Keeper:
@@ -68,15 +70,13 @@ class Keeper:
             while True:
                 await self._wait_for_turn()
                 self._retry.clear()
-                self._process = await command.spawn(self.part.argv, log=self._log, env=self._env, cwd=self._cwd)
                 self._gone.clear()
-                self._set("starting", f"waits for {self.part.probe}")
-                was_ready = await self._follow(self._process)
+                was_ready = await self._live()
                 self._gone.set()
                 if not self._may_run.is_set():
                     continue
                 deaths = 0 if was_ready else deaths + 1
-                code = self._process.returncode
+                code = self._process.returncode if self._process else "nothing"
                 if deaths >= START_LIMIT:
                     self._set("failed", f"exited with {code} {deaths} times: {self._last_words()}")
                     await self._retry.wait()
@@ -131,13 +131,28 @@ class Keeper:
         self._set("slowed", f"runs {share:.0%} of the time")
 
     async def _wait_for_turn(self) -> None:
-        await self._may_run.wait()
-        while missing := [name for name in self.part.needs if not self._others_ready(name)]:
+        while True:
+            await self._may_run.wait()
+            missing = [name for name in self.part.needs if not self._others_ready(name)]
+            if not missing:
+                return
             self._set("waiting", "needs " + ", ".join(missing))
             await asyncio.sleep(POLL)
 
+    async def _live(self) -> bool:
+        """A life from the start to the end; whether it was ever ready."""
+        self._shorten_log()
+        try:
+            self._process = await command.spawn(self.part.argv, log=self._log, env=self._env, cwd=self._cwd)
+        except errors.ClientError as error:
+            self._log.write_text(error.message)
+            return False
+        self._set("starting", f"waits for {self.part.probe}")
+        if not self._may_run.is_set():  # asked to rest while it was being started
+            await self._stop()
+        return await self._follow(self._process)
+
     async def _follow(self, process: asyncio.subprocess.Process) -> bool:
-        """Watch a process from its start to its end; whether it was ever ready."""
         died = asyncio.create_task(process.wait())
         async with aiohttp.ClientSession(
             connector=aiohttp.UnixConnector(_short(self.part.probe.socket)) if self.part.probe.socket else None
@@ -202,6 +217,12 @@ class Keeper:
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)
+
+    def _shorten_log(self) -> None:
+        """Keep one older file, so that a lab that lives for weeks does not fill the disk."""
+        with contextlib.suppress(OSError):
+            if self._log.stat().st_size > LOG_LIMIT:
+                self._log.rename(self._log.with_suffix(".log.old"))
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):

@@ -78,17 +78,14 @@ class Lab:
         """
         self.home.make()
         before = self._settings()
-        wanted = settings or before or lab_settings.with_nodes(lab_settings.Settings(), control_planes=1, workers=2)
+        wanted = settings or before or lab_settings.DEFAULT
         if before is not None and self.is_running():
             await self._supervisor.call("POST", "/retry")
             if wanted != before:
                 self._refuse_network_change(before, wanted)
                 await self._supervisor.call("POST", "/settings", body=msgspec.json.encode(wanted))
         else:
-            # What a killed supervisor may have left behind must be gone before its successor binds the same ports.
-            await asyncio.to_thread(processes.kill, self.home.path)
-            directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
-            await self._start(programs, owner)
+            await self._start(programs, wanted, owner)
         return await self._wait_ready(progress, timeout=timeout)
 
     async def status(self) -> LabStatus:
@@ -134,17 +131,37 @@ class Lab:
     def _settings(self) -> lab_settings.Settings | None:
         try:
             return msgspec.json.decode(self.home.settings.read_bytes(), type=lab_settings.Settings)
-        except OSError:
+        except FileNotFoundError:
             return None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise errors.ConfigError(
+                f"cannot be read: {error}", path=str(self.home.settings),
+                hint=f"Start afresh: firstlight lab down -n {self.home.name}",
+            ) from error  # fmt: skip
 
     def _refuse_network_change(self, before: lab_settings.Settings, wanted: lab_settings.Settings) -> None:
         if (before.pod_cidr, before.service_cidr) != (wanted.pod_cidr, wanted.service_cidr):
             raise errors.Refused(
                 "pod and service networks of a lab cannot change while it runs",
-                hint=f"Take it down first: firstlight lab down {self.home.name}",
+                hint=f"Take it down first: firstlight lab down -n {self.home.name}",
             )
 
-    async def _start(self, programs: Mapping[str, Path], owner: int) -> None:
+    async def _start(self, programs: Mapping[str, Path], wanted: lab_settings.Settings, owner: int) -> None:
+        """Start a supervisor, unless another ``up`` does so at this very moment."""
+        with (self.home.path / "starting").open("w") as starting:
+            await asyncio.to_thread(fcntl.flock, starting, fcntl.LOCK_EX)
+            if self.is_running():
+                return
+            # What a killed supervisor may have left behind must be gone before its successor binds the same ports.
+            await asyncio.to_thread(processes.kill, self.home.path)
+            directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
+            await self._start_supervisor(programs, owner)
+            for _ in range(500):
+                if self.is_running():
+                    return
+                await asyncio.sleep(0.02)
+
+    async def _start_supervisor(self, programs: Mapping[str, Path], owner: int) -> None:
         encoded = msgspec.json.encode({name: str(path) for name, path in programs.items()}).decode()
         env = {**os.environ, processes.MARK: str(self.home.path)}
         supervisor = [sys.executable, "-m", "firstlight.lab.supervisor"]

@@ -80,6 +80,10 @@ def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Sett
     return msgspec.structs.replace(settings, nodes=nodes)
 
 
+DEFAULT = with_nodes(Settings(), control_planes=1, workers=2)
+"""A lab of which nothing was said."""
+
+
 def load(path: Path) -> Settings:
     """Read a user's file.
 

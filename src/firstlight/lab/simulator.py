@@ -1,6 +1,6 @@
 """The process that pretends what no real program does in the lab. A part of the lab, started by its supervisor.
 
-It says that it is ready by writing its process id into a file, once every simulation listens.
+It says that it is ready by writing its process id into a file, once every simulation has started.
 """
 
 import asyncio
@@ -26,11 +26,16 @@ async def run(home: directory.Directory) -> None:
     config = kube.load(home.certificates / "simulator.kubeconfig")
     async with kube.Client(config) as client:
         await _wait_for_api(client)
-        world = World(home, client, wanted, network.Network(number).loopback)
         async with asyncio.TaskGroup() as tasks:
-            for name in simulations.NAMES:
-                tasks.create_task(simulations.load(name).run(world), name=name)
-            tasks.create_task(_say_ready(world))
+            world = World(home, client, wanted, loopback=network.Network(number).loopback, tasks=tasks)
+            await world.start()
+            pretended = [simulations.load(name) for name in simulations.NAMES]
+            for simulation in pretended:
+                await simulation.start(world)
+            directory.write_whole(home.run / "simulator.ready", str(os.getpid()).encode())
+            async for _ in world.changes():
+                for simulation in pretended:
+                    await simulation.act(world)
 
 
 async def _wait_for_api(client: kube.Client) -> None:
@@ -39,11 +44,6 @@ async def _wait_for_api(client: kube.Client) -> None:
             if (await client.ready()).is_ready:
                 return
         await asyncio.sleep(0.05)
-
-
-async def _say_ready(world: World) -> None:
-    await world.started.wait()
-    directory.write_whole(world.home.run / "simulator.ready", str(os.getpid()).encode())
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ from firstlight.lab import control_plane, directory, keeper, network, processes
 from firstlight.lab import settings as lab_settings
 from firstlight.model.lab_status import LabStatus
 
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
+
 
 class Supervisor:
     """A running lab."""
@@ -49,7 +51,9 @@ class Supervisor:
         wanted = msgspec.json.decode(self.home.settings.read_bytes(), type=lab_settings.Settings)
         parts = control_plane.build(self.home, self._claim.network, wanted, programs)
         tls = _tls(self.home)
-        env = {**os.environ, processes.MARK: str(self.home.path)}
+        # Nothing else of the caller's: neither proxies nor tokens are the parts' business.
+        env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        env[processes.MARK] = str(self.home.path)
         for part in parts:
             self._keepers[part.name] = keeper.Keeper(
                 part, log=self.home.logs / f"{part.name}.log", cwd=self.home.run, env=env, tls=tls,

@@ -1,12 +1,18 @@
 """Nodes and pods of the lab behave as on machines, as far as the lab promises."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 from firstlight.clients import command
+from firstlight.clients import kube as kube_client
 from firstlight.clients.kube import Client
 from firstlight.lab.lab import Lab
+from firstlight.model.secret import Secret
 from tests.labs import condition, until
 
 
@@ -122,29 +128,66 @@ async def test_the_served_certificate_names_no_loopback_address(lab: Lab) -> Non
     assert not any(address.startswith("127.") for address in addresses)
 
 
-async def test_kubectl_logs_and_exec_are_answered_by_rule(
+async def test_logs_and_exec_are_answered_by_rule_and_nothing_is_executed(
     lab: Lab, kube: Client, namespace: str, programs: dict[str, Path]
 ) -> None:
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "plain", "namespace": namespace},
-        "spec": {"containers": [{"name": "main", "image": "registry.example/app:1"}]},
-    }
-    await kube.apply(pod, manager="tests")
+    for name in ("talkative", "silent"):
+        spec = {"containers": [{"name": "main", "image": "registry.example/app:1"}]}
+        metadata = {"name": name, "namespace": namespace}
+        await kube.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, manager="tests")
 
     async def ready() -> bool:
-        return condition(await kube.get("v1", "Pod", "plain", namespace=namespace), "Ready") == "True"
+        found = (await kube.list("v1", "Pod", namespace=namespace)).items
+        return all(condition(pod, "Ready") == "True" for pod in found)
 
-    await until(ready, "the pod")
+    await until(ready, "the pods")
     kubectl = [str(programs["kubectl"]), "--kubeconfig", str(lab.kubeconfig), "-n", namespace]
-    logs, exec_ = await asyncio.gather(
-        command.run([*kubectl, "logs", "plain"]), command.run([*kubectl, "exec", "plain", "--", "id"], check=False)
+    told, shown, refused = await asyncio.gather(
+        command.run([*kubectl, "exec", "talkative", "--", "id"], check=False),
+        command.run([*kubectl, "logs", "talkative"]),
+        command.run([*kubectl, "exec", "silent", "--", "id"], check=False),
+    )
+    lines = [line async for line in kube.logs("silent", namespace=namespace)]
+
+    assert (told.code, told.stdout) == (3, b"uid=7\n")
+    assert shown.stdout == b"one\ntwo\n"
+    assert refused.code == 126
+    assert "no rule answers" in refused.stderr
+    assert len(lines) == 1
+    assert "simulated by the lab" in lines[0]
+
+
+async def test_every_write_is_in_the_audit_log_with_its_user(lab: Lab, kube: Client, namespace: str) -> None:
+    name = f"seen-{namespace}"
+    await kube.apply(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}}, manager="tests"
     )
 
-    assert b"simulated by the lab" in logs.stdout
-    assert exec_.code == 126
-    assert "no rule answers" in exec_.stderr
+    async def entries() -> list[dict[str, Any]]:
+        lines = lab.home.audit_log.read_bytes().splitlines()
+        return [msgspec.json.decode(line) for line in lines if name.encode() in line]
+
+    (entry,) = await until(entries, "the audit log")
+    assert (entry["verb"], entry["user"]["username"], entry["level"]) == ("patch", "admin", "Metadata")
+
+
+async def test_an_account_without_rights_is_refused(lab: Lab, kube: Client, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+
+    async def account() -> bool:
+        return bool((await kube.list("v1", "ServiceAccount", namespace=namespace)).items)
+
+    await until(account, "the namespace's account")
+    answer = await kube.request(
+        "POST", path, body=msgspec.json.encode(body), headers={"Content-Type": "application/json"}
+    )
+    assert isinstance(answer.document, dict)
+    token = Secret(answer.document["status"]["token"])
+    config = dataclasses.replace(kube_client.load(lab.kubeconfig), client_certificate=b"", client_key=None, token=token)
+    async with kube_client.Client(config) as nobody:
+        with pytest.raises(kube_client.Forbidden, match=f"system:serviceaccount:{namespace}:default"):
+            await nobody.list("v1", "Secret", namespace=namespace)
 
 
 async def test_anonymous_requests_are_refused(lab: Lab) -> None:

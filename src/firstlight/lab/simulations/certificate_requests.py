@@ -1,32 +1,34 @@
 """The approval of kubelets' certificate requests; signing is the real controller manager's."""
 
-import datetime
+from firstlight.lab.simulations.world import MANAGER, Object, World, key, now
 
-from firstlight.clients import kube
-from firstlight.lab.simulations.world import MANAGER, Object, World
-
-WHAT = "kubelets' certificate requests are approved (signing is real)"
-
+GROUP, KIND = "certificates.k8s.io/v1", "CertificateSigningRequest"
 SIGNERS = {"kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"}
 
 
-async def run(world: World) -> None:
-    """Approve what kubelets ask for."""
-    async for event in world.client.watch("certificates.k8s.io/v1", "CertificateSigningRequest"):
-        if isinstance(event, kube.Synced):
-            world.start("certificate_requests")
-        elif not isinstance(event, kube.Deleted) and is_due(event.object):
-            name = event.object["metadata"]["name"]
-            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+class Simulation:
+    """The approver."""
+
+    what = "kubelets' certificate requests are approved (signing is real)"
+
+    async def start(self, world: World) -> None:
+        """Follow requests."""
+        self._requests = await world.follow(GROUP, KIND)
+
+    async def act(self, world: World) -> None:
+        """Approve what kubelets ask for."""
+
+        async def approve(request: Object) -> None:
             entry = {
                 "type": "Approved", "status": "True", "reason": "LabApproved",
-                "message": "approved by the lab (simulated)", "lastUpdateTime": now, "lastTransitionTime": now,
+                "message": "approved by the lab (simulated)", "lastUpdateTime": now(), "lastTransitionTime": now(),
             }  # fmt: skip
-            with world.forgiving(f"certificate request {name}"):
-                await world.client.patch(
-                    "certificates.k8s.io/v1", "CertificateSigningRequest", name, {"status": {"conditions": [entry]}},
-                    form="strategic", manager=MANAGER, subresource="approval",
-                )  # fmt: skip
+            self._requests[key(request)] = await world.client.patch(
+                GROUP, KIND, request["metadata"]["name"], {"status": {"conditions": [entry]}}, form="strategic",
+                manager=MANAGER, subresource="approval",
+            )  # fmt: skip
+
+        await world.each([request for request in list(self._requests.values()) if is_due(request)], approve)
 
 
 def is_due(request: Object) -> bool:

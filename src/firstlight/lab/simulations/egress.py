@@ -10,8 +10,6 @@ import os
 
 from firstlight.lab.simulations.world import World
 
-WHAT = "the network from the API server to kubelets and services"
-
 SOCKET = "egress.sock"
 RESPONDER_SOCKET = "responder.sock"
 KUBELET_PORT = 10250
@@ -22,22 +20,28 @@ PLAIN_ANSWER = (
 )
 
 
-async def run(world: World) -> None:
-    """Serve the socket."""
+class Simulation:
+    """The egress socket."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError):
-            await _tunnel(world, reader, writer)
-        with contextlib.suppress(OSError):
-            writer.close()
+    what = "the network from the API server to kubelets and services"
 
-    path = os.path.relpath(world.home.run / SOCKET)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    server = await asyncio.start_unix_server(serve, path)
-    world.start("egress")
-    async with server:
-        await server.serve_forever()
+    async def start(self, world: World) -> None:
+        """Listen."""
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+                await _tunnel(world, reader, writer)
+            with contextlib.suppress(OSError):
+                writer.close()
+
+        path = os.path.relpath(world.home.run / SOCKET)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        server = await asyncio.start_unix_server(serve, path)
+        world.tasks.create_task(server.serve_forever(), name="egress")
+
+    async def act(self, world: World) -> None:
+        """Nothing: it answers when it is asked."""
 
 
 async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

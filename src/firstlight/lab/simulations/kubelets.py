@@ -4,17 +4,11 @@ kwok writes the rest of the status (see stages.yaml). A CNI pod is one that moun
 is ready, its node has a network, and keeps it when the pod is replaced, as the file that it wrote stays.
 """
 
-import asyncio
 import contextlib
-import datetime
-from typing import Any
 
-from firstlight import errors
 from firstlight.clients import kube
 from firstlight.lab import nodes
-from firstlight.lab.simulations.world import MANAGER, Object, World, condition, is_ready, key
-
-WHAT = "nodes register, CNI agents report, pods get sandboxes"
+from firstlight.lab.simulations.world import MANAGER, Object, World, condition, is_ready, key, now
 
 CNI_DIRECTORY = "/etc/cni/net.d"
 AGENTS = {
@@ -25,76 +19,37 @@ AGENTS = {
 }
 
 
-async def run(world: World) -> None:
-    """Register the declared nodes, then follow nodes, pods and definitions."""
-    await _register(world)
-    await _wait_for_default_account(world)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(_follow(world, "v1", "Node"))
-        tasks.create_task(_follow(world, "v1", "Pod"))
-        tasks.create_task(_follow(world, "apiextensions.k8s.io/v1", "CustomResourceDefinition"))
-        tasks.create_task(_act(world))
+class Simulation:
+    """Nodes, their network, and the start of their pods."""
 
+    what = "nodes register, CNI agents report, pods get sandboxes"
 
-async def _register(world: World) -> None:
-    listing = await world.client.list("v1", "Node")
-    present = {each["metadata"]["name"] for each in listing.items}
-    declared = {node.name: node for node in world.settings.nodes}
-    for name, node in declared.items():
-        if name not in present:
-            await world.client.create(nodes.manifest(node), manager=nodes.MANAGER)
-    for each in listing.items:
-        mine = each["metadata"].get("annotations", {}).get("kwok.x-k8s.io/node") == "fake"
-        if mine and each["metadata"]["name"] not in declared:
-            await world.client.delete("v1", "Node", each["metadata"]["name"])
+    async def start(self, world: World) -> None:
+        """Register the declared nodes; those that are no longer declared leave."""
+        declared = {node.name: node for node in world.settings.nodes}
+        for _, name in [key(node) for node in world.nodes.values() if _is_simulated(node)]:
+            if name not in declared:
+                await world.client.delete("v1", "Node", name)
+        for name, node in declared.items():
+            if ("", name) not in world.nodes:
+                await world.client.create(nodes.manifest(node), manager=nodes.MANAGER)
+        await _wait_for_default_account(world)
 
+    async def act(self, world: World) -> None:
+        """Bring nodes and pods to where a kubelet would have them."""
 
-async def _wait_for_default_account(world: World) -> None:
-    """The first pods of a lab are refused without it; the controller manager makes it within a second."""
-    async with contextlib.aclosing(world.client.watch("v1", "ServiceAccount", namespace="default")) as events:
-        async for event in events:
-            if isinstance(event, kube.Added | kube.Modified) and event.object["metadata"]["name"] == "default":
-                return
-
-
-async def _follow(world: World, api_version: str, kind: str) -> None:
-    stores: dict[str, tuple[str, dict[Any, Object]]] = {
-        "Node": ("nodes", world.nodes),
-        "Pod": ("pods", world.pods),
-        "CustomResourceDefinition": ("definitions", world.definitions),
-    }
-    what, store = stores[kind]
-    async for event in world.client.watch(api_version, kind):
-        if isinstance(event, kube.Synced):
-            world.start(what)
-        else:
-            name = key(event.object) if kind == "Pod" else event.object["metadata"]["name"]
-            gone = isinstance(event, kube.Deleted) or (
-                kind == "CustomResourceDefinition" and condition(event.object, "Established") != "True"
-            )
-            if gone:
-                store.pop(name, None)
-            else:
-                store[name] = event.object
-        await world.notify()
-
-
-async def _act(world: World) -> None:
-    """Bring nodes and pods to where a kubelet would have them."""
-    async for _ in world.changes():
-        for pod in list(world.pods.values()):
-            node = world.nodes.get(pod["spec"].get("nodeName", ""))
+        async def for_pod(pod: Object) -> None:
+            node = world.nodes.get(("", pod["spec"].get("nodeName", "")))
             if node is None or "deletionTimestamp" in pod["metadata"]:
-                continue
+                return
             if is_cni(pod) and is_ready(pod):
-                with world.forgiving(f"network of {node['metadata']['name']}"):
-                    await _network_up(world, node, pod)
+                await _network_up(world, node, pod)
             if _wants_sandbox(pod) and has_network(node):
-                with world.forgiving(f"sandbox of {key(pod)}"):
-                    await _patch_pod(world, pod, "PodReadyToStartContainers")
+                await _set_condition(world, pod, "PodReadyToStartContainers")
             elif _lost_ready(pod) and is_ready(node):
-                with world.forgiving(f"readiness of {key(pod)}"):
-                    await _patch_pod(world, pod, "Ready")
+                await _set_condition(world, pod, "Ready")
+
+        await world.each(list(world.pods.values()), for_pod)
 
 
 def is_cni(pod: Object) -> bool:
@@ -110,6 +65,19 @@ def has_network(node: Object) -> bool:
     return annotations.get(nodes.NETWORK_ANNOTATION) == "ready"
 
 
+def _is_simulated(node: Object) -> bool:
+    annotations: dict[str, str] = node["metadata"].get("annotations", {})
+    return annotations.get("kwok.x-k8s.io/node") == "fake"
+
+
+async def _wait_for_default_account(world: World) -> None:
+    """The first pods of a lab are refused without it; the controller manager makes it within a second."""
+    async with contextlib.aclosing(world.client.watch("v1", "ServiceAccount", namespace="default")) as events:
+        async for event in events:
+            if isinstance(event, kube.Added | kube.Modified) and event.object["metadata"]["name"] == "default":
+                return
+
+
 def _wants_sandbox(pod: Object) -> bool:
     return condition(pod, "PodReadyToStartContainers") == "False" and pod["status"].get("phase") == "Pending"
 
@@ -120,9 +88,9 @@ def _lost_ready(pod: Object) -> bool:
     return running and condition(pod, "Ready") == "False" and condition(pod, "ContainersReady") == "True"
 
 
-async def _patch_pod(world: World, pod: Object, kind: str) -> None:
+async def _set_condition(world: World, pod: Object, kind: str) -> None:
     namespace, name = key(pod)
-    patch = {"status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": _now()}]}}
+    patch = {"status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": now()}]}}
     world.pods[key(pod)] = await world.client.patch(
         "v1", "Pod", name, patch, form="strategic", manager=MANAGER, namespace=namespace, subresource="status"
     )
@@ -133,13 +101,12 @@ async def _network_up(world: World, node: Object, pod: Object) -> None:
     if not has_network(node):
         patch = {"metadata": {"annotations": {nodes.NETWORK_ANNOTATION: "ready"}}}
         node = await world.client.patch("v1", "Node", name, patch, form="merge", manager=MANAGER)
-    labels = pod["metadata"].get("labels", {})
     for label, (reason, taint) in AGENTS.items():
-        if label in labels.items():
+        if label in pod["metadata"].get("labels", {}).items():
             node = await _agent_writes(world, node, reason=reason, taint=taint)
             if reason == "CiliumIsUp":
                 await _cilium_node(world, node)
-    world.nodes[name] = node
+    world.nodes[key(node)] = node
 
 
 async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) -> Object:
@@ -147,7 +114,7 @@ async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) 
     if condition(node, "NetworkUnavailable") != "False":
         entry = {
             "type": "NetworkUnavailable", "status": "False", "reason": reason, "message": f"{reason} (simulated)",
-            "lastTransitionTime": _now(), "lastHeartbeatTime": _now(),
+            "lastTransitionTime": now(), "lastHeartbeatTime": now(),
         }  # fmt: skip
         node = await world.client.patch(
             "v1", "Node", name, {"status": {"conditions": [entry]}}, form="strategic", manager=MANAGER,
@@ -157,43 +124,30 @@ async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) 
     kept = [each for each in taints if each["key"] != taint]
     if len(kept) != len(taints):
         # The whole list with the version it was read at: the controller manager writes taints too.
-        patch = {
-            "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
-            "spec": {"taints": kept or None},
-        }
+        version = {"resourceVersion": node["metadata"]["resourceVersion"]}
+        patch = {"metadata": version, "spec": {"taints": kept or None}}
         node = await world.client.patch("v1", "Node", name, patch, form="merge", manager=MANAGER)
     return node
 
 
 async def _cilium_node(world: World, node: Object) -> None:
-    if "ciliumnodes.cilium.io" not in world.definitions:
+    if world.definition("cilium.io", "CiliumNode") is None:
         return
     name = node["metadata"]["name"]
-    try:
-        await world.client.get("cilium.io/v2", "CiliumNode", name)
-    except kube.NotFound:
-        addresses = [each for each in node["status"].get("addresses", ()) if each["type"] == "InternalIP"]
-        await world.client.create(
-            {
-                "apiVersion": "cilium.io/v2",
-                "kind": "CiliumNode",
-                "metadata": {
-                    "name": name,
-                    "ownerReferences": [
-                        {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"]}
-                    ],
-                },
-                "spec": {
-                    "addresses": [{"ip": each["address"], "type": "InternalIP"} for each in addresses],
-                    "ipam": {"podCIDRs": node["spec"].get("podCIDRs", [])},
-                },
-            },
-            manager="cilium-agent",
-        )
-    except errors.ClientError:
-        # Discovery may lag behind the definition for a moment; the next change tries again.
+    present = await world.follow("cilium.io/v2", "CiliumNode")
+    if ("", name) in present:
         return
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    addresses = [each for each in node["status"].get("addresses", ()) if each["type"] == "InternalIP"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"]}
+    await world.client.apply(
+        {
+            "apiVersion": "cilium.io/v2",
+            "kind": "CiliumNode",
+            "metadata": {"name": name, "ownerReferences": [owner]},
+            "spec": {
+                "addresses": [{"ip": each["address"], "type": "InternalIP"} for each in addresses],
+                "ipam": {"podCIDRs": node["spec"].get("podCIDRs", [])},
+            },
+        },
+        manager="cilium-agent",
+    )

@@ -1,69 +1,60 @@
 """Addresses for LoadBalancer services, from the declared pools or from CiliumLoadBalancerIPPools if there are any."""
 
 import ipaddress
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from firstlight.clients import kube
 from firstlight.lab import settings as lab_settings
-from firstlight.lab.simulations.world import MANAGER, Object, World, key
+from firstlight.lab.simulations.world import MANAGER, Object, World, condition, key, now
 
-WHAT = "LoadBalancer services get addresses from pools"
-
-POOLS = "ciliumloadbalancerippools.cilium.io"
 REQUESTED = ("lbipam.cilium.io/ips", "io.cilium/lb-ipam-ips")
 SATISFIED = "cilium.io/IPAMRequestSatisfied"
 
 
-async def run(world: World) -> None:
-    """Follow services."""
-    services: dict[tuple[str, str], Object] = {}
-    async for event in world.client.watch("v1", "Service"):
-        if isinstance(event, kube.Synced):
-            world.start("load_balancers")
-            continue
-        if isinstance(event, kube.Deleted):
-            services.pop(key(event.object), None)
-            continue
-        services[key(event.object)] = event.object
-        with world.forgiving(f"address of {key(event.object)}"):
-            await _assign(world, event.object, services.values())
+class Simulation:
+    """The address manager."""
 
+    what = "LoadBalancer services get addresses from pools"
 
-async def _assign(world: World, service: Object, services: Iterable[Object]) -> None:
-    if service["spec"].get("type") != "LoadBalancer" or ingress(service):
-        return
-    taken = {address for each in services for address in ingress(each)}
-    chosen = choose(requested(service), await _pools(world), taken)
-    status: dict[str, Any] = (
-        {"loadBalancer": {"ingress": [{"ip": address, "ipMode": "VIP"} for address in chosen]}} if chosen else {}
-    )
-    if not chosen and any(each["type"] == SATISFIED for each in service["status"].get("conditions", ())):
-        return
-    status["conditions"] = [
-        {
+    async def start(self, world: World) -> None:
+        """Follow services."""
+        self._services = await world.follow("v1", "Service")
+
+    async def act(self, world: World) -> None:
+        """Give addresses to services that have none, one after the other, so that no two get the same."""
+        for service in list(self._services.values()):
+            if service["spec"].get("type") == "LoadBalancer" and not ingress(service):
+                await world.each([service], lambda obj: self._assign(world, obj))
+
+    async def _assign(self, world: World, service: Object) -> None:
+        taken = {address for each in self._services.values() for address in ingress(each)}
+        chosen = choose(requested(service), await _pools(world), taken)
+        if not chosen and condition(service, SATISFIED) == "False":
+            return
+        entry = {
             "type": SATISFIED,
             "status": "True" if chosen else "False",
             "reason": "satisfied" if chosen else "no_pool",
             "message": "" if chosen else "no pool has the requested or any free address",
-            "lastTransitionTime": service["metadata"]["creationTimestamp"],
+            "lastTransitionTime": now(),
         }
-    ]
-    namespace, name = key(service)
-    await world.client.patch(
-        "v1", "Service", name, {"status": status}, form="merge", manager=MANAGER, namespace=namespace,
-        subresource="status",
-    )  # fmt: skip
+        addresses = [{"ip": address, "ipMode": "VIP"} for address in chosen]
+        status = {"conditions": [entry], **({"loadBalancer": {"ingress": addresses}} if chosen else {})}
+        namespace, name = key(service)
+        self._services[key(service)] = await world.client.patch(
+            "v1", "Service", name, {"status": status}, form="merge", manager=MANAGER, namespace=namespace,
+            subresource="status",
+        )  # fmt: skip
 
 
 async def _pools(world: World) -> Sequence[str]:
-    if POOLS not in world.definitions:
+    definition = world.definition("cilium.io", "CiliumLoadBalancerIPPool")
+    if definition is None:
         return world.settings.load_balancers
-    version = world.definitions[POOLS]["spec"]["versions"][0]["name"]
-    listing = await world.client.list(f"cilium.io/{version}", "CiliumLoadBalancerIPPool")
-    blocks = [block for pool in listing.items for block in pool["spec"].get("blocks", ())]
-    pools = [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
-    return pools or world.settings.load_balancers
+    version = definition["spec"]["versions"][0]["name"]
+    pools = await world.follow(f"cilium.io/{version}", "CiliumLoadBalancerIPPool")
+    blocks = [block for pool in pools.values() for block in pool["spec"].get("blocks", ())]
+    declared = [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
+    return declared or world.settings.load_balancers
 
 
 def ingress(service: Object) -> list[str]:

@@ -1,48 +1,43 @@
 """An external provisioner for every StorageClass: a claim that waits gets a volume; the controller manager binds it."""
 
-import asyncio
-
-from firstlight.clients import kube
 from firstlight.lab.simulations.world import MANAGER, Object, World, key
-
-WHAT = "claims get PersistentVolumes; nothing is stored"
 
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
-async def run(world: World) -> None:
-    """Follow claims and released volumes."""
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(_provision(world))
-        tasks.create_task(_delete(world))
+class Simulation:
+    """The provisioner."""
 
+    what = "claims get PersistentVolumes; nothing is stored"
 
-async def _provision(world: World) -> None:
-    async for event in world.client.watch("v1", "PersistentVolumeClaim"):
-        if isinstance(event, kube.Synced):
-            world.start("volumes")
-        elif not isinstance(event, kube.Deleted) and _waits(event.object):
-            with world.forgiving(f"volume for {key(event.object)}"):
-                storage_class = await world.client.get(
-                    "storage.k8s.io/v1", "StorageClass", event.object["spec"]["storageClassName"]
-                )
-                if is_due(event.object, storage_class):
-                    await world.client.apply(volume(event.object, storage_class), manager=MANAGER)
+    async def start(self, world: World) -> None:
+        """Follow claims, volumes and classes."""
+        self._claims = await world.follow("v1", "PersistentVolumeClaim")
+        self._volumes = await world.follow("v1", "PersistentVolume")
+        self._classes = await world.follow("storage.k8s.io/v1", "StorageClass")
 
+    async def act(self, world: World) -> None:
+        """Make volumes for claims that wait, and delete those that were released."""
 
-async def _delete(world: World) -> None:
-    async for event in world.client.watch("v1", "PersistentVolume"):
-        if isinstance(event, kube.Added | kube.Modified) and _is_released(event.object):
-            name = event.object["metadata"]["name"]
-            with world.forgiving(f"released volume {name}"):
-                await world.client.delete("v1", "PersistentVolume", name)
+        async def provision(claim: Object) -> None:
+            storage_class = self._classes.get(("", claim["spec"].get("storageClassName", "")))
+            if storage_class is not None and is_due(claim, storage_class):
+                made = volume(claim, storage_class)
+                if key(made) not in self._volumes:
+                    self._volumes[key(made)] = await world.client.apply(made, manager=MANAGER)
+
+        async def delete(released: Object) -> None:
+            await world.client.delete("v1", "PersistentVolume", released["metadata"]["name"])
+
+        await world.each([claim for claim in list(self._claims.values()) if _waits(claim)], provision)
+        await world.each([each for each in list(self._volumes.values()) if _is_released(each)], delete)
 
 
 def _is_released(volume: Object) -> bool:
     mine = PROVISIONED_BY in volume["metadata"].get("annotations", {})
-    released = volume["status"].get("phase") == "Released"
+    released = volume.get("status", {}).get("phase") == "Released" and "deletionTimestamp" not in volume["metadata"]
     return mine and released and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
 
 

@@ -19,13 +19,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from firstlight import errors
-from firstlight.clients import command, kube
+from firstlight.clients import command
 from firstlight.lab import certificates
 from firstlight.lab.simulations import egress
 from firstlight.lab.simulations.world import Object, World, log
 from firstlight.model.secret import Secret
-
-WHAT = "webhooks admit, aggregated APIs are empty, CA bundles appear"
 
 INJECTOR = "cainjector"
 INJECTOR_LABELS = {"app.kubernetes.io/name": "cainjector"}
@@ -48,88 +46,76 @@ METRICS = [
 ]
 
 
-class Responder:
+class Simulation:
     """Serves every service of the cluster, told apart by the name in the TLS handshake."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._authority = certificates.Authority(world.home.certificates, "webhook-ca")
-        self.bundle = base64.b64encode(self._authority.pair.certificate.read_bytes()).decode()
-        self._contexts: dict[str, ssl.SSLContext] = {}
-        self._owners: dict[tuple[str, str], Object] = {}
+    what = "webhooks admit, aggregated APIs are empty, CA bundles appear"
 
-    async def serve(self) -> None:
-        """Listen until cancelled."""
+    def __init__(self) -> None:
+        self._contexts: dict[str, ssl.SSLContext] = {}
+        """What is served now, by host."""
+        self._prepared: dict[tuple[str, str], ssl.SSLContext] = {}
+        """What can be served, by host and the bundle that must trust it."""
+
+    async def start(self, world: World) -> None:
+        """Listen, and follow who may ask."""
+        self._authority = certificates.Authority(world.home.certificates, "webhook-ca")
+        self._bundle = base64.b64encode(self._authority.pair.certificate.read_bytes()).decode()
+        self._followed = [await world.follow(api_version, kind) for api_version, kind in SOURCES]
+        world.tasks.create_task(self._serve(os.path.relpath(world.home.run / egress.RESPONDER_SOCKET)), name="webhooks")
+
+    async def act(self, world: World) -> None:
+        """Keep certificates and bundles in step with what is configured."""
+
+        async def prepare(obj: Object) -> None:
+            for path, config in client_configs(obj):
+                await self._prepare(world, obj, path, config)
+
+        stores = [*self._followed, world.definitions]
+        await world.each([obj for store in stores for obj in store.values()], prepare)
+
+    async def _serve(self, path: str) -> None:
         app = web.Application(client_max_size=16 << 20)
-        app.router.add_route("*", "/{path:.*}", self._answer)
+        app.router.add_route("*", "/{path:.*}", _answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         outer = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         outer.set_alpn_protocols(["http/1.1"])
         outer.sni_callback = self._choose
-        path = os.path.relpath(self.world.home.run / egress.RESPONDER_SOCKET)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         await web.UnixSite(runner, path, ssl_context=outer).start()
-        self.world.start("webhooks")
         try:
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
 
-    async def follow(self, api_version: str, kind: str) -> None:
-        """Remember the configurations of a kind."""
-        async for event in self.world.client.watch(api_version, kind):
-            if isinstance(event, kube.Synced):
-                continue
-            identity = (kind, event.object["metadata"]["name"])
-            if isinstance(event, kube.Deleted):
-                self._owners.pop(identity, None)
-            else:
-                self._owners[identity] = event.object
-            await self.world.notify()
-
-    async def act(self) -> None:
-        """Keep certificates and bundles in step with what is configured."""
-        async for _ in self.world.changes():
-            for obj in [*self._owners.values(), *self.world.definitions.values()]:
-                for path, config in client_configs(obj):
-                    with self.world.forgiving(f"webhook of {obj['kind']} {obj['metadata']['name']}"):
-                        await self._prepare(obj, path, config)
-
-    async def _prepare(self, obj: Object, path: str, config: dict[str, Any]) -> None:
+    async def _prepare(self, world: World, obj: Object, path: str, config: dict[str, Any]) -> None:
         service = config["service"]
         host = f"{service['name']}.{service['namespace']}.svc"
         bundle = config.get("caBundle", "")
         if not bundle and not config.get("insecureSkipTLSVerify"):
-            if self._injector_is_ready(obj, service):
-                await self._inject(obj, path)
+            if _injector_is_ready(world, obj, service):
+                await self._inject(world, obj, path)
             return
-        if not bundle or bundle == self.bundle:
-            self._contexts.setdefault(host, self._own_context(host))
-        elif host not in self._contexts:
-            context = await self._context_from_secret(service["namespace"], base64.b64decode(bundle))
-            if context is not None:
-                self._contexts[host] = context
+        if (host, bundle) not in self._prepared:
+            if not bundle or bundle == self._bundle:
+                context: ssl.SSLContext | None = self._own_context(host)
+            else:
+                context = await _context_from_secret(world, service["namespace"], base64.b64decode(bundle))
+            if context is None:
+                return
+            self._prepared[host, bundle] = context
+        self._contexts[host] = self._prepared[host, bundle]
 
-    def _injector_is_ready(self, obj: Object, service: dict[str, Any]) -> bool:
-        annotations = obj["metadata"].get("annotations", {})
-        if any(name.startswith(INJECT_ANNOTATION) for name in annotations):
-            return self.world.has_ready_pod(INJECTOR_LABELS)
-        # Without an annotation, the program behind the webhook, or a hook Job beside it, writes its own bundle.
-        return any(
-            namespace == service["namespace"] and pod["status"].get("phase") in {"Running", "Succeeded"}
-            for (namespace, _), pod in self.world.pods.items()
-        )
-
-    async def _inject(self, obj: Object, path: str) -> None:
+    async def _inject(self, world: World, obj: Object, path: str) -> None:
         guard = {
             "op": "test",
             "path": "/metadata/resourceVersion",
             "value": obj["metadata"]["resourceVersion"],
         }
-        patch = [guard, {"op": "add", "path": f"{path}/caBundle", "value": self.bundle}]
-        await self.world.client.patch(
+        patch = [guard, {"op": "add", "path": f"{path}/caBundle", "value": self._bundle}]
+        await world.client.patch(
             obj["apiVersion"], obj["kind"], obj["metadata"]["name"], patch, form="json", manager=INJECTOR
         )
         log.info("CA bundle into %s %s%s", obj["kind"], obj["metadata"]["name"], path)
@@ -141,17 +127,6 @@ class Responder:
         context.set_alpn_protocols(["http/1.1"])
         return context
 
-    async def _context_from_secret(self, namespace: str, bundle: bytes) -> ssl.SSLContext | None:
-        for secret in (await self.world.client.list("v1", "Secret", namespace=namespace)).items:
-            pair = serving_pair(secret.get("data") or {}, bundle)
-            if pair is not None:
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                with command.memory_file(pair) as file:
-                    context.load_cert_chain(file.path)
-                context.set_alpn_protocols(["http/1.1"])
-                return context
-        return None
-
     def _choose(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
         context = self._contexts.get(name or "")
         if context is None:
@@ -159,23 +134,37 @@ class Responder:
         connection.context = context
         return None
 
-    async def _answer(self, request: web.Request) -> web.Response:
-        if request.method == "POST":
-            body = msgspec.json.decode(await request.read())
-            return _json(review(body))
-        if request.path.startswith("/apis/"):
-            return _json(aggregated(request.path))
-        return web.Response(status=404)
+
+async def _answer(request: web.Request) -> web.Response:
+    if request.method == "POST":
+        return _json(review(msgspec.json.decode(await request.read())))
+    if request.path.startswith("/apis/"):
+        return _json(aggregated(request.path))
+    return web.Response(status=404)
 
 
-async def run(world: World) -> None:
-    """Serve and prepare."""
-    responder = Responder(world)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(responder.serve())
-        for api_version, kind in SOURCES:
-            tasks.create_task(responder.follow(api_version, kind))
-        tasks.create_task(responder.act())
+def _injector_is_ready(world: World, obj: Object, service: dict[str, Any]) -> bool:
+    annotations = obj["metadata"].get("annotations", {})
+    if any(name.startswith(INJECT_ANNOTATION) for name in annotations):
+        return world.has_ready_pod(INJECTOR_LABELS)
+    # Without an annotation, the program behind the webhook, or a hook Job beside it, writes its own bundle.
+    return any(
+        namespace == service["namespace"] and pod["status"].get("phase") in {"Running", "Succeeded"}
+        for (namespace, _), pod in world.pods.items()
+    )
+
+
+async def _context_from_secret(world: World, namespace: str, bundle: bytes) -> ssl.SSLContext | None:
+    secrets = await world.follow("v1", "Secret")
+    for (home, _), secret in list(secrets.items()):
+        pair = serving_pair(secret.get("data") or {}, bundle) if home == namespace else None
+        if pair is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            with command.memory_file(pair) as file:
+                context.load_cert_chain(file.path)
+            context.set_alpn_protocols(["http/1.1"])
+            return context
+    return None
 
 
 def client_configs(obj: Object) -> list[tuple[str, dict[str, Any]]]:
