@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+pytest_plugins = ["tests.labs"]
+
 BUDGETS = {"unit": 120, "integration": 240, "journeys": 180, "faults": 300}
-"""Seconds of wall time for each kind of test on two cores, with everything built."""
+"""Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
 
 T = TypeVar("T")
 _seconds: defaultdict[str, float] = defaultdict(float)
@@ -33,7 +35,7 @@ def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> l
 
 def pytest_testnodedown(node: Any) -> None:
     """With several workers it is they who choose samples, all the same; the summary is printed here."""
-    _samples.update(node.workeroutput.get("samples", {}))
+    _samples.update(getattr(node, "workeroutput", {}).get("samples", {}))
 
 
 def _kind(nodeid: str) -> str:

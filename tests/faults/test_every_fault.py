@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import re
-import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from firstlight.clients import kube as kube_client
 from firstlight.clients.kube import Client
 from firstlight.lab.lab import Lab
 from tests.conftest import sample
+from tests.labs import until
 
 CLASSES = ("discovery", "get", "list", "watch", "create", "update", "delete")
 POSITIONS = {"first": 0, "middle": 1, "last": 2}
@@ -96,11 +96,12 @@ async def _work(lab: Lab, namespace: str) -> dict[str, dict[str, str]]:
         for name in ("a", "b", "c"):
             live = await client.get("v1", "ConfigMap", name, namespace=namespace)
             assert live["data"] == {"step": "1"}
+        await client.list("v1", "ConfigMap", namespace=namespace, labels="kept=yes")
         watching = asyncio.create_task(_watch(client, namespace, told))
         others = [asyncio.create_task(_watch(client, namespace, {})) for _ in range(2)]
         for name in ("a", "b", "c"):
             await client.apply(_config_map(name, namespace, "2"), manager="tests", force=True)
-        for _ in range(2):
+        for _ in range(3):
             await client.list("v1", "ConfigMap", namespace=namespace, labels="kept=yes")
         await client.delete("v1", "ConfigMap", "a", namespace=namespace)
         for kind in ("x", "y"):
@@ -134,16 +135,16 @@ async def _config_maps(kube: Client, namespace: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-async def kubectl(lab: Lab, programs: dict[str, Path]) -> AsyncIterator[list[str]]:
+async def kubectl(lab: Lab, programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[list[str]]:
     """kubectl through the proxy, with no cache of its own."""
-    yield [
-        str(programs["kubectl"]),
-        "--kubeconfig",
-        str(lab.home.kubeconfig_faults),
-        "--cache-dir",
-        f"/tmp/{uuid.uuid4()}",
-    ]
     await lab.faults.clear()
+    access = ["--kubeconfig", str(lab.home.kubeconfig_faults), "--cache-dir", str(tmp_path)]
+    yield [str(programs["kubectl"]), *access]
+    await lab.faults.clear()
+
+
+async def hits(lab: Lab) -> int:
+    return sum(each.hits for each in await lab.faults.active())
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,6 @@ async def kubectl(lab: Lab, programs: dict[str, Path]) -> AsyncIterator[list[str
     ids=lambda value: "-".join(str(part) for part in value.values()) if isinstance(value, dict) else "",
 )
 async def test_kubectl_sees_the_fault(lab: Lab, kubectl: list[str], rule: dict[str, Any], words: str) -> None:
-    await lab.faults.clear()
     await lab.faults.add(**rule, match={"classes": ["list"]})
 
     done = await command.run([*kubectl, "get", "nodes", "--request-timeout=2s"], check=False)
@@ -174,29 +174,75 @@ async def test_kubectl_sees_the_fault(lab: Lab, kubectl: list[str], rule: dict[s
     assert re.search(words, done.stderr)
 
 
-async def test_kubectl_waits_as_long_as_it_is_told_to(lab: Lab, kubectl: list[str]) -> None:
-    await lab.faults.clear()
+async def test_kubectl_comes_again_after_a_429_when_it_was_told_to(lab: Lab, kubectl: list[str]) -> None:
     await lab.faults.add("status", code=429, retryAfter=1, match={"classes": ["list"]}, times=1)
-    await lab.faults.add("latency", milliseconds=300, match={"classes": ["list"]}, times=1)
+    before = max((request.number for request in await lab.faults.requests()), default=0)
 
-    loop = asyncio.get_running_loop()
-    begun = loop.time()
     await command.run([*kubectl, "get", "nodes"])
 
-    assert loop.time() - begun >= 1
+    lists = [request.status for request in await lab.faults.requests(before) if request.class_ == "list"]
+    assert lists == [429, 200]
+
+
+async def test_kubectl_waits_through_latency(lab: Lab, kubectl: list[str]) -> None:
+    await lab.faults.add("latency", milliseconds=700, match={"classes": ["list"]})
+    before = max((request.number for request in await lab.faults.requests()), default=0)
+
+    await command.run([*kubectl, "get", "nodes"])
+
+    (slow,) = [request for request in await lab.faults.requests(before) if request.class_ == "list"]
+    assert slow.milliseconds >= 700
 
 
 async def test_kubectl_sees_watches_end_and_go(lab: Lab, kubectl: list[str]) -> None:
-    watch = [*kubectl, "get", "nodes", "--watch", "--output-watch-events", "--request-timeout=20s"]
-    await lab.faults.clear()
-    await lab.faults.add("watch-cut", afterEvents=0)
-    cut = await command.run(watch, check=False)
-    await lab.faults.clear()
-    await lab.faults.add("watch-gone", **{"as": "event"})
-    gone = await command.run(watch, check=False)
+    watch = [*kubectl, "get", "nodes", "--watch", "--output-watch-events", "--request-timeout=60s"]
+    for rule, seen in (
+        ({"fault": "watch-cut", "afterEvents": 0}, ""),
+        ({"fault": "watch-cut", "afterEvents": 0, "reset": True}, ""),
+        ({"fault": "watch-gone"}, "Expired|too old"),
+        ({"fault": "watch-gone", "as": "event"}, "ERROR|Expired|too old"),
+    ):
+        await lab.faults.clear()
+        await lab.faults.add(**rule)
+        done = await asyncio.wait_for(command.run(watch, check=False), 30)  # half of what it would watch by itself
 
-    assert cut.stdout.count(b"ADDED") == 3
-    assert b"ERROR" in gone.stdout or "Expired" in gone.stderr or "too old" in gone.stderr
+        assert done.stdout.count(b"ADDED") == 3
+        assert re.search(seen, done.stdout.decode() + done.stderr)
+        assert await hits(lab) >= 1
+
+
+async def test_kubectl_sees_events_twice_and_lists_of_yesterday(
+    lab: Lab, kube: Client, namespace: str, kubectl: list[str], tmp_path: Path
+) -> None:
+    stale = [*kubectl, "get", "configmaps", "-n", namespace, "-o", "name"]
+    await command.run(stale)
+    await lab.faults.add("stale-list", match={"resources": ["configmaps"]})
+    await kube.create(_config_map("new", namespace, "1"), manager="tests")
+    old = await command.run(stale)
+    await lab.faults.clear()
+    fresh = await command.run(stale)
+
+    await lab.faults.add("duplicate-event", match={"resources": ["configmaps"]})
+    log = tmp_path / "watch.log"
+    watch = [*kubectl, "get", "configmaps", "-n", namespace, "--watch-only", "--output-watch-events", "-o", "name"]
+    watching = await command.spawn(watch, log=log)
+
+    async def is_watching() -> bool:
+        return any(each.matched for each in await lab.faults.active())
+
+    async def lines() -> list[str]:
+        found = log.read_text().splitlines()
+        return found if len(found) >= 2 else []
+
+    await until(is_watching, "kubectl to watch")
+    await kube.apply(_config_map("new", namespace, "2"), manager="tests", force=True)
+    events = await until(lines, "the event to come twice")
+    watching.kill()
+    await watching.wait()
+
+    assert b"configmap/new" not in old.stdout
+    assert b"configmap/new" in fresh.stdout
+    assert events[0] == events[1]
 
 
 async def test_a_tenth_of_all_requests_may_fail_and_nothing_is_lost(lab: Lab, namespace: str, kube: Client) -> None:
@@ -211,9 +257,11 @@ async def test_a_tenth_of_all_requests_may_fail_and_nothing_is_lost(lab: Lab, na
             for number in range(200):
                 entry = _config_map(f"n{number}", namespace, "1")
                 tasks.create_task(client.apply(entry, manager="tests"))
+        struck = await hits(lab)
     finally:
         await lab.faults.clear()
 
     sent = [request for request in await lab.faults.requests(last) if request.class_ == "update"]
+    assert struck >= 5
     assert len(await _config_maps(kube, namespace)) == 200
     assert len(sent) <= 300, "more than one and a half times the requests"

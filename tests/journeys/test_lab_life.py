@@ -10,8 +10,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
+from firstlight import errors
 from firstlight.clients import kube as kube_client
-from firstlight.lab import processes
+from firstlight.lab import directory, network, processes, settings
 from firstlight.lab.lab import Lab
 from tests.labs import NETWORK, condition, manifests, until
 
@@ -30,6 +34,13 @@ async def names(lab: Lab) -> set[str]:
 async def write(lab: Lab, name: str) -> None:
     async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
         await client.apply(marker(name), manager="tests")
+
+
+def _nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
+    async def nothing() -> bool:
+        return processes.of(lab.home.path) == ()
+
+    return nothing
 
 
 async def test_nodes_are_not_ready_until_a_cni_pod_is_ready_on_them(fresh_lab: FreshLab) -> None:
@@ -101,7 +112,6 @@ async def test_up_again_changes_nothing_and_resumes_after_everything_was_killed(
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     await until(_nothing_left(lab), "all processes to die")
-    assert not lab.is_running()
 
     resumed = await lab.up(programs)
     assert resumed.is_ready
@@ -157,30 +167,33 @@ async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None
 
 
 async def test_a_taken_network_is_left_alone(fresh_lab: FreshLab) -> None:
-    from firstlight.lab import network
-
     claim = network.claim(None)
     claim.holder.close()
     with socket.socket() as stranger:
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        stranger.bind((claim.network.loopback, 6443))
+        stranger.bind((claim.network.loopback, 10257))
         stranger.listen()
         lab = await fresh_lab()
         assert (await lab.status()).loopback != claim.network.loopback
 
 
-async def test_save_and_restore_bring_back_the_state(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
-    await write(lab, "before")
-    await lab.save("base")
-    await write(lab, "after")
-    assert "after" in await names(lab)
+async def test_a_lab_with_shifted_ports_shows_the_usual_ones(programs: dict[str, Path], tmp_path: Path) -> None:
+    home = directory.Directory(tmp_path / "shifted")
+    home.make()
+    home.network.write_bytes(msgspec.json.encode(network.Network(200, 20000)))
+    lab = Lab(home)
+    try:
+        await lab.up(programs, owner=os.getpid())
+        async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
 
-    await lab.restore("base")
+            async def port() -> int:
+                live = await client.get("v1", "Node", "cp-1")
+                return int(live["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"])
 
-    found = await names(lab)
-    assert "before" in found
-    assert "after" not in found
+            assert client.config.server.endswith(":26443")
+            assert await until(port, "the node to register") == 10250
+    finally:
+        await lab.down()
 
 
 async def test_a_killed_part_comes_back_and_is_counted(fresh_lab: FreshLab) -> None:
@@ -215,11 +228,6 @@ async def test_a_stopped_etcd_makes_the_api_unready_until_it_goes_on(fresh_lab: 
 
 
 async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: dict[str, Path], tmp_path: Path) -> None:
-    import pytest
-
-    from firstlight import errors
-    from firstlight.lab import directory
-
     broken = tmp_path / "etcd"
     broken.write_text("#!/bin/sh\necho no disk today; exit 1\n")
     broken.chmod(0o755)
@@ -232,8 +240,6 @@ async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: d
 
 
 async def test_settings_change_while_it_runs(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
-    from firstlight.lab import settings
-
     lab = await fresh_lab(workers=1)
 
     await lab.up(programs, settings=settings.with_nodes(lab.settings(), control_planes=1, workers=3))
@@ -243,16 +249,46 @@ async def test_settings_change_while_it_runs(fresh_lab: FreshLab, programs: dict
     assert found == {"cp-1", "worker-1", "worker-2", "worker-3"}
 
 
-def _nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
-    async def nothing() -> bool:
-        return processes.of(lab.home.path) == ()
+async def test_a_node_that_is_declared_otherwise_registers_anew(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
+    node = settings.Node(name="only", address="10.5.0.9")
+    lab = await fresh_lab(settings=settings.Settings(nodes=(node,)))
 
-    return nothing
+    changed = msgspec.structs.replace(node, labels={"zone": "a"}, address="10.5.0.10")
+    await lab.up(programs, settings=settings.Settings(nodes=(changed,)))
+
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+
+        async def address() -> str:
+            live = await client.get("v1", "Node", "only")
+            assert live["metadata"]["labels"]["zone"] == "a"
+            return str((live.get("status", {}).get("addresses") or [{"address": ""}])[0]["address"])
+
+        assert await until(address, "the new node") == "10.5.0.10"
+
+
+async def test_networks_do_not_change_under_a_lab(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
+    lab = await fresh_lab()
+    await lab.down(keep=True)
+
+    with pytest.raises(errors.Refused, match="networks"):
+        await lab.up(programs, settings=msgspec.structs.replace(lab.settings(), pod_cidr="10.9.0.0/16"))
+
+
+async def test_a_stopped_part_is_named_at_once(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
+    lab = await fresh_lab()
+    await lab.process("kwok", "slow")
+    await lab.process("kwok", "stop")
+    (kwok,) = [part for part in (await lab.status()).parts if part.name == "kwok"]
+
+    assert kwok.state == "stopped"
+    assert Path(f"/proc/{kwok.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    with pytest.raises(errors.LabError, match="kwok of lab fresh is stopped"):
+        await lab.up(programs)
+    await lab.process("kwok", "continue")
+    assert (await lab.up(programs)).is_ready
 
 
 async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path: Path) -> None:
-    from firstlight.lab import directory
-
     home = directory.Directory(tmp_path / "twice")
     try:
         first, second = await asyncio.gather(*(Lab(home).up(programs, owner=os.getpid()) for _ in range(2)))
@@ -264,8 +300,6 @@ async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path
 
 
 async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) -> None:
-    from firstlight.lab import settings
-
     taint = settings.Taint(key="node.cilium.io/agent-not-ready", effect="NoExecute")
     node = settings.Node(name="only", address="10.5.0.9", taints=(taint,))
     lab = await fresh_lab(settings=settings.Settings(pull_seconds=0.05, nodes=(node,)))
@@ -302,6 +336,7 @@ async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) 
 
         made = await until(cilium_node, "the CiliumNode, once its kind is defined")
         assert made["spec"]["addresses"] == [{"ip": "10.5.0.9", "type": "InternalIP"}]
+    assert all(part.restarts == 0 for part in (await lab.status()).parts)
 
 
 async def test_a_slowed_part_is_stopped_most_of_the_time_and_still_works(fresh_lab: FreshLab) -> None:

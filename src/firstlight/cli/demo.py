@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firstlight import errors
 from firstlight.cli import screen
 
 if TYPE_CHECKING:
@@ -29,10 +30,17 @@ def demo(keep: bool) -> None:
 
 async def _demo(*, keep: bool) -> None:
     from firstlight.cli import lab as lab_command
+    from firstlight.cli import tools
+    from firstlight.lab import control_plane, settings
     from firstlight.lab import lab as labs
-    from firstlight.lab import settings
 
     one = labs.named(NAME)
+    if one.is_running():
+        raise errors.Refused(
+            f"a lab named {NAME} runs already", hint=f"Look at it, or take it down: firstlight lab down -n {NAME}"
+        )
+    await one.down()
+    await tools.ensure(control_plane.COMPONENTS)
     begun = time.monotonic()
     _step("A control plane: real etcd, kube-apiserver, controller-manager and scheduler, as processes on loopback")
     try:
@@ -77,10 +85,10 @@ async def _show(one: "Lab") -> None:
         pods = await _wait(client, "v1", "Pod", lambda found: len(found) == 2 and all(map(_is_ready, found)), "default")
         for pod in pods:
             _say(f"{pod['metadata']['name']:28} ready on {pod['spec']['nodeName']:10} {pod['status']['podIP']}")
-        service = await client.get("v1", "Service", "hello", namespace="default")
-        _say(f"{'service hello':28} at {service['status']['loadBalancer']['ingress'][0]['ip']}")
+        services = await _wait(client, "v1", "Service", lambda found: any(map(_address, found)), namespace="default")
+        _say(f"{'service hello':28} at {next(filter(None, map(_address, services)))}")
 
-    _step("Faults on the way to the API server: a third of all requests fail, and nothing is lost")
+    _step("Faults: one request in seven is refused, one write in seven loses its answer; nothing is lost")
     await _survive(one)
 
     _step("What is real, what is simulated")
@@ -118,16 +126,21 @@ async def _wait(
 
     found: dict[str, dict[str, Any]] = {}
     watch = client.watch(api_version, kind, namespace=namespace)
-    async with asyncio.timeout(TIMEOUT), contextlib.aclosing(watch) as events:
-        async for event in events:
-            if isinstance(event, kube.Synced):
-                pass
-            elif isinstance(event, kube.Deleted):
-                found.pop(event.object["metadata"]["name"], None)
-            else:
-                found[event.object["metadata"]["name"]] = event.object
-            if is_done(list(found.values())):
-                break
+    try:
+        async with asyncio.timeout(TIMEOUT), contextlib.aclosing(watch) as events:
+            async for event in events:
+                match event:
+                    case kube.Added(obj) | kube.Modified(obj):
+                        found[obj["metadata"]["name"]] = obj
+                    case kube.Deleted(obj):
+                        found.pop(obj["metadata"]["name"], None)
+                if is_done(list(found.values())):
+                    break
+    except TimeoutError as error:
+        raise errors.LabError(
+            f"{kind}s of the lab are not as they should be after {TIMEOUT} s",
+            hint="On a very busy machine, try again; else: firstlight demo --keep, and firstlight lab logs",
+        ) from error
     return [found[name] for name in sorted(found)]
 
 
@@ -156,8 +169,13 @@ def _is_ready(pod: dict[str, Any]) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
+def _address(service: dict[str, Any]) -> str:
+    entries = service.get("status", {}).get("loadBalancer", {}).get("ingress") or ()
+    return str(entries[0]["ip"]) if entries else ""
+
+
 def _step(text: str) -> None:
-    print("\n" + screen.colour(text, screen.BOLD), flush=True)
+    print("\n" + screen.styled(text, screen.BOLD), flush=True)
 
 
 def _say(text: str) -> None:

@@ -36,69 +36,71 @@ lab.add_command(fault)
     help="A file that declares nodes, networks, broken images, logs and exec answers (docs/lab.md).",
 )  # fmt: skip
 @output.option
-def up(name: str, control_planes: int | None, workers: int | None, settings_file: Path | None, output: str) -> None:
+def up(name: str, control_planes: int | None, workers: int | None, settings_file: Path | None, form: str) -> None:
     """Bring a lab up, or what is missing of it; run again, it changes nothing."""
     from firstlight.lab import lab as labs
 
     one = labs.named(name)
     wanted = _wanted(one, control_planes, workers, settings_file)
-    status = asyncio.run(bring_up(one, wanted))
-    if output == "json":
-        _write_status(one, status, [])
+    state = asyncio.run(bring_up(one, wanted))
+    if form == "json":
+        _write_status(one, *asyncio.run(look(one)))
         return
-    print(f"lab {name} is up   {status.loopback}   {one.home.path}")
-    print("\nnext   export KUBECONFIG=$(firstlight lab kubeconfig" + ("" if name == "default" else f" -n {name}") + ")")
+    option = "" if name == "default" else f" -n {name}"
+    print(f"lab {name} is up   {state.loopback}   {one.home.path}")
+    print(f"\nnext   export KUBECONFIG=$(firstlight lab kubeconfig{option})")
     print("       kubectl get nodes           not ready until a CNI pod is ready on them")
-    print("       firstlight lab status       what is real and what is simulated")
+    print(f"       firstlight lab status{option}       what is real and what is simulated")
 
 
 @lab.command()
 @which_lab.option
 @click.option("--keep", is_flag=True, help="Stop it, but keep its data: lab up goes on from there.")
 @click.option("--all", "every", is_flag=True, help="All labs.")
-def down(name: str, keep: bool, every: bool) -> None:
+@output.option
+def down(name: str, keep: bool, every: bool, form: str) -> None:
     """Stop a lab and delete everything it has, also after a crash."""
     from firstlight.lab import directory
     from firstlight.lab import lab as labs
 
     chosen = [labs.Lab(home) for home in directory.all_labs()] if every else [labs.named(name)]
-    for one in chosen:
-        existed = one.home.path.exists()
+    gone = [one for one in chosen if one.home.path.exists()]
+    for one in gone:
         asyncio.run(one.down(keep=keep))
-        what = "stopped; its data stays in " + str(one.home.path) if keep else "gone"
-        print(f"lab {one.home.name} is {what}" if existed else f"there is no lab {one.home.name}")
+    what = "stopped; its data stays" if keep else "gone"
+    lines = [f"lab {one.home.name} is {what}" for one in gone] or [f"there is no lab {name}"]
+    output.answer(form, "\n".join(lines), {"labs": [one.home.name for one in gone], "kept": keep})
 
 
 @lab.command()
 @which_lab.option
 @output.option
-def status(name: str, output: str) -> None:
-    """Every part of a lab: real or simulated, what it does, what it waits for."""
+def status(name: str, form: str) -> int:
+    """Every part of a lab: real or simulated, what it does, what it waits for; exit 1 if one is not ready."""
     one = which_lab.existing(name)
     if not one.is_running():
         raise errors.LabError(
             f"lab {name} does not run", hint=f"Its data is kept. Start it: firstlight lab up -n {name}"
         )
     state, nodes = asyncio.run(look(one))
-    if output == "json":
+    if form == "json":
         _write_status(one, state, nodes)
-        return
-    for line in status_lines(one, state, nodes):
-        print(line)
+    else:
+        print("\n".join(status_lines(one, state, nodes)))
+    return 0 if state.is_ready else errors.LabError.exit_code
 
 
 @lab.command("list")
 @output.option
-def list_labs(output: str) -> None:
+def list_labs(form: str) -> None:
     """All labs on this machine."""
-    from firstlight.cli import output as out
     from firstlight.lab import directory
     from firstlight.lab import lab as labs
     from firstlight.report import table
 
     found = [labs.Lab(home) for home in directory.all_labs()]
-    if output == "json":
-        out.write_json(
+    if form == "json":
+        output.write_json(
             {"labs": [{"name": each.home.name, "running": each.is_running(), "directory": str(each.home.path)}
                       for each in found]}
         )  # fmt: skip
@@ -140,31 +142,35 @@ def logs(part: str | None, name: str, follow: bool, lines: int) -> None:
 @which_lab.option
 @click.option("--faults", is_flag=True, help="The way through the fault proxy.")
 @click.option("--content", is_flag=True, help="Print the file itself, not where it is.")
-def kubeconfig(name: str, faults: bool, content: bool) -> None:
+@output.option
+def kubeconfig(name: str, faults: bool, content: bool, form: str) -> None:
     """Where the administrator's kubeconfig of a lab is."""
     one = which_lab.existing(name)
     path = one.home.kubeconfig_faults if faults else one.home.kubeconfig
     if not path.exists():
         raise errors.LabError(f"lab {name} was never up", hint=f"Bring it up: firstlight lab up -n {name}")
-    print(path.read_text() if content else path)
+    output.answer(form, path.read_text() if content else str(path), {"name": name, "kubeconfig": str(path)})
 
 
 @lab.command()
 @click.argument("state")
 @which_lab.option
-def save(state: str, name: str) -> None:
+@output.option
+def save(state: str, name: str, form: str) -> None:
     """Keep a copy of the cluster's whole state under a name; takes some seconds."""
     asyncio.run(which_lab.existing(name).save(state))
-    print(f"saved; put it back: firstlight lab restore {state} -n {name}")
+    text = f"saved; put it back: firstlight lab restore {state} -n {name}"
+    output.answer(form, text, {"name": name, "saved": state})
 
 
 @lab.command()
 @click.argument("state")
 @which_lab.option
-def restore(state: str, name: str) -> None:
+@output.option
+def restore(state: str, name: str, form: str) -> None:
     """Put a saved state back; what happened since is gone."""
     asyncio.run(which_lab.existing(name).restore(state))
-    print(f"lab {name} is as it was saved in {state}")
+    output.answer(form, f"lab {name} is as it was saved in {state}", {"name": name, "restored": state})
 
 
 async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> "LabStatus":
@@ -189,7 +195,7 @@ async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> 
         return await one.up(programs, settings=wanted, progress=show, owner=owner)
 
 
-def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) -> list[str]:
+def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]] | None) -> list[str]:
     """The whole status page."""
     from firstlight.lab import simulations
     from firstlight.report import lab as page
@@ -197,7 +203,7 @@ def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) ->
 
     columns = table.terminal_columns()
     memory = sum(part.memory for part in state.parts) >> 20
-    ready = sum(bool(node["ready"]) for node in nodes)
+    ready = sum(bool(node["ready"]) for node in nodes or ())
     described = simulations.descriptions()
     return [
         f"lab {state.name}   {state.loopback}, declared as {state.declared}   {memory} MB",
@@ -207,17 +213,21 @@ def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) ->
         "simulator, what it pretends:",
         *page.lines(page.simulation_rows(described), columns=columns),
         "",
-        f"nodes, {ready} of {len(nodes)} ready:",
-        *page.lines(
-            [[node["name"], node["role"], node["address"], "ready" if node["ready"] else "not ready", node["why"]]
-             for node in nodes], columns=columns,
-        ),
+        "nodes: the API server does not answer" if nodes is None else f"nodes, {ready} of {len(nodes)} ready:",
+        *page.lines([_node_row(node) for node in nodes or ()], columns=columns),
         "",
         f"everything is in {one.home.path}",
     ]  # fmt: skip
 
 
-async def look(one: "Lab") -> "tuple[LabStatus, list[dict[str, Any]]]":
+def _node_row(node: dict[str, Any]) -> list[str]:
+    from firstlight.report import safe
+
+    state = "ready" if node["ready"] else "not ready"
+    return [node["name"], node["role"], node["address"], state, safe.text(node["why"])]
+
+
+async def look(one: "Lab") -> "tuple[LabStatus, list[dict[str, Any]] | None]":
     """The status of the parts, and of the nodes if the API answers."""
     from firstlight.clients import kube
     from firstlight.lab import nodes as lab_nodes
@@ -227,11 +237,11 @@ async def look(one: "Lab") -> "tuple[LabStatus, list[dict[str, Any]]]":
         async with asyncio.timeout(5), kube.Client(kube.load(one.kubeconfig)) as client:
             listing = await client.list("v1", "Node")
     except (errors.ClientError, TimeoutError):
-        return state, []
+        return state, None
     return state, [lab_nodes.summary(node) for node in listing.items]
 
 
-def _write_status(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]]) -> None:
+def _write_status(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]] | None) -> None:
     from firstlight.lab import simulations
 
     output.write_json(
@@ -267,6 +277,10 @@ def _wanted(
             return wanted
     else:
         wanted = one.settings() if one.home.exists() else settings.DEFAULT
+        if wanted.nodes != settings.counted(wanted).nodes:
+            raise errors.UsageError(
+                f"the nodes of lab {one.home.name} were declared one by one", hint="Change its settings file instead."
+            )
     roles = [node.role for node in wanted.nodes or settings.DEFAULT.nodes]
     return settings.with_nodes(
         wanted,

@@ -1,17 +1,13 @@
 """``firstlight lab fault``: trouble on the way to the API server, and with the processes of the control plane."""
 
 import asyncio
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import click
 
 from firstlight.cli import output, which_lab
-
-FAULTS = [
-    "latency", "reset-before", "reset-after", "truncate", "status", "blackhole", "slow", "tls-close", "watch-cut",
-    "watch-gone", "duplicate-event", "stale-list",
-]  # fmt: skip
-CLASSES = ["discovery", "get", "list", "watch", "create", "update", "delete", "other"]
+from firstlight.model import fault as faults
 
 
 @click.group(no_args_is_help=True)
@@ -20,36 +16,64 @@ def fault() -> None:
 
 
 @fault.command()
-@click.argument("kind", metavar="FAULT", type=click.Choice(FAULTS))
+@click.argument("kind", metavar="FAULT", type=click.Choice(get_args(faults.Kind)))
 @which_lab.option
-@click.option("--on", "classes", multiple=True, type=click.Choice(CLASSES), help="Only requests of this class; repeat.")
-@click.option("--path", default="", help="Only requests whose path begins or matches so.")
-@click.option("--skip", type=click.IntRange(0), default=0, help="Let this many matching requests pass first.")
-@click.option("--times", type=click.IntRange(0), default=0, help="Strike this often.  [default: until cleared]")
-@click.option("--rate", type=click.FloatRange(0, 1), help="Strike this share of the matching requests, seeded.")
+@click.option(
+    "--on", "classes", multiple=True, type=click.Choice(get_args(faults.RequestClass)), help="Only such requests."
+)
+@click.option("--path", help="Only paths that begin so, or match with * and **.")
+@click.option("--resource", "resources", multiple=True, help="Only such resources: pods, deployments.apps, pods/log.")
+@click.option("--user", "users", multiple=True, help="Only requests of these users; globs.")
+@click.option("--skip", type=click.IntRange(0), help="Let this many matching requests pass first.")
+@click.option("--times", type=click.IntRange(1), help="Strike this often.  [default: until cleared]")
+@click.option("--rate", type=click.FloatRange(0, 1), help="Strike this share of the matching requests, by the seed.")
 @click.option("--code", type=int, help="status: the HTTP status (401, 403, 409, 429, 500, 503, 504).")
 @click.option("--retry-after", type=int, help="status: seconds in Retry-After.")
-@click.option("--milliseconds", type=int, help="latency, blackhole: how long.")
+@click.option("--milliseconds", type=float, help="latency, blackhole: how long.")
+@click.option("--jitter", type=float, help="latency: up to so many milliseconds more.")
 @click.option("--bytes-per-second", type=int, help="slow: how fast.")
 @click.option("--after-bytes", type=int, help="truncate: where to cut.  [default: half of the body]")
-@click.option("--after-events", type=int, help="watch-cut, watch-gone: after how many events.")
-def add(kind: str, name: str, **given: Any) -> None:
+@click.option("--after-events", type=int, help="watch-cut, watch-gone as an event: after how many events.")
+@click.option("--as", "as_", type=click.Choice(["status", "event"]), help="watch-gone: refused, or told in the stream.")
+@click.option("--reset", is_flag=True, default=None, help="watch-cut: by a reset instead of a proper end.")
+@click.option("--which", type=click.Choice(["same", "older"]), help="duplicate-event: which one comes again.")
+@click.option("--at", type=click.Choice(["headers", "start"]), help="tls-close: when.")
+@output.option
+def add(kind: str, name: str, form: str, **given: Any) -> None:
     """Let a fault happen, for example: firstlight lab fault add status --code 503 --on list --times 2."""
-    one = which_lab.existing(name)
-    print(asyncio.run(one.faults.add(kind, **rule(given))))  # type: ignore[arg-type]  # checked by click.Choice
+    added = asyncio.run(which_lab.existing(name).faults.add(kind, **rule(given)))  # type: ignore[arg-type]  # click.Choice
+    output.answer(form, added, {"id": added})
+
+
+@fault.command()
+@click.argument("number", type=click.IntRange(0))
+@which_lab.option
+@output.option
+def seed(number: int, name: str, form: str) -> None:
+    """Draw what --rate strikes from this number on, anew."""
+    asyncio.run(which_lab.existing(name).faults.seed(number))
+    output.answer(form, f"seed {number}", {"seed": number})
+
+
+@fault.command()
+@which_lab.option
+@output.option
+def cut(name: str, form: str) -> None:
+    """End every running watch now."""
+    asyncio.run(which_lab.existing(name).faults.cut_watches())
+    output.answer(form, "watches cut", {"cut": True})
 
 
 @fault.command("list")
 @which_lab.option
 @output.option
-def list_faults(name: str, output: str) -> None:
+def list_faults(name: str, form: str) -> None:
     """The faults in force, and how often each has struck."""
-    from firstlight.cli import output as out
     from firstlight.report import table
 
     active = asyncio.run(which_lab.existing(name).faults.active())
-    if output == "json":
-        out.write_json({"faults": active})
+    if form == "json":
+        output.write_json({"faults": active})
         return
     rows = [
         [
@@ -66,9 +90,11 @@ def list_faults(name: str, output: str) -> None:
 @fault.command()
 @click.argument("rule_id", metavar="[ID]", required=False, default="")
 @which_lab.option
-def clear(rule_id: str, name: str) -> None:
+@output.option
+def clear(rule_id: str, name: str, form: str) -> None:
     """End one fault, or all."""
     asyncio.run(which_lab.existing(name).faults.clear(rule_id))
+    output.answer(form, "cleared", {"cleared": rule_id or "all"})
 
 
 @fault.command()
@@ -76,18 +102,20 @@ def clear(rule_id: str, name: str) -> None:
 @click.argument("action", type=click.Choice(["kill", "stop", "continue", "slow"]))
 @which_lab.option
 @click.option("--share", type=click.FloatRange(0.01, 0.99), default=0.1, help="slow: the share of time it may run.")
-def process(part: str, action: str, name: str, share: float) -> None:
+@output.option
+def process(part: str, action: str, name: str, share: float, form: str) -> None:
     """Kill, stop (SIGSTOP), continue or slow the process of a PART; a killed one comes back by itself."""
     asyncio.run(which_lab.existing(name).process(part, action, share=share))  # type: ignore[arg-type]  # click.Choice
+    output.answer(form, f"{part}: {action}", {"part": part, "action": action})
 
 
-def rule(given: dict[str, Any]) -> dict[str, Any]:
-    """The options as a rule of the proxy: what was not given is left out."""
-    match = {"classes": list(given["classes"]), "path": given["path"]}
+def rule(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as a rule of the proxy: what was not given is left out, and zero is a value."""
+    match = {key: given[key] for key in ("classes", "path", "resources", "users") if given[key]}
     names = {
-        "code": "code", "retry_after": "retryAfter", "milliseconds": "milliseconds",
-        "bytes_per_second": "bytesPerSecond", "after_bytes": "bytes", "after_events": "afterEvents",
-        "skip": "skip", "times": "times", "rate": "rate",
+        "skip": "skip", "times": "times", "rate": "rate", "code": "code", "retry_after": "retryAfter",
+        "milliseconds": "milliseconds", "jitter": "jitter", "bytes_per_second": "bytesPerSecond",
+        "after_bytes": "bytes", "after_events": "afterEvents", "as_": "as", "reset": "reset", "which": "which",
+        "at": "at",
     }  # fmt: skip
-    found = {there: given[here] for here, there in names.items() if given[here]}
-    return {"match": {key: value for key, value in match.items() if value}, **found}
+    return {"match": match, **{there: given[here] for here, there in names.items() if given[here] is not None}}

@@ -76,23 +76,21 @@ def run(arguments: list[str]) -> int:
         # A command returns its exit code when it is neither 0 nor an error: 2 for differences.
         outcome = cli.main(arguments, prog_name="firstlight", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return errors.UsageError.exit_code
     except click.ClickException as error:
-        error.show()
+        if _wants_json(arguments):
+            _show(errors.UsageError(error.format_message()), as_json=True)
+        else:
+            error.show()
         return errors.UsageError.exit_code
     except errors.FirstlightError as error:
         _show(error, as_json=_wants_json(arguments))
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of a pipe has gone (``| head``): nothing is wrong, and nobody is left to tell.
-        sys.stderr.close()
-        return 0
+    except OSError as error:
+        # A full disk, a directory that cannot be written: the system's own words, not a traceback.
+        _show(errors.FirstlightError(str(error)), as_json=_wants_json(arguments))
+        return errors.FirstlightError.exit_code
 
 
 def _interrupted() -> int:
@@ -102,7 +100,7 @@ def _interrupted() -> int:
 
 def _wants_json(arguments: list[str]) -> bool:
     pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    return any(a == "--output=json" or (a in {"--output", "-o"} and b == "json") for a, b in pairs)
+    return any(a in {"--output=json", "-ojson"} or (a in {"--output", "-o"} and b == "json") for a, b in pairs)
 
 
 def _show(error: errors.FirstlightError, *, as_json: bool) -> None:
@@ -111,6 +109,8 @@ def _show(error: errors.FirstlightError, *, as_json: bool) -> None:
 
         output.write_json({"error": {"message": error.message, "hint": error.hint}})
         return
-    print(f"error: {error.message}", file=sys.stderr)
+    from firstlight.report import safe
+
+    print(f"error: {safe.text(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+        print(f"  {safe.text(error.hint)}", file=sys.stderr)

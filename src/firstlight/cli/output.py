@@ -15,12 +15,22 @@ def option(function: Callable[P, R]) -> Callable[P, R]:
     """Adds ``--output`` to a command."""
     choice = click.Choice(["text", "json"])
 
-    @click.option("-o", "--output", type=choice, default="text", show_default=True, help="How to print the answer.")
+    @click.option(
+        "-o", "--output", "form", type=choice, default="text", show_default=True, help="How to print the answer."
+    )
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def answer(form: str, text: str, value: Any) -> None:
+    """Print an answer in the form that was asked for."""
+    if form == "json":
+        write_json(value)
+    else:
+        print(text)
 
 
 def write_json(value: Any) -> None:

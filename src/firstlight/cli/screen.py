@@ -8,7 +8,7 @@ from typing import Self
 
 from firstlight.report import table
 
-GREEN, YELLOW, RED, DIM, BOLD = "32", "33", "31", "2", "1"
+BOLD = "1"
 
 
 def is_live() -> bool:
@@ -16,10 +16,9 @@ def is_live() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
 
 
-def colour(text: str, code: str, *, stream: object = None) -> str:
-    """A text in colour, where there is a terminal that wants it."""
-    target = sys.stdout if stream is None else stream
-    wanted = bool(getattr(target, "isatty", lambda: False)()) and "NO_COLOR" not in os.environ
+def styled(text: str, code: str) -> str:
+    """A text for standard output in bold or colour, where there is a terminal that wants it."""
+    wanted = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
 
 

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from firstlight import errors
-from firstlight.cli import output as outputs
+from firstlight.cli import output
 from firstlight.tools import cache, catalogue, events, find, install, narration, workshop
 
 _KINDS = {
@@ -43,9 +43,9 @@ class _Group(click.Group):
 
 
 @click.group(cls=_Group, invoke_without_command=True)
-@outputs.option
+@output.option
 @click.pass_context
-def tools(ctx: click.Context, output: str) -> None:
+def tools(ctx: click.Context, form: str) -> None:
     """External programs and lab components: found, needed, installed.
 
     Without a command it lists them. FIRSTLIGHT_<NAME> gives a tool's path, FIRSTLIGHT_CACHE the place of what
@@ -53,21 +53,22 @@ def tools(ctx: click.Context, output: str) -> None:
     instead of scheme and host of release downloads.
     """
     if ctx.invoked_subcommand is None:
-        _list(output)
+        _list(form)
 
 
 @tools.command("list")
-@outputs.option
-def list_command(output: str) -> None:
+@output.option
+def list_command(form: str) -> None:
     """What is needed, and what is there."""
-    _list(output)
+    _list(form)
 
 
 @tools.command("install")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--for", "sets", multiple=True, metavar="SET", help="All that a set needs: lab, demo, tests or bench.")
 @click.option("--again", is_flag=True, help="Download or build even what is there already.")
-def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool) -> None:
+@output.option
+def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, form: str) -> None:
     """Download or build what is not there yet."""
     shop = workshop.here()
     wanted = [*(name for set_name in sets for name in shop.catalogue.members(set_name)), *names]
@@ -76,13 +77,17 @@ def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool) 
             "nothing to install was named", hint="name a tool, or a set: firstlight tools install --for demo"
         )
     width = max(len(name) for name in wanted)
+    asyncio.run(_announce(wanted, shop))
     with Drawing(sys.stderr, width=width) as drawing:
-        asyncio.run(install.ensure(wanted, drawing.show, shop=shop, again=again))
+        paths = asyncio.run(install.ensure(wanted, drawing.show, shop=shop, again=again))
+    if form == "json":
+        output.write_json({"tools": {name: str(path) for name, path in paths.items()}})
 
 
 @tools.command("path")
 @click.argument("name")
-def path_command(name: str) -> None:
+@output.option
+def path_command(name: str, form: str) -> None:
     """Where a tool is; nothing is installed."""
     shop = workshop.here()
     tool = shop.catalogue.get(name)
@@ -92,13 +97,13 @@ def path_command(name: str) -> None:
     if search.found is None:
         hint = f"firstlight tools install {name}" if _ways(tool) else tool.by_hand
         raise errors.ToolError(f"{name} {tool.needed} is not there", hint=hint)
-    print(search.found.path)
+    output.answer(form, str(search.found.path), {"name": name, "path": str(search.found.path)})
 
 
 @tools.command("verify")
 @click.option("--repair", is_flag=True, help="Take damaged binaries away, so that they are installed anew.")
-@outputs.option
-def verify_command(repair: bool, output: str) -> int:
+@output.option
+def verify_command(repair: bool, form: str) -> int:
     """Compare every binary in the cache with the checksum that it had when it was installed."""
     store = workshop.here().cache
     damaged: list[cache.Damaged] = []
@@ -112,9 +117,9 @@ def verify_command(repair: bool, output: str) -> int:
                 damaged.append(ruin)
                 if repair:
                     asyncio.run(_remove(store, name, ruin))
-    if output == "json":
+    if form == "json":
         found = [{"path": str(ruin.path), "why": ruin.why, "removed": repair} for ruin in damaged]
-        outputs.write_json({"sound": sound, "damaged": found})
+        output.write_json({"sound": sound, "damaged": found})
     else:
         for ruin in damaged:
             print(f"{'removed' if repair else 'damaged'}  {_short(ruin.path)}: {ruin.why}")
@@ -126,13 +131,29 @@ def verify_command(repair: bool, output: str) -> int:
 
 async def ensure(names: Sequence[str]) -> dict[str, Path]:
     """The tools that another command needs, installed if they must be; only what has to be done is shown."""
+    shop = workshop.here()
+    await _announce(names, shop)
     with Drawing(sys.stderr, width=max(map(len, names))) as drawing:
 
         def show(event: events.Event) -> None:
             if not (isinstance(event, events.Ready) and event.seconds == 0):
                 drawing.show(event)
 
-        return await install.ensure(names, show)
+        return await install.ensure(names, show, shop=shop)
+
+
+async def _announce(names: Sequence[str], shop: workshop.Workshop) -> None:
+    """How long it may take, before it begins."""
+    searches = await find.find_all([shop.catalogue.get(name) for name in dict.fromkeys(names)], shop)
+    missing = [search.tool for search in searches if search.found is None]
+    if not missing:
+        return
+    seconds = sum(tool.build.seconds for tool in missing if tool.build is not None)
+    span = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    print(
+        f"{len(missing)} of {len(searches)} programs are not there yet: downloaded, or built in about {span}, once",
+        file=sys.stderr,
+    )
 
 
 class Drawing:
@@ -197,11 +218,11 @@ async def _remove(store: cache.Cache, name: str, ruin: cache.Damaged) -> None:
         store.remove(ruin)
 
 
-def _list(output: str) -> None:
+def _list(form: str) -> None:
     shop = workshop.here()
     searches = asyncio.run(find.find_all(shop.catalogue.tools.values(), shop))
-    if output == "json":
-        outputs.write_json(
+    if form == "json":
+        output.write_json(
             {
                 "cache": str(shop.cache.root),
                 "tools": [_as_json(search, shop) for search in searches],

@@ -66,7 +66,7 @@ async def run(
     """
     process = await _start(
         argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        preexec_fn=_die_with_parent if dies_with_parent else None,
+        preexec_fn=_dying_with(os.getpid()) if dies_with_parent else None,
     )  # fmt: skip
     try:
         async with asyncio.timeout(timeout):
@@ -107,7 +107,7 @@ async def spawn(
     with log.open("ab") as out:
         return await _start(
             argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.DEVNULL, stdout=out.fileno(),
-            stderr=subprocess.STDOUT, preexec_fn=_die_with_parent if dies_with_parent else None,
+            stderr=subprocess.STDOUT, preexec_fn=_dying_with(os.getpid()) if dies_with_parent else None,
         )  # fmt: skip
 
 
@@ -156,8 +156,13 @@ async def _start(
         raise errors.Unreachable(f"{argv[0]} cannot be executed", target=argv[0]) from error
 
 
-def _die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _dying_with(parent: int) -> Callable[[], None]:
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the kernel was told
+            os._exit(1)
+
+    return prepare
 
 
 async def _read(stream: asyncio.StreamReader | None, argv: Sequence[str]) -> bytes:

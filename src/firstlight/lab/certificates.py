@@ -35,7 +35,7 @@ class Authority:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self.pair = Pair(folder / f"{name}.crt", folder / f"{name}.key")
-        if not self.pair.certificate.exists():
+        if not _is_whole(self.pair):
             self._make(name)
         self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
         key = serialization.load_pem_private_key(self.pair.key.read_bytes(), None)
@@ -53,13 +53,13 @@ class Authority:
         """A certificate for a client, and for a server too if it has names; one that is there stays if it fits."""
         pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
         wanted = sorted(server_names)
-        if pair.certificate.exists() and _names(pair.certificate) == wanted:
+        if _is_whole(pair) and _names(pair.certificate) == wanted:
             return pair
         key = ec.generate_private_key(ec.SECP256R1())
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
         subject = [*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations)]
         subject.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
-        builder = _builder(x509.Name(subject), self._certificate.subject, key.public_key())
+        builder = _builder(x509.Name(subject), self._certificate.subject, key.public_key(), self._key.public_key())
         if wanted:
             usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
             builder = builder.add_extension(
@@ -74,7 +74,7 @@ class Authority:
     def _make(self, name: str) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"firstlight lab {name}")])
-        builder = _builder(subject, subject, key.public_key())
+        builder = _builder(subject, subject, key.public_key(), key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         builder = builder.add_extension(_CA_USAGE, critical=True)
         _write(self.pair, builder.sign(key, hashes.SHA256()), key)
@@ -82,7 +82,7 @@ class Authority:
 
 def signing_key(path: Path) -> Path:
     """The key that signs ServiceAccount tokens."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         _write_key(path, rsa.generate_private_key(public_exponent=65537, key_size=2048))
     return path
 
@@ -93,17 +93,32 @@ _CA_USAGE = x509.KeyUsage(
 )  # fmt: skip
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, issuer_key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
-        .public_key(public_key)
+        .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(minutes=5))
         .not_valid_after(now + LIFETIME)
+        # Clients that verify strictly, as Python does from 3.13 on, want both.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
     )
+
+
+def _is_whole(pair: Pair) -> bool:
+    """Whether certificate and key are there and belong together: a power failure may have left one of them."""
+    try:
+        certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
+        key = serialization.load_pem_private_key(pair.key.read_bytes(), None)
+    except (OSError, ValueError):
+        return False
+    return certificate.public_key() == key.public_key()
 
 
 def _general_name(name: str) -> x509.GeneralName:

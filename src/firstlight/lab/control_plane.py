@@ -17,6 +17,7 @@ from firstlight.lab import certificates, directory, kubeconfig, stages
 from firstlight.lab import network as networks
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.part import Part, Probe
+from firstlight.lab.simulations import egress
 
 COMPONENTS = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "lab-proxy", "lab-kubelet",
@@ -29,10 +30,6 @@ ACTORS = ("kube-controller-manager", "kube-scheduler", "kwok", "simulator")
 UNTHROTTLED = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 """With the default of 20 requests a second, the controllers of an empty cluster start 5 s late."""
 
-ETCD_PORT, ETCD_PEER_PORT, ETCD_METRICS_PORT = 2379, 2380, 2381
-API_PORT, FAULTS_PORT, KUBELET_PORT, KWOK_PORT = 6443, 6444, 10250, 10247
-CONTROLLER_MANAGER_PORT, SCHEDULER_PORT = 10257, 10259
-
 
 def build(
     home: directory.Directory,
@@ -43,13 +40,12 @@ def build(
     """Write what the parts read and say how they are started."""
     pki = _certificates(home, net, wanted)
     write_files(home, wanted)
-    ip = net.loopback
     return (
-        _etcd(home, ip, pki, programs),
+        _etcd(home, net, pki, programs),
         _apiserver(home, net, wanted, pki, programs),
-        _controller_manager(home, ip, wanted, pki, programs),
-        _scheduler(home, ip, pki, programs),
-        _kwok(home, ip, wanted, programs),
+        _controller_manager(home, net, wanted, pki, programs),
+        _scheduler(home, net, pki, programs),
+        _kwok(home, net, wanted, programs),
         Part(
             name="simulator",
             what="what no program does; see below",
@@ -59,8 +55,8 @@ def build(
             # It waits for the API server itself, so that its imports do not add to the time that a start takes.
             needs=("etcd",),
         ),
-        _kubelet(home, ip, pki, programs),
-        _proxy(home, ip, pki, programs),
+        _kubelet(home, net, pki, programs),
+        _proxy(home, net, pki, programs),
     )
 
 
@@ -95,7 +91,7 @@ class _Pki:
 
 def _certificates(home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings) -> _Pki:
     pki = _Pki(home, net, wanted)
-    direct = f"https://{net.loopback}:{API_PORT}"
+    direct = f"https://{net.loopback}:{net.api}"
     ca = pki.cluster.pair.certificate
     users = {
         "admin": ("admin", ["system:masters"]),
@@ -110,7 +106,7 @@ def _certificates(home: directory.Directory, net: networks.Network, wanted: lab_
         context = f"lab-{home.name}"
         kubeconfig.write(path, server=direct, authority=ca, user=user, pair=pair, context=context)
         if name == "admin":
-            through = f"https://{net.loopback}:{FAULTS_PORT}"
+            through = f"https://{net.loopback}:{net.faults}"
             kubeconfig.write(
                 home.kubeconfig_faults, server=through, authority=ca, user=user, pair=pair, context=f"{context}-faults"
             )
@@ -139,7 +135,7 @@ AUDIT_POLICY = {
 
 def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> None:
     """Write what the API server, kwok and the kubelet read besides their flags."""
-    egress = {
+    selector = {
         "apiVersion": "apiserver.k8s.io/v1beta1",
         "kind": "EgressSelectorConfiguration",
         "egressSelections": [
@@ -148,7 +144,7 @@ def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> Non
                 "connection": {
                     "proxyProtocol": "HTTPConnect",
                     # Relative to the API server's working directory: a unix socket's path may have 108 bytes at most.
-                    "transport": {"uds": {"udsName": "egress.sock"}},
+                    "transport": {"uds": {"udsName": egress.SOCKET}},
                 },
             }
         ],
@@ -159,15 +155,15 @@ def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> Non
     }
     for name, content in (
         ("audit.json", AUDIT_POLICY),
-        ("egress.json", egress),
+        ("egress.json", selector),
         ("kubelet-rules.json", rules),
     ):
         directory.write_whole(home.run / name, msgspec.json.encode(content))
     directory.write_whole(home.run / "kwok.yaml", stages.render(wanted).encode())
 
 
-def _etcd(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
-    client, peer = f"https://{ip}:{ETCD_PORT}", f"https://{ip}:{ETCD_PEER_PORT}"
+def _etcd(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+    client, peer = f"https://{net.loopback}:{net.etcd}", f"https://{net.loopback}:{net.etcd_peer}"
     server = pki.etcd_server
     return Part(
         name="etcd",
@@ -182,7 +178,7 @@ def _etcd(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, 
             f"--listen-peer-urls={peer}",
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=lab={peer}",
-            f"--listen-metrics-urls=http://{ip}:{ETCD_METRICS_PORT}",
+            f"--listen-metrics-urls=http://{net.loopback}:{net.etcd_metrics}",
             "--client-cert-auth",
             f"--trusted-ca-file={pki.etcd.pair.certificate}",
             f"--cert-file={server.certificate}",
@@ -196,7 +192,7 @@ def _etcd(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, 
             "--auto-compaction-retention=30m",
             "--log-level=warn",
         ),
-        probe=Probe(url=f"http://{ip}:{ETCD_METRICS_PORT}/readyz"),
+        probe=Probe(url=f"http://{net.loopback}:{net.etcd_metrics}/readyz"),
     )
 
 
@@ -215,9 +211,9 @@ def _apiserver(
         argv=(
             str(programs["kube-apiserver"]),
             f"--bind-address={net.loopback}",
-            f"--secure-port={API_PORT}",
+            f"--secure-port={net.api}",
             f"--advertise-address={net.declared}",
-            f"--etcd-servers=https://{net.loopback}:{ETCD_PORT}",
+            f"--etcd-servers=https://{net.loopback}:{net.etcd}",
             f"--etcd-cafile={pki.etcd.pair.certificate}",
             f"--etcd-certfile={pki.etcd_client.certificate}",
             f"--etcd-keyfile={pki.etcd_client.key}",
@@ -253,14 +249,18 @@ def _apiserver(
             "--shutdown-delay-duration=0s",
             "--profiling=false",
         ),
-        probe=Probe(url=f"https://{net.loopback}:{API_PORT}/readyz"),
+        probe=Probe(url=f"https://{net.loopback}:{net.api}/readyz"),
         needs=("etcd",),
         grace=8,
     )
 
 
 def _controller_manager(
-    home: directory.Directory, ip: str, wanted: lab_settings.Settings, pki: _Pki, programs: Mapping[str, Path]
+    home: directory.Directory,
+    net: networks.Network,
+    wanted: lab_settings.Settings,
+    pki: _Pki,
+    programs: Mapping[str, Path],
 ) -> Part:
     name = "kube-controller-manager"
     access = home.certificates / f"{name}.kubeconfig"
@@ -274,8 +274,8 @@ def _controller_manager(
             f"--kubeconfig={access}",
             f"--authentication-kubeconfig={access}",
             f"--authorization-kubeconfig={access}",
-            f"--bind-address={ip}",
-            f"--secure-port={CONTROLLER_MANAGER_PORT}",
+            f"--bind-address={net.loopback}",
+            f"--secure-port={net.controller_manager}",
             f"--tls-cert-file={pki.parts.certificate}",
             f"--tls-private-key-file={pki.parts.key}",
             "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
@@ -291,12 +291,12 @@ def _controller_manager(
             "--profiling=false",
             *UNTHROTTLED,
         ),
-        probe=Probe(url=f"https://{ip}:{CONTROLLER_MANAGER_PORT}/healthz"),
+        probe=Probe(url=f"https://{net.loopback}:{net.controller_manager}/healthz"),
         needs=("kube-apiserver",),
     )
 
 
-def _scheduler(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+def _scheduler(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
     name = "kube-scheduler"
     access = home.certificates / f"{name}.kubeconfig"
     return Part(
@@ -308,20 +308,22 @@ def _scheduler(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[
             f"--kubeconfig={access}",
             f"--authentication-kubeconfig={access}",
             f"--authorization-kubeconfig={access}",
-            f"--bind-address={ip}",
-            f"--secure-port={SCHEDULER_PORT}",
+            f"--bind-address={net.loopback}",
+            f"--secure-port={net.scheduler}",
             f"--tls-cert-file={pki.parts.certificate}",
             f"--tls-private-key-file={pki.parts.key}",
             "--leader-elect=false",
             "--profiling=false",
             *UNTHROTTLED,
         ),
-        probe=Probe(url=f"https://{ip}:{SCHEDULER_PORT}/readyz"),
+        probe=Probe(url=f"https://{net.loopback}:{net.scheduler}/readyz"),
         needs=("kube-apiserver",),
     )
 
 
-def _kwok(home: directory.Directory, ip: str, wanted: lab_settings.Settings, programs: Mapping[str, Path]) -> Part:
+def _kwok(
+    home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings, programs: Mapping[str, Path]
+) -> Part:
     return Part(
         name="kwok",
         what="kubelets: node and pod status",
@@ -332,43 +334,43 @@ def _kwok(home: directory.Directory, ip: str, wanted: lab_settings.Settings, pro
             f"--config={home.run / 'kwok.yaml'}",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
             f"--cidr={wanted.pod_cidr}",
-            f"--node-port={KUBELET_PORT}",
+            f"--node-port={egress.KUBELET_PORT}",
             "--node-lease-duration-seconds=40",
-            f"--server-address={ip}:{KWOK_PORT}",
+            f"--server-address={net.loopback}:{net.kwok}",
             "--v=WARN",
         ),
-        probe=Probe(url=f"http://{ip}:{KWOK_PORT}/healthz"),
+        probe=Probe(url=f"http://{net.loopback}:{net.kwok}/healthz"),
         needs=("kube-apiserver",),
         env={"HOME": str(home.run)},
     )
 
 
-def _kubelet(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+def _kubelet(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
     return Part(
         name="lab-kubelet",
         what="logs and exec, by rule",
         reality="simulated",
         argv=(
             str(programs["lab-kubelet"]),
-            f"--listen={ip}:{KUBELET_PORT}",
+            f"--listen={net.loopback}:{net.kubelet}",
             f"--tls-cert={pki.parts.certificate}",
             f"--tls-key={pki.parts.key}",
             f"--client-ca={pki.cluster.pair.certificate}",
             f"--rules={home.run / 'kubelet-rules.json'}",
         ),
-        probe=Probe(url=f"https://{ip}:{KUBELET_PORT}/healthz"),
+        probe=Probe(url=f"https://{net.loopback}:{net.kubelet}/healthz"),
     )
 
 
-def _proxy(home: directory.Directory, ip: str, pki: _Pki, programs: Mapping[str, Path]) -> Part:
+def _proxy(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
     return Part(
         name="lab-proxy",
         what="a way to the API, with faults",
         reality="simulated",
         argv=(
             str(programs["lab-proxy"]),
-            f"--listen={ip}:{FAULTS_PORT}",
-            f"--upstream=https://{ip}:{API_PORT}",
+            f"--listen={net.loopback}:{net.faults}",
+            f"--upstream=https://{net.loopback}:{net.api}",
             f"--tls-cert={pki.api.certificate}",
             f"--tls-key={pki.api.key}",
             f"--client-ca={pki.cluster.pair.certificate}",

@@ -95,19 +95,51 @@ class Directory:
         """The administrator's, through the fault proxy."""
         return self.path / "kubeconfig-faults"
 
+    @property
+    def starting(self) -> Path:
+        """Held while somebody starts the supervisor."""
+        return self.path / "starting"
+
+    @property
+    def mark(self) -> Path:
+        """Says that this directory is a lab's, and may be deleted with it."""
+        return self.path / ".firstlight-lab"
+
     def exists(self) -> bool:
         """Whether a lab was ever made here."""
-        return self.settings.exists()
+        return self.mark.exists() and self.settings.exists()
 
     def make(self) -> None:
-        """Create the directory, for its owner alone."""
+        """Create the directory, for its owner alone.
+
+        Raises:
+            errors.Refused: Something else is there.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        for path in (self.path, self.certificates, self.run, self.logs, self.saved):
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        if not self.mark.exists() and any(self.path.iterdir()):
+            raise errors.Refused(
+                f"{self.path} is not empty and no lab", hint="Choose another name, or FIRSTLIGHT_LABS."
+            )
+        self.mark.touch()
+        for path in (self.certificates, self.run, self.logs, self.saved):
             path.mkdir(mode=0o700, exist_ok=True)
 
     def remove(self) -> None:
-        """Delete everything."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Delete everything.
+
+        Raises:
+            errors.Refused: It is no lab's directory.
+            errors.LabError: Something cannot be deleted.
+        """
+        if not self.path.exists():
+            return
+        if not self.mark.exists() and any(self.path.iterdir()):
+            raise errors.Refused(f"{self.path} is no lab, and stays as it is")
+        try:
+            shutil.rmtree(self.path)
+        except OSError as error:
+            raise errors.LabError(f"{self.path} cannot be deleted: {error}") from error
 
 
 def named(name: str) -> Directory:
@@ -130,9 +162,12 @@ def all_labs() -> tuple[Directory, ...]:
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part."""
+    """Write a file so that a reader sees the old or the new content, never a part, even after a power failure."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    temporary.unlink(missing_ok=True)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
+        file.flush()
+        os.fsync(fd)
     temporary.rename(path)

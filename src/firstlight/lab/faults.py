@@ -1,17 +1,12 @@
 """Faults on the way to the API server: orders to the lab's proxy."""
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from firstlight.lab import directory
 from firstlight.lab.socket_client import SocketClient
-
-Fault = Literal[
-    "latency", "reset-before", "reset-after", "truncate", "status", "blackhole", "slow", "tls-close",
-    "watch-cut", "watch-gone", "duplicate-event", "stale-list",
-]  # fmt: skip
-RequestClass = Literal["discovery", "get", "list", "watch", "create", "update", "delete", "other"]
+from firstlight.model import fault as model
 
 
 class Active(msgspec.Struct, frozen=True):
@@ -51,7 +46,7 @@ class Faults:
     def __init__(self, home: directory.Directory) -> None:
         self._client = SocketClient(home.faults, what=f"the fault proxy of lab {home.name}")
 
-    async def add(self, fault: Fault, **rule: Any) -> str:
+    async def add(self, fault: model.Kind, **rule: Any) -> str:
         """Let a fault happen; the rule's parts are those of docs/lab.md, 'Faults'. The id of the rule."""
         answer = await self._client.call("POST", "/faults", body=msgspec.json.encode({"fault": fault, **rule}))
         return str(msgspec.json.decode(answer)["id"])

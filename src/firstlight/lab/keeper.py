@@ -1,4 +1,4 @@
-"""Keeps one part running: starts it when what it needs is ready, and again when it dies."""
+"""Keeps one part running: starts it when what it needs is ready, and again when it dies; knows whether it answers."""
 
 import asyncio
 import contextlib
@@ -18,10 +18,13 @@ from firstlight.lab.part import Part
 from firstlight.model.lab_status import PartStatus, State
 
 POLL = 0.05
+CHECK_SECONDS = 2.0
+"""How often a part that was ready is asked whether it still is."""
 START_LIMIT = 5
 """Deaths before it was ever ready, after which a part is given up: its flags or files are wrong."""
 SLOW_PERIOD = 0.2
 LOG_LIMIT = 64 << 20
+SILENT = "does not answer"
 
 
 class Keeper:
@@ -44,23 +47,28 @@ class Keeper:
         self._gone.set()
         self._retry = asyncio.Event()
         self._slowing: asyncio.Task[None] | None = None
+        self._is_stopped = False
         self._state: State = "waiting"
         self._detail = ""
         self._since = time.time()
         self._restarts = 0
 
     @property
-    def state(self) -> State:
-        """What it does now."""
-        return self._state
+    def is_ready(self) -> bool:
+        """Whether it answered when it was last asked."""
+        return self._state == "ready"
 
     def status(self) -> PartStatus:
         """What to say of it."""
-        pid = self._process.pid if self._process and self._process.returncode is None else 0
+        pid = self._pid()
+        state, detail = self._state, self._detail
+        if pid and self._is_stopped:
+            state, detail = "stopped", "by SIGSTOP, until it is continued"
+        elif pid and self._slowing is not None and state == "ready":
+            state, detail = "slowed", "runs only part of the time"
         return PartStatus(
-            name=self.part.name, what=self.part.what, reality=self.part.reality, state=self._state,
-            detail=self._detail, pid=pid, restarts=self._restarts, since=self._since,
-            memory=processes.memory(pid) if pid else 0,
+            name=self.part.name, what=self.part.what, reality=self.part.reality, state=state, detail=detail, pid=pid,
+            restarts=self._restarts, since=self._since, memory=processes.memory(pid) if pid else 0,
         )  # fmt: skip
 
     async def run(self) -> None:
@@ -71,33 +79,39 @@ class Keeper:
                 await self._wait_for_turn()
                 self._retry.clear()
                 self._gone.clear()
-                was_ready = await self._live()
-                self._gone.set()
+                try:
+                    was_ready = await self._live()
+                finally:
+                    self._unslow()
+                    self._is_stopped = False
+                    self._gone.set()
                 if not self._may_run.is_set():
                     continue
                 deaths = 0 if was_ready else deaths + 1
-                code = self._process.returncode if self._process else "nothing"
+                ending = f"exited with {self._process.returncode}" if self._process else "did not start"
                 if deaths >= START_LIMIT:
-                    self._set("failed", f"exited with {code} {deaths} times: {self._last_words()}")
+                    self._set("failed", f"{ending} {deaths} times: {last_words(self._log)}")
                     await self._retry.wait()
                     deaths = 0
                 self._restarts += 1
-                self._set("waiting", f"exited with {code}; starts again")
+                self._set("waiting", f"{ending}; starts again")
                 await asyncio.sleep(min(0.1 * 2**deaths, 2))
         finally:
+            self._set("resting", "the lab is stopping")
             await self._stop()
 
-    async def rest(self) -> None:
+    async def rest(self, why: str) -> None:
         """Stop it, and keep it stopped until ``resume``."""
         self._may_run.clear()
         await self._stop()
         await self._gone.wait()
-        self._set("resting", "stopped while etcd's data is copied")
+        self._set("resting", why)
 
     def resume(self) -> None:
         """Let it run again."""
         self._set("waiting", "")
         self._may_run.set()
+        self._retry.set()
 
     def retry(self) -> None:
         """Try again what was given up."""
@@ -111,24 +125,31 @@ class Keeper:
 
     def pause(self) -> None:
         """SIGSTOP: it holds its connections and answers nothing."""
-        self._end_slowing()
+        self._unslow()
         self._signal(signal.SIGSTOP)
-        self._set(
-            "stopped",
-            "stopped by SIGSTOP; go on: firstlight lab fault process " + self.part.name + " continue",
-        )
+        self._is_stopped = True
 
     def unpause(self) -> None:
         """SIGCONT, and full speed."""
-        self._end_slowing()
+        self._unslow()
         self._signal(signal.SIGCONT)
-        self._set("ready", "")
+        self._is_stopped = False
 
     def slow(self, share: float) -> None:
         """Let it run only a share of the time."""
-        self._end_slowing()
+        self.unpause()
         self._slowing = asyncio.create_task(self._duty_cycle(share))
-        self._set("slowed", f"runs {share:.0%} of the time")
+
+    def shorten_log(self) -> None:
+        """Keep one older file, so that a lab that lives for weeks does not fill the disk."""
+        with contextlib.suppress(OSError):
+            if self._log.stat().st_size > LOG_LIMIT:
+                # The process appends to the file that it has open, so the file stays and its content goes.
+                older = self._log.with_suffix(".log.old")
+                older.unlink(missing_ok=True)
+                with self._log.open("rb") as source, older.open("wb") as target:
+                    os.sendfile(target.fileno(), source.fileno(), 0, LOG_LIMIT)
+                os.truncate(self._log, 0)
 
     async def _wait_for_turn(self) -> None:
         while True:
@@ -141,11 +162,12 @@ class Keeper:
 
     async def _live(self) -> bool:
         """A life from the start to the end; whether it was ever ready."""
-        self._shorten_log()
+        self._process = None
         try:
             self._process = await command.spawn(self.part.argv, log=self._log, env=self._env, cwd=self._cwd)
-        except errors.ClientError as error:
-            self._log.write_text(error.message)
+        except (OSError, errors.FirstlightError) as error:
+            with contextlib.suppress(OSError), self._log.open("a") as log:
+                log.write(f"{error}\n")
             return False
         self._set("starting", f"waits for {self.part.probe}")
         if not self._may_run.is_set():  # asked to rest while it was being started
@@ -154,42 +176,46 @@ class Keeper:
 
     async def _follow(self, process: asyncio.subprocess.Process) -> bool:
         died = asyncio.create_task(process.wait())
-        async with aiohttp.ClientSession(
-            connector=aiohttp.UnixConnector(_short(self.part.probe.socket)) if self.part.probe.socket else None
-        ) as session:
-            while not died.done() and not await self._answers(session, process.pid):
-                await asyncio.wait({died}, timeout=POLL)
-        if died.done():
-            return False
-        self._set("ready", "")
-        await died
-        self._end_slowing()
-        return True
+        was_ready = False
+        socket = self.part.probe.socket
+        connector = aiohttp.UnixConnector(os.path.relpath(socket)) if socket else None
+        async with aiohttp.ClientSession(connector=connector) as session:
+            while not died.done():
+                problem = await self._ask(session, process.pid)
+                if not problem:
+                    was_ready = True
+                    self._set("ready", "")
+                elif was_ready:
+                    self._set("unready", problem)
+                elif problem != SILENT:
+                    self._set("starting", problem)
+                await asyncio.wait({died}, timeout=CHECK_SECONDS if self.is_ready else POLL)
+        return was_ready
 
-    async def _answers(self, session: aiohttp.ClientSession, pid: int) -> bool:
+    async def _ask(self, session: aiohttp.ClientSession, pid: int) -> str:
+        """What is wrong with it; empty if nothing is."""
         probe = self.part.probe
         if probe.mark is not None:
             with contextlib.suppress(OSError):
-                return probe.mark.read_text() == str(pid)
-            return False
+                if probe.mark.read_text() == str(pid):
+                    return ""
+            return SILENT
+        name = certificates.SERVER_NAME if probe.url.startswith("https") else None
+        timeout = aiohttp.ClientTimeout(total=2)
         try:
-            async with session.get(
-                probe.url, ssl=self._tls, server_hostname=certificates.SERVER_NAME if "https" in probe.url else None,
-                timeout=aiohttp.ClientTimeout(total=2),
-            ) as response:  # fmt: skip
-                if response.status != 200:
-                    self._detail = f"{probe.url} answers {response.status}"
-                return response.status == 200
+            async with session.get(probe.url, ssl=self._tls, server_hostname=name, timeout=timeout) as response:
+                return "" if response.status == 200 else f"{probe.url} answers {response.status}"
+        except aiohttp.ClientSSLError as error:
+            return f"{probe.url}: {error}"
         except (aiohttp.ClientError, OSError, TimeoutError):
-            return False
+            return SILENT
 
     async def _stop(self) -> None:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        self._end_slowing()
+        self.unpause()
         with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
             process.terminate()
         try:
             await asyncio.wait_for(asyncio.shield(process.wait()), self.part.grace)
@@ -199,42 +225,36 @@ class Keeper:
             await process.wait()
 
     async def _duty_cycle(self, share: float) -> None:
-        try:
-            while True:
-                self._signal(signal.SIGSTOP)
-                await asyncio.sleep(SLOW_PERIOD * (1 - share))
-                self._signal(signal.SIGCONT)
-                await asyncio.sleep(SLOW_PERIOD * share)
-        finally:
+        while True:
+            self._signal(signal.SIGSTOP)
+            await asyncio.sleep(SLOW_PERIOD * (1 - share))
             self._signal(signal.SIGCONT)
+            await asyncio.sleep(SLOW_PERIOD * share)
 
-    def _end_slowing(self) -> None:
+    def _unslow(self) -> None:
         if self._slowing is not None:
             self._slowing.cancel()
             self._slowing = None
 
+    def _pid(self) -> int:
+        return self._process.pid if self._process and self._process.returncode is None else 0
+
     def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.returncode is None:
+        if pid := self._pid():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, number)
-
-    def _shorten_log(self) -> None:
-        """Keep one older file, so that a lab that lives for weeks does not fill the disk."""
-        with contextlib.suppress(OSError):
-            if self._log.stat().st_size > LOG_LIMIT:
-                self._log.rename(self._log.with_suffix(".log.old"))
-
-    def _last_words(self) -> str:
-        with contextlib.suppress(OSError):
-            lines = self._log.read_text(errors="replace").strip().splitlines()
-            return lines[-1][-300:] if lines else "it printed nothing"
-        return "it printed nothing"
+                os.kill(pid, number)
 
     def _set(self, state: State, detail: str) -> None:
-        if (state, detail) != (self._state, self._detail):
-            self._state, self._detail, self._since = state, detail, time.time()
+        if state != self._state:
+            self._since = time.time()
+        self._state, self._detail = state, detail
 
 
-def _short(path: Path) -> str:
-    """A unix socket's path may have 108 bytes; relative to the working directory it is short."""
-    return os.path.relpath(path)
+def last_words(log: Path) -> str:
+    """The last line of a log."""
+    with contextlib.suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 4096))
+        lines = file.read().decode(errors="replace").strip().splitlines()
+        if lines:
+            return lines[-1][-300:]
+    return "it printed nothing"

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab import directory, processes
+from firstlight.lab import directory, keeper, processes
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.faults import Faults
 from firstlight.lab.socket_client import SocketClient
@@ -23,6 +24,8 @@ from firstlight.model.lab_status import LabStatus
 START_TIMEOUT = 180
 """Seconds until a lab must be ready: it takes 6 on an idle machine and has been seen to take 60 on a busy one."""
 STOP_TIMEOUT = 30
+SILENCE = 3.0
+"""Seconds without an answer after which a supervisor that holds no lock is given up."""
 POLL = 0.1
 
 Action = Literal["kill", "stop", "continue", "slow"]
@@ -76,16 +79,19 @@ class Lab:
         Raises:
             errors.LabError: A part cannot start, or is not ready in time; the message says which and why.
         """
+        if sys.platform != "linux":
+            raise errors.Refused(
+                "the lab runs on Linux only", hint="Use a Linux machine, a virtual one or a container."
+            )
         self.home.make()
         before = self._settings()
         wanted = settings or before or lab_settings.DEFAULT
-        if before is not None and self.is_running():
+        if before is not None:
+            self._refuse_network_change(before, wanted)
+        if not await self._start_unless_running(programs, wanted, owner=owner):
             await self._supervisor.call("POST", "/retry")
-            if wanted != before:
-                self._refuse_network_change(before, wanted)
+            if wanted != self._settings():
                 await self._supervisor.call("POST", "/settings", body=msgspec.json.encode(wanted))
-        else:
-            await self._start(programs, wanted, owner)
         return await self._wait_ready(progress, timeout=timeout)
 
     async def status(self) -> LabStatus:
@@ -98,16 +104,16 @@ class Lab:
 
     async def process(self, part: str, action: Action, *, share: float = 0.1) -> None:
         """Kill, stop, continue or slow down the process of a part."""
-        await self._supervisor.call("POST", f"/parts/{part}/{action}?share={share}")
+        await self._supervisor.call("POST", f"/parts/{quote(part, safe='')}/{action}?share={share}")
 
     async def save(self, name: str) -> None:
         """Keep a cold copy of the cluster's state; everything pauses for some seconds."""
-        await self._supervisor.call("POST", f"/save/{name}", timeout=120)
+        await self._supervisor.call("POST", f"/save/{quote(name, safe='')}", timeout=120)
         await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
 
     async def restore(self, name: str) -> None:
         """Put a saved state back."""
-        await self._supervisor.call("POST", f"/restore/{name}", timeout=120)
+        await self._supervisor.call("POST", f"/restore/{quote(name, safe='')}", timeout=120)
         await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
 
     async def down(self, *, keep: bool = False) -> None:
@@ -146,20 +152,34 @@ class Lab:
                 hint=f"Take it down first: firstlight lab down -n {self.home.name}",
             )
 
-    async def _start(self, programs: Mapping[str, Path], wanted: lab_settings.Settings, owner: int) -> None:
-        """Start a supervisor, unless another ``up`` does so at this very moment."""
-        with (self.home.path / "starting").open("w") as starting:
+    async def _start_unless_running(
+        self, programs: Mapping[str, Path], wanted: lab_settings.Settings, *, owner: int
+    ) -> bool:
+        """Start a supervisor if none serves; whether this call did."""
+        with self.home.starting.open("w") as starting:
             await asyncio.to_thread(fcntl.flock, starting, fcntl.LOCK_EX)
-            if self.is_running():
-                return
+            if await self._is_serving():
+                return False
             # What a killed supervisor may have left behind must be gone before its successor binds the same ports.
             await asyncio.to_thread(processes.kill, self.home.path)
+            await self._wait_stopped()
             directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
             await self._start_supervisor(programs, owner)
             for _ in range(500):
                 if self.is_running():
-                    return
+                    break
                 await asyncio.sleep(0.02)
+            return True
+
+    async def _is_serving(self) -> bool:
+        """Whether a supervisor answers; one that starts or stops at this moment is waited for."""
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while self.is_running() and time.monotonic() < deadline:
+            with contextlib.suppress(errors.Unreachable, errors.TimedOut):
+                await self._supervisor.call("GET", "/status", timeout=5)
+                return True
+            await asyncio.sleep(0.05)
+        return False
 
     async def _start_supervisor(self, programs: Mapping[str, Path], owner: int) -> None:
         encoded = msgspec.json.encode({name: str(path) for name, path in programs.items()}).decode()
@@ -176,37 +196,44 @@ class Lab:
 
     async def _wait_ready(self, progress: Callable[[LabStatus], None], *, timeout: float) -> LabStatus:
         deadline = time.monotonic() + timeout
+        silent_since = time.monotonic()
         status: LabStatus | None = None
-        while True:
-            with contextlib.suppress(errors.Unreachable):
+        while time.monotonic() < deadline:
+            try:
                 status = await self.status()
+            except (errors.Unreachable, errors.TimedOut):
+                if not self.is_running() and time.monotonic() - silent_since > SILENCE:
+                    raise errors.LabError(
+                        f"the supervisor of lab {self.home.name} has gone: "
+                        + keeper.last_words(self.home.logs / "supervisor.log"),
+                        hint=f"Its log: {self.home.logs / 'supervisor.log'}",
+                    ) from None
+            else:
+                silent_since = time.monotonic()
                 progress(status)
                 if status.is_ready:
                     return status
-                if failed := [part for part in status.parts if part.state == "failed"]:
-                    raise errors.LabError(
-                        f"{failed[0].name} of lab {self.home.name} cannot start: {failed[0].detail}",
-                        hint=f"Its log: firstlight lab logs {failed[0].name} --name {self.home.name}",
-                    )
-            if status is None and not self.is_running() and time.monotonic() > deadline - timeout + 10:
-                raise errors.LabError(
-                    f"the supervisor of lab {self.home.name} does not start: {self._last_words()}",
-                    hint=f"Its log: {self.home.logs / 'supervisor.log'}",
-                )
-            if time.monotonic() > deadline:
-                waiting = [f"{part.name} ({part.detail or part.state})" for part in (status.parts if status else ())
-                           if part.state != "ready"]  # fmt: skip
-                raise errors.LabError(
-                    f"lab {self.home.name} is not ready after {timeout:g} s: {', '.join(waiting) or 'no answer'}",
-                    hint=f"Logs: firstlight lab logs --name {self.home.name}",
-                )
+                self._raise_if_hopeless(status)
             await asyncio.sleep(POLL)
+        parts = status.parts if status else ()
+        waiting = [f"{part.name} ({part.detail or part.state})" for part in parts if part.state != "ready"]
+        raise errors.LabError(
+            f"lab {self.home.name} is not ready after {timeout:g} s: {', '.join(waiting) or 'no answer'}",
+            hint=f"Logs: firstlight lab logs -n {self.home.name}",
+        )
 
-    def _last_words(self) -> str:
-        with contextlib.suppress(OSError):
-            lines = (self.home.logs / "supervisor.log").read_text(errors="replace").strip().splitlines()
-            return lines[-1] if lines else "it printed nothing"
-        return "it printed nothing"
+    def _raise_if_hopeless(self, status: LabStatus) -> None:
+        for part in status.parts:
+            if part.state == "failed":
+                raise errors.LabError(
+                    f"{part.name} of lab {self.home.name} cannot start: {part.detail}",
+                    hint=f"Its log: firstlight lab logs {part.name} -n {self.home.name}",
+                )
+            if part.state == "stopped":
+                raise errors.LabError(
+                    f"{part.name} of lab {self.home.name} is stopped",
+                    hint=f"Let it go on: firstlight lab fault process {part.name} continue -n {self.home.name}",
+                )
 
 
 def named(name: str) -> Lab:

@@ -1,17 +1,31 @@
 """Node objects of a lab: what a kubelet registers; kwok and the simulator do the rest."""
 
+import hashlib
 import re
 from typing import Any
+
+import msgspec
 
 from firstlight.lab import settings as lab_settings
 
 MANAGER = "lab"
 NETWORK_ANNOTATION = "lab.firstlight.dev/network"
+DECLARATION = "lab.firstlight.dev/declaration"
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
+def is_simulated(node: dict[str, Any]) -> bool:
+    """Whether a Node is one of the lab's."""
+    return bool(node["metadata"].get("annotations", {}).get("kwok.x-k8s.io/node") == "fake")
+
+
+def differs(live: dict[str, Any], declared: dict[str, Any]) -> bool:
+    """Whether a Node was declared otherwise when it was registered; then it registers anew."""
+    return bool(live["metadata"]["annotations"].get(DECLARATION) != declared["metadata"]["annotations"][DECLARATION])
+
+
 def manifest(node: lab_settings.Node) -> dict[str, Any]:
-    """The Node as it is applied."""
+    """The Node as it is created."""
     labels = {
         "kubernetes.io/hostname": node.name,
         "kubernetes.io/os": "linux",
@@ -34,6 +48,7 @@ def manifest(node: lab_settings.Node) -> dict[str, Any]:
                 "alpha.kubernetes.io/provided-node-ip": node.address,
                 "lab.firstlight.dev/cpu": str(node.cpu),
                 "lab.firstlight.dev/memory": node.memory,
+                DECLARATION: hashlib.sha256(msgspec.json.encode(node, order="sorted")).hexdigest()[:16],
             },
         },
         "spec": {

@@ -6,9 +6,12 @@ with that mark, so that a reused id is never killed.
 
 import contextlib
 import os
+import select
 import signal
 import time
 from pathlib import Path
+
+from firstlight import errors
 
 MARK = "FIRSTLIGHT_LAB"
 
@@ -27,29 +30,47 @@ def of(home: Path) -> tuple[int, ...]:
 
 
 def kill(home: Path, *, timeout: float = 20) -> int:
-    """Kill every process of a lab at once and wait until none is left; how many there were."""
+    """Kill every process of a lab at once and wait until they have let go of everything; how many there were.
+
+    Raises:
+        errors.LabError: Some do not die.
+    """
     victims: set[int] = set()
     deadline = time.monotonic() + timeout
     while living := of(home):
-        for pid in living:
-            victims.add(pid)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.02)
+        victims.update(living)
+        handles = [handle for pid in living if (handle := _kill(pid)) >= 0]
+        try:
+            for handle in handles:
+                # Readable only after the process has closed its files: locks and ports are free then.
+                if not select.select([handle], [], [], max(0, deadline - time.monotonic()))[0]:
+                    raise errors.LabError(
+                        f"processes of the lab in {home} do not die: {', '.join(map(str, of(home)))}",
+                        hint="They hang in the kernel, on a disk or network file system perhaps.",
+                    )
+        finally:
+            for handle in handles:
+                os.close(handle)
     return len(victims)
 
 
 def memory(pid: int) -> int:
     """Resident bytes of a process; 0 if it is gone."""
-    try:
+    with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
-    except OSError:
-        pass
     return 0
+
+
+def _kill(pid: int) -> int:
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return -1
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    return handle
 
 
 def _is_dead(entry: Path) -> bool:

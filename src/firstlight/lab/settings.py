@@ -1,6 +1,7 @@
 """What a lab is asked to be: nodes, networks, what is broken in it. A file of the user, or options of ``lab up``."""
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,13 @@ import yaml
 
 from firstlight import errors
 from firstlight.document import place
+
+LABEL_NAME = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+LABEL_HINT = (
+    "Write a key such as topology.kubernetes.io/zone, and a value of at most 63 letters, digits, -, _ and dots."
+)
+QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?")
 
 Role = Literal["control-plane", "worker"]
 
@@ -30,7 +38,7 @@ class Node(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] | None = None
     """None means what Talos does: control planes are tainted, workers are not."""
-    cpu: int = 8
+    cpu: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 8
     memory: str = "32Gi"
 
 
@@ -55,6 +63,19 @@ class ExecRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     exit_code: int = 0
 
 
+class CustomResource(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """What the controller of a kind writes, once its pods are ready."""
+
+    group: str
+    kind: str
+    conditions: dict[str, str]
+    """Type and reason."""
+    controller: dict[str, str]
+    """Labels of the pods that must be ready before."""
+    status: dict[str, str] = {}
+    """Type and status, where it is not True."""
+
+
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """A whole lab."""
 
@@ -68,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Images that can never be pulled: a name, or a glob such as ``*/broken:*``."""
     logs: tuple[LogRule, ...] = ()
     exec: tuple[ExecRule, ...] = ()
+    custom_resources: tuple[CustomResource, ...] = ()
+    """Besides the kinds that the lab knows."""
 
 
 def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Settings:
@@ -78,6 +101,12 @@ def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Sett
         raise errors.UsageError("at most 190 nodes fit into the default network 10.5.0.0/24")
     nodes = tuple(Node(name=name, role=role, address=f"10.5.0.{n + 2}") for n, (name, role) in enumerate(roles))
     return msgspec.structs.replace(settings, nodes=nodes)
+
+
+def counted(settings: Settings) -> Settings:
+    """The same settings with as many ordinary nodes as it has nodes."""
+    roles = [node.role for node in settings.nodes]
+    return with_nodes(settings, control_planes=roles.count("control-plane"), workers=roles.count("worker"))
 
 
 DEFAULT = with_nodes(Settings(), control_planes=1, workers=2)
@@ -135,6 +164,14 @@ def _check(settings: Settings, *, path: Path, text: str) -> None:
         for what, value in (("name", node.name), ("address", node.address)):
             if any(getattr(other, what) == value for other in settings.nodes[:index]):
                 fail(f"two nodes have the {what} {value}", "nodes", index, what)
+        for name, value in node.labels.items():
+            if not LABEL_NAME.fullmatch(name) or not LABEL_VALUE.fullmatch(value):
+                fail(f"{name}: {value} is no label", "nodes", index, "labels", name, hint=LABEL_HINT)
+        for number, taint in enumerate(node.taints or ()):
+            if not LABEL_NAME.fullmatch(taint.key) or not LABEL_VALUE.fullmatch(taint.value):
+                fail(f"{taint.key} is no taint", "nodes", index, "taints", number, hint=LABEL_HINT)
+        if not QUANTITY.fullmatch(node.memory):
+            fail(f"{node.memory!r} is no amount of memory", "nodes", index, "memory", hint="Write 32Gi.")
     for index, pool in enumerate(settings.load_balancers):
         try:
             addresses_of(pool)

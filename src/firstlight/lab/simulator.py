@@ -22,20 +22,24 @@ from firstlight.lab.simulations.world import World
 async def run(home: directory.Directory) -> None:
     """Pretend until killed."""
     wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.Settings)
-    number = int(msgspec.json.decode(home.network.read_bytes())["number"])
+    net = msgspec.json.decode(home.network.read_bytes(), type=network.Network)
     config = kube.load(home.certificates / "simulator.kubeconfig")
     async with kube.Client(config) as client:
         await _wait_for_api(client)
         async with asyncio.TaskGroup() as tasks:
-            world = World(home, client, wanted, loopback=network.Network(number).loopback, tasks=tasks)
+            world = World(home, client, wanted, net=net, tasks=tasks)
             await world.start()
             pretended = [simulations.load(name) for name in simulations.NAMES]
             for simulation in pretended:
                 await simulation.start(world)
             directory.write_whole(home.run / "simulator.ready", str(os.getpid()).encode())
-            async for _ in world.changes():
-                for simulation in pretended:
-                    await simulation.act(world)
+            for simulation in pretended:
+                tasks.create_task(_act(simulation, world))
+
+
+async def _act(simulation: simulations.Simulation, world: World) -> None:
+    async for _ in world.changes():
+        await simulation.act(world)
 
 
 async def _wait_for_api(client: kube.Client) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import msgspec
 
 from firstlight import errors
 
@@ -21,17 +22,21 @@ class SocketClient:
         """The body of the answer.
 
         Raises:
-            errors.Unreachable: Nobody listens.
-            errors.UsageError: The answer is a refusal; its text says why.
+            errors.Unreachable: Nobody listens, or not for long.
+            errors.UsageError: The wish is refused; the text says why.
+            errors.LabError: It was tried and failed.
         """
         try:
             async with self._session() as session, session.request(
                 method, f"http://lab{path}", data=body or None, timeout=aiohttp.ClientTimeout(total=timeout)
             ) as response:  # fmt: skip
                 answer = await response.read()
-                if response.status >= 400:
-                    raise errors.UsageError(answer.decode(errors="replace").strip())
-                return answer
+                if response.status < 400:
+                    return answer
+                text = _text(answer)
+                if response.status == 503:
+                    raise errors.Unreachable(text, target=self._what)
+                raise errors.LabError(text) if response.status >= 500 else errors.UsageError(text)
         except TimeoutError as error:
             raise errors.TimedOut(f"{self._what} did not answer within {timeout:g} s", target=self._what) from error
         except (aiohttp.ClientError, OSError) as error:
@@ -47,3 +52,10 @@ class SocketClient:
                 yield session
         finally:
             os.close(folder)
+
+
+def _text(answer: bytes) -> str:
+    """What a refusal says: plain text, or ``{"error": …}``."""
+    with contextlib.suppress(msgspec.DecodeError, KeyError, TypeError):
+        return str(msgspec.json.decode(answer)["error"])
+    return answer.decode(errors="replace").strip()

@@ -43,9 +43,10 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         if owner:
             try:
-                loop.add_reader(os.pidfd_open(owner), self._done.set)
+                handle = os.pidfd_open(owner)
             except ProcessLookupError:
                 return
+            loop.add_reader(handle, self._owner_died, handle)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._done.set)
         wanted = msgspec.json.decode(self.home.settings.read_bytes(), type=lab_settings.Settings)
@@ -69,9 +70,18 @@ class Supervisor:
             while not self._done.is_set() and self.home.settings.exists():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._done.wait(), 1)
+                for each in self._keepers.values():
+                    each.shorten_log()
         finally:
+            self._done.set()
             await self._stop_all()
             await runner.cleanup()
+
+    def _owner_died(self, handle: int) -> None:
+        # It stays readable for ever, and would keep the loop busy.
+        asyncio.get_running_loop().remove_reader(handle)
+        os.close(handle)
+        self._done.set()
 
     def status(self) -> LabStatus:
         """All parts, now."""
@@ -95,9 +105,15 @@ class Supervisor:
         source = self.home.saved / name
         if not source.is_dir():
             raise errors.UsageError(f"lab {self.home.name} has no saved state {name!r}")
+        incoming, outgoing = self.home.saved / ".incoming", self.home.saved / ".outgoing"
         async with self._at_rest():
-            await asyncio.to_thread(shutil.rmtree, self.home.etcd, ignore_errors=True)
-            await asyncio.to_thread(shutil.copytree, source, self.home.etcd)
+            for path in (incoming, outgoing):
+                shutil.rmtree(path, ignore_errors=True)
+            # The old data goes when the new is whole: a full disk or a kill costs nothing.
+            await asyncio.to_thread(shutil.copytree, source, incoming)
+            self.home.etcd.rename(outgoing)
+            incoming.rename(self.home.etcd)
+            await asyncio.to_thread(shutil.rmtree, outgoing, ignore_errors=True)
 
     @contextlib.asynccontextmanager
     async def _at_rest(self) -> AsyncIterator[None]:
@@ -106,9 +122,10 @@ class Supervisor:
             actors = [self._keepers[name] for name in control_plane.ACTORS]
             ordered = [self._keepers["kube-apiserver"], self._keepers["etcd"]]
             try:
-                await asyncio.gather(*(each.rest() for each in actors))
+                why = "while etcd's data is copied"
+                await asyncio.gather(*(each.rest(why) for each in actors))
                 for each in ordered:
-                    await each.rest()
+                    await each.rest(why)
                 yield
             finally:
                 for each in [*ordered, *actors]:
@@ -127,10 +144,10 @@ class Supervisor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _is_ready(self, name: str) -> bool:
-        return self._keepers[name].state in {"ready", "slowed", "stopped"}
+        return self._keepers[name].is_ready
 
     def _app(self) -> web.Application:
-        app = web.Application()
+        app = web.Application(middlewares=[self._answer_for_errors])
         app.router.add_get("/status", self._get_status)
         app.router.add_post("/parts/{part}/{action}", self._post_part)
         app.router.add_post("/save/{name}", self._ordered(self.save))
@@ -140,6 +157,19 @@ class Supervisor:
         app.router.add_post("/stop", self._post_stop)
         return app
 
+    @web.middleware
+    async def _answer_for_errors(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if self._done.is_set():
+            return _refused(503, f"lab {self.home.name} is stopping")
+        try:
+            return await handler(request)
+        except (OSError, shutil.Error) as error:
+            return _refused(500, str(error))
+        except (ValueError, errors.UsageError) as error:
+            return _refused(400, str(error))
+
     async def _get_status(self, request: web.Request) -> web.Response:
         return _json(self.status())
 
@@ -148,6 +178,8 @@ class Supervisor:
         if each is None:
             return _refused(404, f"no part {request.match_info['part']!r}; there are {', '.join(self._keepers)}")
         match request.match_info["action"]:
+            case "kill" | "stop" | "continue" | "slow" if not each.status().pid:
+                return _refused(409, f"{each.part.name} has no process now")
             case "kill":
                 each.kill()
             case "stop":
@@ -165,10 +197,7 @@ class Supervisor:
             name = request.match_info["name"]
             if not directory.NAME.fullmatch(name):
                 return _refused(400, f"{name!r} cannot be a name")
-            try:
-                await action(name)
-            except errors.UsageError as error:
-                return _refused(404, error.message)
+            await action(name)
             return _json(self.status())
 
         return handle
@@ -179,7 +208,7 @@ class Supervisor:
         control_plane.write_files(self.home, wanted)
         directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
         for name in ("kwok", "simulator"):
-            await self._keepers[name].rest()
+            await self._keepers[name].rest("takes new settings")
             self._keepers[name].resume()
         return _json(self.status())
 
@@ -209,19 +238,22 @@ def _tls(home: directory.Directory) -> ssl.SSLContext:
 
 def _hold_lock(home: directory.Directory) -> int:
     fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        sys.exit(0)  # another supervisor serves this lab: the wish is fulfilled
-    return fd
+    for _ in range(100):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)  # somebody may only be asking whether this lab runs
+        else:
+            return fd
+    sys.exit(0)  # another supervisor serves this lab: the wish is fulfilled
 
 
 def _claim(home: directory.Directory) -> network.Claim:
     preferred = None
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        preferred = int(msgspec.json.decode(home.network.read_bytes())["number"])
+        preferred = msgspec.json.decode(home.network.read_bytes(), type=network.Network)
     claim = network.claim(preferred)
-    directory.write_whole(home.network, msgspec.json.encode({"number": claim.network.number}))
+    directory.write_whole(home.network, msgspec.json.encode(claim.network))
     return claim
 
 

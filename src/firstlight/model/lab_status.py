@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-State = Literal["waiting", "starting", "ready", "stopped", "slowed", "failed", "resting"]
+State = Literal["waiting", "starting", "ready", "unready", "stopped", "slowed", "failed", "resting"]
 
 
 class PartStatus(msgspec.Struct, frozen=True):
@@ -31,8 +31,6 @@ class LabStatus(msgspec.Struct, frozen=True):
     loopback: str
     declared: str
     parts: tuple[PartStatus, ...]
-    problem: str = ""
-    """Why the supervisor gave up, if it did."""
 
     @property
     def is_ready(self) -> bool:

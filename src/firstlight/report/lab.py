@@ -4,17 +4,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from firstlight.model.lab_status import PartStatus
-from firstlight.report import table
+from firstlight.report import safe, table
 
-MARKS = {
-    "ready": "✔",
-    "slowed": "✔",
-    "starting": "▸",
-    "waiting": "·",
-    "resting": "·",
-    "stopped": "■",
-    "failed": "✘",
-}
+MARKS = {"ready": "✔", "slowed": "✔", "starting": "▸", "unready": "✘", "stopped": "■", "failed": "✘"}
 
 
 def part_rows(parts: Sequence[PartStatus], *, now: float = 0) -> list[list[str]]:
@@ -27,7 +19,7 @@ def part_rows(parts: Sequence[PartStatus], *, now: float = 0) -> list[list[str]]
             duration(now - part.since),
             part.reality,
             f"{part.memory >> 20} MB" if part.memory else "",
-            part.detail or part.what + (f" (restarted {part.restarts}×)" if part.restarts else ""),
+            safe.text(part.detail) or part.what + (f" (restarted {part.restarts}×)" if part.restarts else ""),
         ]
         for part in parts
     ]

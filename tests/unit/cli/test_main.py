@@ -1,11 +1,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from firstlight.cli import main
+from firstlight.cli import lab_fault, main
 
 FIRSTLIGHT = [sys.executable, "-m", "firstlight"]
 
@@ -19,7 +19,7 @@ def test_help_groups_the_commands_and_imports_nothing_heavy() -> None:
         "import sys\n"
         "from firstlight.cli import main\n"
         "code = main.run(['--help'])\n"
-        "heavy = {'aiohttp', 'yaml', 'cryptography', 'rich', 'msgspec', 'asyncio', 'ssl'} & set(sys.modules)\n"
+        "heavy = {'aiohttp', 'yaml', 'cryptography', 'msgspec', 'asyncio', 'ssl'} & set(sys.modules)\n"
         "sys.exit(repr(heavy) if heavy or code else 0)\n"
     )
 
@@ -74,7 +74,7 @@ def test_completion_scripts_are_printed(shell: str) -> None:
     assert "_FIRSTLIGHT_COMPLETE" in done.stdout
 
 
-def test_completion_knows_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_knows_the_commands() -> None:
     environment = {"_FIRSTLIGHT_COMPLETE": "bash_complete", "COMP_WORDS": "firstlight la", "COMP_CWORD": "1"}
     script = "from firstlight.cli.main import cli; cli(prog_name='firstlight')"
 
@@ -83,7 +83,41 @@ def test_completion_knows_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "lab" in done.stdout.replace("plain,", "").split()
 
 
-def test_every_command_of_the_table_exists_and_has_help(tmp_path: Path) -> None:
+def test_every_command_of_the_table_exists_and_has_help() -> None:
     for commands in main.COMMANDS.values():
         for name in commands:
             assert main.run([name, "--help"]) == 0
+
+
+def test_usage_errors_are_json_where_json_was_asked_for() -> None:
+    done = run("lab", "up", "--workers", "many", "-ojson")
+
+    assert done.returncode == 64
+    assert "many" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_reader_that_has_gone_gets_no_traceback() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m firstlight tools | true"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"match": {}}),
+        ({"rate": 0.0}, {"match": {}, "rate": 0.0}),
+        ({"after_bytes": 0}, {"match": {}, "bytes": 0}),
+        ({"classes": ("list",), "as_": "event"}, {"match": {"classes": ("list",)}, "as": "event"}),
+    ],
+)
+def test_options_of_a_fault_become_a_rule_and_zero_is_a_value(
+    options: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    keys = "classes path resources users skip times rate code retry_after milliseconds jitter bytes_per_second"
+    given = dict.fromkeys([*keys.split(), "after_bytes", "after_events", "as_", "reset", "which", "at"])
+
+    assert lab_fault.rule({**given, **options}) == expected

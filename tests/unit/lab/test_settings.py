@@ -53,6 +53,8 @@ def test_everything_that_can_be_declared_is_read(tmp_path: Path) -> None:
         ("nodes:\n  - {name: a, address: 10.5.0.2}\n  - {name: b, address: 10.5.0.2}\n", 3, "the address 10.5.0.2"),
         ("nodes:\n  - name: a\n    address: 127.0.0.1\n", 3, "refuses 127.0.0.1"),
         ("nodes:\n  - name: a\n    address: home\n", 3, "'home' is not an address"),
+        ("nodes:\n  - {name: a, address: 10.5.0.2, labels: {zone: a b}}\n", 2, "zone: a b is no label"),
+        ("nodes:\n  - {name: a, address: 10.5.0.2, memory: lots}\n", 2, "'lots' is no amount"),
         ("loadBalancers:\n  - 10.5.0.9-10.5.0.1\n", 2, "ends before it begins"),
         ("podCIDR: 10.0.0.0/8\n", 1, "unknown field `podCIDR`"),
         ("nodes: [\n", 2, "expected"),

@@ -13,10 +13,12 @@ from firstlight.lab.simulations import custom_resources, kubelets, load_balancer
         ([], {"10.5.0.1", "10.5.0.2"}, []),
         (["10.5.0.2"], set(), ["10.5.0.2"]),
         (["10.5.0.2", "10.9.9.9"], set(), []),
+        (["10.5.0.2"], {"10.5.0.2"}, []),
+        (["${LB_IP}"], set(), []),
     ],
 )
 def test_an_address_comes_from_the_pool_or_not_at_all(wanted: list[str], taken: set[str], expected: list[str]) -> None:
-    assert load_balancers.choose(wanted, ["10.5.0.1-10.5.0.2"], taken) == expected
+    assert load_balancers.choose(wanted, ["${POOL}", "10.5.0.1-10.5.0.2"], taken) == expected
 
 
 @pytest.mark.parametrize(

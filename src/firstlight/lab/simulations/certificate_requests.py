@@ -1,6 +1,6 @@
 """The approval of kubelets' certificate requests; signing is the real controller manager's."""
 
-from firstlight.lab.simulations.world import MANAGER, Object, World, key, now
+from firstlight.lab.simulations.world import MANAGER, Object, World, now
 
 GROUP, KIND = "certificates.k8s.io/v1", "CertificateSigningRequest"
 SIGNERS = {"kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"}
@@ -23,10 +23,11 @@ class Simulation:
                 "type": "Approved", "status": "True", "reason": "LabApproved",
                 "message": "approved by the lab (simulated)", "lastUpdateTime": now(), "lastTransitionTime": now(),
             }  # fmt: skip
-            self._requests[key(request)] = await world.client.patch(
+            patched = await world.client.patch(
                 GROUP, KIND, request["metadata"]["name"], {"status": {"conditions": [entry]}}, form="strategic",
                 manager=MANAGER, subresource="approval",
             )  # fmt: skip
+            world.put(self._requests, patched)
 
         await world.each([request for request in list(self._requests.values()) if is_due(request)], approve)
 

@@ -6,26 +6,14 @@ from typing import Any
 import msgspec
 import yaml
 
-from firstlight.lab.simulations.world import MANAGER, Object, Store, World, key, now
+from firstlight.lab import settings as lab_settings
+from firstlight.lab.simulations.world import MANAGER, Object, World, key, now
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a controller would write."""
-
-    group: str
-    kind: str
-    conditions: dict[str, str]
-    """Type and reason."""
-    controller: dict[str, str]
-    """Labels of the pods that must be ready before."""
-    status: dict[str, str] = {}
-    """Type and status, where it is not True."""
-
-
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[lab_settings.CustomResource, ...]:
     """The table."""
     raw = yaml.load(Path(__file__).with_suffix(".yaml").read_text(), Loader=yaml.CSafeLoader)
-    return msgspec.convert(raw, tuple[Rule, ...])
+    return msgspec.convert(raw, tuple[lab_settings.CustomResource, ...])
 
 
 class Simulation:
@@ -35,7 +23,7 @@ class Simulation:
 
     async def start(self, world: World) -> None:
         """Read the table; kinds are followed once they are defined."""
-        self._rules = rules()
+        self._rules = (*world.settings.custom_resources, *rules())
 
     async def act(self, world: World) -> None:
         """Write what a controller that is up would have written."""
@@ -43,19 +31,27 @@ class Simulation:
             definition = world.definition(rule.group, rule.kind)
             if definition is None or not world.has_ready_pod(rule.controller):
                 continue
-            store = await world.follow(f"{rule.group}/{_storage_version(definition)}", rule.kind)
 
-            async def write(obj: Object, rule: Rule = rule, store: Store = store) -> None:
-                namespace, name = key(obj)
-                store[key(obj)] = await world.client.patch(
-                    obj["apiVersion"], obj["kind"], name, {"status": missing(rule, obj)}, form="merge",
-                    manager=MANAGER, namespace=namespace or None, subresource="status",
-                )  # fmt: skip
+            async def settle(found: Object, rule: lab_settings.CustomResource = rule) -> None:
+                await self._settle(world, rule, found)
 
-            await world.each([obj for obj in list(store.values()) if missing(rule, obj)], write)
+            await world.each([definition], settle)
+
+    async def _settle(self, world: World, rule: lab_settings.CustomResource, definition: Object) -> None:
+        store = await world.follow(f"{rule.group}/{_storage_version(definition)}", rule.kind)
+
+        async def write(obj: Object) -> None:
+            namespace, name = key(obj)
+            patched = await world.client.patch(
+                obj["apiVersion"], obj["kind"], name, {"status": missing(rule, obj)}, form="merge",
+                manager=MANAGER, namespace=namespace or None, subresource="status",
+            )  # fmt: skip
+            world.put(store, patched)
+
+        await world.each([obj for obj in list(store.values()) if missing(rule, obj)], write)
 
 
-def missing(rule: Rule, obj: Object) -> dict[str, Any]:
+def missing(rule: lab_settings.CustomResource, obj: Object) -> dict[str, Any]:
     """The status that a rule wants and an object does not have; empty if it has it for this generation."""
     present = {each["type"]: each for each in obj.get("status", {}).get("conditions") or ()}
     generation = obj["metadata"].get("generation", 1)

@@ -13,6 +13,7 @@ from firstlight.lab.simulations.world import World
 SOCKET = "egress.sock"
 RESPONDER_SOCKET = "responder.sock"
 KUBELET_PORT = 10250
+"""The one that Node objects show."""
 TLS_HANDSHAKE = 0x16
 PLAIN_ANSWER = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 44\r\nConnection: close\r\n\r\n"
@@ -58,7 +59,7 @@ async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.St
     if not first:
         return
     if int(port) == KUBELET_PORT and host.strip("[]") in _node_addresses(world):
-        there = await asyncio.open_connection(world.loopback, KUBELET_PORT)
+        there = await asyncio.open_connection(world.net.loopback, world.net.kubelet)
     elif first[0] == TLS_HANDSHAKE:
         there = await asyncio.open_unix_connection(os.path.relpath(world.home.run / RESPONDER_SOCKET))
     else:

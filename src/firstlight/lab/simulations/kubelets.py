@@ -25,14 +25,15 @@ class Simulation:
     what = "nodes register, CNI agents report, pods get sandboxes"
 
     async def start(self, world: World) -> None:
-        """Register the declared nodes; those that are no longer declared leave."""
-        declared = {node.name: node for node in world.settings.nodes}
-        for _, name in [key(node) for node in world.nodes.values() if _is_simulated(node)]:
-            if name not in declared:
+        """Register the declared nodes; those that are no longer declared, or not so, leave."""
+        declared = {node.name: nodes.manifest(node) for node in world.settings.nodes}
+        present = {node["metadata"]["name"]: node for node in world.nodes.values() if nodes.is_simulated(node)}
+        for name, live in present.items():
+            if name not in declared or nodes.differs(live, declared[name]):
                 await world.client.delete("v1", "Node", name)
-        for name, node in declared.items():
-            if ("", name) not in world.nodes:
-                await world.client.create(nodes.manifest(node), manager=nodes.MANAGER)
+        for name, manifest in declared.items():
+            if name not in present or nodes.differs(present[name], manifest):
+                await world.client.create(manifest, manager=nodes.MANAGER)
         await _wait_for_default_account(world)
 
     async def act(self, world: World) -> None:
@@ -65,11 +66,6 @@ def has_network(node: Object) -> bool:
     return annotations.get(nodes.NETWORK_ANNOTATION) == "ready"
 
 
-def _is_simulated(node: Object) -> bool:
-    annotations: dict[str, str] = node["metadata"].get("annotations", {})
-    return annotations.get("kwok.x-k8s.io/node") == "fake"
-
-
 async def _wait_for_default_account(world: World) -> None:
     """The first pods of a lab are refused without it; the controller manager makes it within a second."""
     async with contextlib.aclosing(world.client.watch("v1", "ServiceAccount", namespace="default")) as events:
@@ -91,9 +87,10 @@ def _lost_ready(pod: Object) -> bool:
 async def _set_condition(world: World, pod: Object, kind: str) -> None:
     namespace, name = key(pod)
     patch = {"status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": now()}]}}
-    world.pods[key(pod)] = await world.client.patch(
+    patched = await world.client.patch(
         "v1", "Pod", name, patch, form="strategic", manager=MANAGER, namespace=namespace, subresource="status"
     )
+    world.put(world.pods, patched)
 
 
 async def _network_up(world: World, node: Object, pod: Object) -> None:
@@ -106,7 +103,7 @@ async def _network_up(world: World, node: Object, pod: Object) -> None:
             node = await _agent_writes(world, node, reason=reason, taint=taint)
             if reason == "CiliumIsUp":
                 await _cilium_node(world, node)
-    world.nodes[key(node)] = node
+    world.put(world.nodes, node)
 
 
 async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) -> Object:

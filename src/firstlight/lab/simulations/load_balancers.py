@@ -40,10 +40,11 @@ class Simulation:
         addresses = [{"ip": address, "ipMode": "VIP"} for address in chosen]
         status = {"conditions": [entry], **({"loadBalancer": {"ingress": addresses}} if chosen else {})}
         namespace, name = key(service)
-        self._services[key(service)] = await world.client.patch(
+        patched = await world.client.patch(
             "v1", "Service", name, {"status": status}, form="merge", manager=MANAGER, namespace=namespace,
             subresource="status",
         )  # fmt: skip
+        world.put(self._services, patched)
 
 
 async def _pools(world: World) -> Sequence[str]:
@@ -53,8 +54,7 @@ async def _pools(world: World) -> Sequence[str]:
     version = definition["spec"]["versions"][0]["name"]
     pools = await world.follow(f"cilium.io/{version}", "CiliumLoadBalancerIPPool")
     blocks = [block for pool in pools.values() for block in pool["spec"].get("blocks", ())]
-    declared = [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
-    return declared or world.settings.load_balancers
+    return [block.get("cidr") or f"{block['start']}-{block.get('stop', block['start'])}" for block in blocks]
 
 
 def ingress(service: Object) -> list[str]:
@@ -74,14 +74,25 @@ def requested(service: Object) -> list[str]:
 
 
 def choose(wanted: Sequence[str], pools: Sequence[str], taken: set[str]) -> list[str]:
-    """The requested addresses if all lie in a pool, else the first free one; nothing if there is none."""
-    ranges = [lab_settings.addresses_of(pool) for pool in pools]
+    """The requested addresses if all are free and lie in a pool, else the first free one; nothing if there is none."""
+    ranges = [found for pool in pools if (found := _range(pool))]
     if wanted:
-        inside = all(any(low <= int(ipaddress.ip_address(each)) <= high for low, high in ranges) for each in wanted)
-        return list(wanted) if inside else []
+        numbers = [found[0] for each in wanted if (found := _range(each))]
+        inside = len(numbers) == len(wanted) and all(
+            any(low <= number <= high for low, high in ranges) for number in numbers
+        )
+        return list(wanted) if inside and not taken & set(wanted) else []
     for low, high in ranges:
         for number in range(low, high + 1):
             address = str(ipaddress.ip_address(number))
             if address not in taken:
                 return [address]
     return []
+
+
+def _range(pool: str) -> tuple[int, int] | None:
+    """The first and last address of a pool; nothing if it is none, as with a variable that nobody has filled in."""
+    try:
+        return lab_settings.addresses_of(pool)
+    except ValueError:
+        return None

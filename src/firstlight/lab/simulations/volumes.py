@@ -26,7 +26,7 @@ class Simulation:
             if storage_class is not None and is_due(claim, storage_class):
                 made = volume(claim, storage_class)
                 if key(made) not in self._volumes:
-                    self._volumes[key(made)] = await world.client.apply(made, manager=MANAGER)
+                    await world.client.apply(made, manager=MANAGER)
 
         async def delete(released: Object) -> None:
             await world.client.delete("v1", "PersistentVolume", released["metadata"]["name"])

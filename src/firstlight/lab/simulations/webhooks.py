@@ -9,6 +9,7 @@ responder serves the certificate of a Secret beside the service that this bundle
 import asyncio
 import base64
 import contextlib
+import hashlib
 import os
 import ssl
 from typing import Any
@@ -16,13 +17,13 @@ from typing import Any
 import msgspec
 from aiohttp import web
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
-from firstlight import errors
 from firstlight.clients import command
 from firstlight.lab import certificates
 from firstlight.lab.simulations import egress
-from firstlight.lab.simulations.world import Object, World, log
+from firstlight.lab.simulations.world import Key, Object, World, is_ready, log
 from firstlight.model.secret import Secret
 
 INJECTOR = "cainjector"
@@ -61,6 +62,7 @@ class Simulation:
         """Listen, and follow who may ask."""
         self._authority = certificates.Authority(world.home.certificates, "webhook-ca")
         self._bundle = base64.b64encode(self._authority.pair.certificate.read_bytes()).decode()
+        self._services = await world.follow("v1", "Service")
         self._followed = [await world.follow(api_version, kind) for api_version, kind in SOURCES]
         world.tasks.create_task(self._serve(os.path.relpath(world.home.run / egress.RESPONDER_SOCKET)), name="webhooks")
 
@@ -68,8 +70,14 @@ class Simulation:
         """Keep certificates and bundles in step with what is configured."""
 
         async def prepare(obj: Object) -> None:
+            empty = []
             for path, config in client_configs(obj):
-                await self._prepare(world, obj, path, config)
+                if config.get("caBundle") or config.get("insecureSkipTLSVerify"):
+                    await self._prepare(world, config)
+                elif _injector_is_ready(world, obj, self._services.get(_service_key(config))):
+                    empty.append(path)
+            if empty:
+                await self._inject(world, obj, empty)
 
         stores = [*self._followed, world.definitions]
         await world.each([obj for store in stores for obj in store.values()], prepare)
@@ -90,38 +98,36 @@ class Simulation:
         finally:
             await runner.cleanup()
 
-    async def _prepare(self, world: World, obj: Object, path: str, config: dict[str, Any]) -> None:
-        service = config["service"]
-        host = f"{service['name']}.{service['namespace']}.svc"
+    async def _prepare(self, world: World, config: dict[str, Any]) -> None:
+        namespace, name = _service_key(config)
+        host = f"{name}.{namespace}.svc"
         bundle = config.get("caBundle", "")
-        if not bundle and not config.get("insecureSkipTLSVerify"):
-            if _injector_is_ready(world, obj, service):
-                await self._inject(world, obj, path)
-            return
         if (host, bundle) not in self._prepared:
             if not bundle or bundle == self._bundle:
                 context: ssl.SSLContext | None = self._own_context(host)
             else:
-                context = await _context_from_secret(world, service["namespace"], base64.b64decode(bundle))
+                context = await _context_from_secret(world, namespace, base64.b64decode(bundle))
             if context is None:
                 return
             self._prepared[host, bundle] = context
         self._contexts[host] = self._prepared[host, bundle]
 
-    async def _inject(self, world: World, obj: Object, path: str) -> None:
+    async def _inject(self, world: World, obj: Object, paths: list[str]) -> None:
         guard = {
             "op": "test",
             "path": "/metadata/resourceVersion",
             "value": obj["metadata"]["resourceVersion"],
         }
-        patch = [guard, {"op": "add", "path": f"{path}/caBundle", "value": self._bundle}]
+        patch = [guard, *({"op": "add", "path": f"{path}/caBundle", "value": self._bundle} for path in paths)]
         await world.client.patch(
             obj["apiVersion"], obj["kind"], obj["metadata"]["name"], patch, form="json", manager=INJECTOR
         )
-        log.info("CA bundle into %s %s%s", obj["kind"], obj["metadata"]["name"], path)
+        log.info("CA bundle into %s %s", obj["kind"], obj["metadata"]["name"])
 
     def _own_context(self, host: str) -> ssl.SSLContext:
-        pair = self._authority.issue(f"webhook-{host}", common_name=host, server_names=[host])
+        # The host may be longer than a common name or a file name can be.
+        file = "webhook-" + hashlib.sha256(host.encode()).hexdigest()[:16]
+        pair = self._authority.issue(file, common_name="firstlight lab webhook", server_names=[host])
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pair.certificate, pair.key)
         context.set_alpn_protocols(["http/1.1"])
@@ -143,14 +149,22 @@ async def _answer(request: web.Request) -> web.Response:
     return web.Response(status=404)
 
 
-def _injector_is_ready(world: World, obj: Object, service: dict[str, Any]) -> bool:
+def _service_key(config: dict[str, Any]) -> Key:
+    return config["service"]["namespace"], config["service"]["name"]
+
+
+def _injector_is_ready(world: World, obj: Object, service: Object | None) -> bool:
+    """Whether the pods that would write the CA bundle are there."""
     annotations = obj["metadata"].get("annotations", {})
     if any(name.startswith(INJECT_ANNOTATION) for name in annotations):
         return world.has_ready_pod(INJECTOR_LABELS)
-    # Without an annotation, the program behind the webhook, or a hook Job beside it, writes its own bundle.
+    # Without an annotation, the program behind the webhook or a finished hook Job beside it writes its own bundle.
+    selector = (service or {}).get("spec", {}).get("selector") or {}
     return any(
-        namespace == service["namespace"] and pod["status"].get("phase") in {"Running", "Succeeded"}
+        pod["status"].get("phase") == "Succeeded"
+        or (bool(selector) and is_ready(pod) and selector.items() <= pod["metadata"].get("labels", {}).items())
         for (namespace, _), pod in world.pods.items()
+        if service is not None and namespace == service["metadata"]["namespace"]
     )
 
 
@@ -216,7 +230,7 @@ def serving_pair(data: dict[str, str], bundle: bytes) -> Secret | None:
     for chain in decoded.values():
         if b"BEGIN CERTIFICATE" not in chain:
             continue
-        with contextlib.suppress(ValueError, errors.FirstlightError):
+        with contextlib.suppress(ValueError, TypeError):
             leaf = x509.load_pem_x509_certificate(chain)
             if not any(_signed(leaf, authority) for authority in x509.load_pem_x509_certificates(bundle)):
                 continue
@@ -231,7 +245,7 @@ def _signed(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
         return True
     try:
         leaf.verify_directly_issued_by(authority)
-    except (ValueError, TypeError, Exception):  # noqa: BLE001 -- InvalidSignature has no useful base
+    except (ValueError, TypeError, InvalidSignature):
         return False
     return True
 

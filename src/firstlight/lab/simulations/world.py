@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import datetime
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -9,16 +10,24 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.lab import directory
+from firstlight.lab import directory, network
 from firstlight.lab import settings as lab_settings
 
 MANAGER = "lab"
-RETRY_SECONDS = 0.5
+FIRST_RETRY, LAST_RETRY = 0.25, 15.0
 log = logging.getLogger("lab")
 
 Object = dict[str, Any]
 Key = tuple[str, str]
 Store = dict[Key, Object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Followed:
+    """A kind that is watched."""
+
+    store: Store
+    synced: asyncio.Future[None]
 
 
 class World:
@@ -30,17 +39,18 @@ class World:
         client: kube.Client,
         wanted: lab_settings.Settings,
         *,
-        loopback: str,
+        net: network.Network,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.home = home
         self.client = client
         self.settings = wanted
-        self.loopback = loopback
+        self.net = net
         self.tasks = tasks
         self._version = 0
         self._changed = asyncio.Condition()
-        self._stores: dict[tuple[str, str], Store] = {}
+        self._followed: dict[tuple[str, str], Followed] = {}
+        self._failures: dict[tuple[str, Key], tuple[str, int]] = {}
         self.pods: Store = {}
         self.nodes: Store = {}
         self.definitions: Store = {}
@@ -54,33 +64,45 @@ class World:
         )
 
     async def follow(self, api_version: str, kind: str) -> Store:
-        """The objects of a kind, kept up to date; all that are there now when this returns."""
-        identity = (api_version, kind)
-        if identity not in self._stores:
-            self._stores[identity] = {}
-            synced = asyncio.Event()
-            self.tasks.create_task(self._keep(api_version, kind, synced), name=f"follow {kind}")
-            await synced.wait()
-        return self._stores[identity]
+        """The objects of a kind, kept up to date; all that are there now when this returns.
 
-    async def _keep(self, api_version: str, kind: str, synced: asyncio.Event) -> None:
-        store = self._stores[api_version, kind]
+        Raises:
+            errors.ClientError: The kind is not served, not yet or no longer.
+        """
+        followed = self._followed.get((api_version, kind))
+        if followed is None:
+            followed = self._followed[api_version, kind] = Followed({}, asyncio.get_running_loop().create_future())
+            self.tasks.create_task(self._keep(api_version, kind, followed), name=f"follow {kind}")
+        await asyncio.shield(followed.synced)
+        return followed.store
+
+    async def _keep(self, api_version: str, kind: str, followed: "Followed") -> None:
         try:
             async for event in self.client.watch(api_version, kind):
                 match event:
                     case kube.Synced():
-                        synced.set()
+                        followed.synced.set_result(None)
                     case kube.Deleted(obj):
-                        store.pop(key(obj), None)
+                        followed.store.pop(key(obj), None)
                     case kube.Added(obj) | kube.Modified(obj):
-                        store[key(obj)] = obj
+                        followed.store[key(obj)] = obj
                 await self.notify()
-        except (kube.NotFound, kube.UnknownKind):
-            # Its definition was deleted: whoever wants it followed asks again when there is a new one.
-            log.info("%s is no longer served", kind)
-            self._stores.pop((api_version, kind))
-            store.clear()
-            synced.set()
+        except (kube.NotFound, kube.UnknownKind) as error:
+            # Its definition is gone, or not yet served: whoever wants it followed asks again.
+            del self._followed[api_version, kind]
+            followed.store.clear()
+            if not followed.synced.done():
+                followed.synced.set_exception(error)
+                followed.synced.exception()  # somebody has seen it, even if the caller was cancelled
+
+    @staticmethod
+    def put(store: Store, obj: Object) -> None:
+        """Remember what a write answered, unless the object has gone or moved on meanwhile."""
+        known = store.get(key(obj))
+        if known is not None and known["metadata"].get("uid") == obj["metadata"].get("uid"):
+            versions = [int(each["metadata"].get("resourceVersion", 0)) for each in (known, obj)]
+            if versions[1] > versions[0]:
+                store[key(obj)] = obj
 
     async def notify(self) -> None:
         """Say that something is not what it was."""
@@ -99,14 +121,21 @@ class World:
             yield
 
     async def each(self, objects: Iterable[Object], action: Callable[[Object], Awaitable[None]]) -> None:
-        """Do something with several objects at once; what the API refuses is logged and comes up again soon."""
+        """Do something with several objects at once; what fails is logged once and comes up again, ever more rarely."""
 
         async def one(obj: Object) -> None:
+            identity = (str(obj.get("kind")), key(obj))
             try:
                 await action(obj)
-            except errors.ClientError as error:
-                log.info("%s %s: %s", obj.get("kind"), key(obj), error)
-                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._notify_later)
+                self._failures.pop(identity, None)
+            except Exception as error:
+                said, times = self._failures.get(identity, ("", 0))
+                if str(error) != said:
+                    expected = isinstance(error, errors.ClientError)
+                    log.info("%s %s: %s", *identity, error, exc_info=None if expected else error)
+                self._failures[identity] = (str(error), times + 1)
+                delay = min(FIRST_RETRY * 2.0**times, LAST_RETRY)
+                asyncio.get_running_loop().call_later(delay, self._notify_later)
 
         await asyncio.gather(*(one(obj) for obj in objects))
 

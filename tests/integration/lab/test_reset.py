@@ -1,0 +1,21 @@
+"""The shared lab can be put back to where it was: a cold copy of etcd's data."""
+
+from firstlight.clients import kube as kube_client
+from firstlight.lab.lab import Lab
+from tests.labs import NETWORK, manifests
+
+
+async def test_what_was_done_since_is_gone_and_what_was_there_is_back(pristine: Lab) -> None:
+    marker = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "since", "namespace": "default"}}
+    (network,) = manifests(NETWORK)
+    async with kube_client.Client(kube_client.load(pristine.kubeconfig)) as client:
+        await client.apply(marker, manager="tests")
+        await client.delete("apps/v1", "DaemonSet", network["metadata"]["name"], namespace="kube-system")
+
+    await pristine.restore("base")
+
+    async with kube_client.Client(kube_client.load(pristine.kubeconfig)) as client:
+        found = {each["metadata"]["name"] for each in (await client.list("v1", "ConfigMap", namespace="default")).items}
+        back = await client.get("apps/v1", "DaemonSet", network["metadata"]["name"], namespace="kube-system")
+    assert "since" not in found
+    assert back["metadata"]["name"] == network["metadata"]["name"]
