@@ -5,7 +5,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := .venv-uv/bin/uv
-SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all bench lint lock tools-test clean
 

@@ -245,21 +245,17 @@ async def test_kubectl_sees_events_twice_and_lists_of_yesterday(
     assert events[0] == events[1]
 
 
-async def test_a_tenth_of_all_requests_may_fail_and_nothing_is_lost(lab: Lab, namespace: str, kube: Client) -> None:
-    await lab.faults.clear()
+async def test_a_tenth_of_all_requests_may_fail_and_nothing_is_lost(
+    lab: Lab, kube: Client, faulty: Client, namespace: str
+) -> None:
     await lab.faults.seed(11)
     await lab.faults.add("status", code=503, rate=0.05)
     await lab.faults.add("reset-after", rate=0.05)
     last = max((request.number for request in await lab.faults.requests()), default=0)
-    try:
-        config = kube_client.load(lab.home.kubeconfig_faults)
-        async with kube_client.Client(config) as client, asyncio.TaskGroup() as tasks:
-            for number in range(200):
-                entry = _config_map(f"n{number}", namespace, "1")
-                tasks.create_task(client.apply(entry, manager="tests"))
-        struck = await hits(lab)
-    finally:
-        await lab.faults.clear()
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(200):
+            tasks.create_task(faulty.apply(_config_map(f"n{number}", namespace, "1"), manager="tests"))
+    struck = await hits(lab)
 
     sent = [request for request in await lab.faults.requests(last) if request.class_ == "update"]
     assert struck >= 5

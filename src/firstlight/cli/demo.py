@@ -29,8 +29,8 @@ def demo(keep: bool) -> None:
 
 
 async def _demo(*, keep: bool) -> None:
+    from firstlight.cli import installing
     from firstlight.cli import lab as lab_command
-    from firstlight.cli import tools
     from firstlight.lab import control_plane, settings
     from firstlight.lab import lab as labs
 
@@ -40,7 +40,7 @@ async def _demo(*, keep: bool) -> None:
             f"a lab named {NAME} runs already", hint=f"Look at it, or take it down: firstlight lab down -n {NAME}"
         )
     await one.down()
-    await tools.ensure(control_plane.COMPONENTS)
+    await installing.ensure(control_plane.COMPONENTS)
     begun = time.monotonic()
     _step("A control plane: real etcd, kube-apiserver, controller-manager and scheduler, as processes on loopback")
     try:

@@ -175,11 +175,11 @@ def restore(state: str, name: str, form: str) -> None:
 
 async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> "LabStatus":
     """Install what the lab needs, start it, and show how far it is."""
-    from firstlight.cli import tools
+    from firstlight.cli import installing
     from firstlight.lab import control_plane
     from firstlight.report import lab as page
 
-    programs = await tools.ensure(control_plane.COMPONENTS)
+    programs = await installing.ensure(control_plane.COMPONENTS)
     begun = time.time()
     with screen.Screen() as display:
 

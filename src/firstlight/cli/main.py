@@ -27,6 +27,19 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """Group, command, where it lives, one line. The groups are those of the design; one appears with its first command."""
 
+SUBCOMMANDS = {
+    "lab": {
+        "lab up": "Bring a lab up, or what is missing of it",
+        "lab down": "Stop a lab and delete everything it has",
+        "lab status": "Every part: real or simulated, what it does",
+        "lab logs": "What the parts print",
+        "lab kubeconfig": "The way in, also through faults",
+        "lab save, restore": "The cluster's whole state, kept and put back",
+        "lab fault": "Trouble on request, for requests and processes",
+    },
+}
+"""What ``--help`` shows instead of a command that is a group itself."""
+
 INTERRUPTED = 130
 
 
@@ -49,10 +62,18 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by group, from the table alone."""
-        width = max(len(name) for name in self.list_commands(ctx))
-        for group, commands in COMMANDS.items():
+        sections = {
+            group: {
+                shown: text
+                for name, (_, line) in commands.items()
+                for shown, text in SUBCOMMANDS.get(name, {name: line}).items()
+            }
+            for group, commands in COMMANDS.items()
+        }
+        width = max(len(name) for lines in sections.values() for name in lines)
+        for group, lines in sections.items():
             with formatter.section(group):
-                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in commands.items()])
+                formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

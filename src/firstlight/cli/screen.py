@@ -4,16 +4,16 @@ import os
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 from firstlight.report import table
 
 BOLD = "1"
 
 
-def is_live() -> bool:
+def is_live(stream: TextIO) -> bool:
     """Whether somebody watches: a terminal that can move its cursor."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
 
 
 def styled(text: str, code: str) -> str:
@@ -26,7 +26,7 @@ class Screen:
     """Lines on standard error that ``draw`` replaces; where nobody watches, only those that are new are printed."""
 
     def __init__(self) -> None:
-        self._live = is_live()
+        self._live = is_live(sys.stderr)
         self._drawn: list[str] = []
         self._said: set[str] = set()
 

@@ -7,20 +7,18 @@ where}`` or null), ``passedOver`` (``[{path, where, why}]``), ``problem``, ``use
 """
 
 import asyncio
-import os
 import sys
 import textwrap
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from firstlight import errors
-from firstlight.cli import output
-from firstlight.tools import cache, catalogue, events, find, install, narration, workshop
+from firstlight.cli import installing, output
+from firstlight.report import table
+from firstlight.tools import cache, catalogue, find, install, narration, workshop
 
 _KINDS = {
     catalogue.Kind.PROGRAM: "programs",
@@ -77,8 +75,8 @@ def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, 
             "nothing to install was named", hint="name a tool, or a set: firstlight tools install --for demo"
         )
     width = max(len(name) for name in wanted)
-    asyncio.run(_announce(wanted, shop))
-    with Drawing(sys.stderr, width=width) as drawing:
+    asyncio.run(installing.announce(wanted, shop))
+    with installing.Drawing(sys.stderr, width=width) as drawing:
         paths = asyncio.run(install.ensure(wanted, drawing.show, shop=shop, again=again))
     if form == "json":
         output.write_json({"tools": {name: str(path) for name, path in paths.items()}})
@@ -129,87 +127,6 @@ def verify_command(repair: bool, form: str) -> int:
     return 2 if damaged and not repair else 0
 
 
-async def ensure(names: Sequence[str]) -> dict[str, Path]:
-    """The tools that another command needs, installed if they must be; only what has to be done is shown."""
-    shop = workshop.here()
-    await _announce(names, shop)
-    with Drawing(sys.stderr, width=max(map(len, names))) as drawing:
-
-        def show(event: events.Event) -> None:
-            if not (isinstance(event, events.Ready) and event.seconds == 0):
-                drawing.show(event)
-
-        return await install.ensure(names, show, shop=shop)
-
-
-async def _announce(names: Sequence[str], shop: workshop.Workshop) -> None:
-    """How long it may take, before it begins."""
-    searches = await find.find_all([shop.catalogue.get(name) for name in dict.fromkeys(names)], shop)
-    missing = [search.tool for search in searches if search.found is None]
-    if not missing:
-        return
-    seconds = sum(tool.build.seconds for tool in missing if tool.build is not None)
-    span = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-    print(
-        f"{len(missing)} of {len(searches)} programs are not there yet: downloaded, or built in about {span}, once",
-        file=sys.stderr,
-    )
-
-
-class Drawing:
-    """Events as people read them: a live line on a terminal, and plain lines, not too many, elsewhere."""
-
-    PLAIN_EVERY = 10.0
-    """Seconds between two lines about the same work where nobody can overwrite a line."""
-
-    LIVE_EVERY = 0.1
-
-    def __init__(self, out: TextIO, *, width: int = 0, live: bool | None = None) -> None:
-        self._out = out
-        self._width = width
-        watched = out.isatty() and os.environ.get("TERM", "dumb") != "dumb" and "CI" not in os.environ
-        self._live = watched if live is None else live
-        self._last: tuple[str, str, float] = ("", "", 0.0)
-        self._pending = False
-
-    def __enter__(self) -> "Drawing":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._clear()
-
-    def show(self, event: events.Event) -> None:
-        """Draw an event; an ``events.Report``."""
-        words = narration.tell(event)
-        line = f"{event.name:{self._width}}  {words}"
-        if isinstance(event, events.Ready | events.PassedOver):
-            self._clear()
-            print(line, file=self._out, flush=True)
-            return
-        # Compiling, linking, waiting: another kind of work is news, whenever it comes.
-        name, verb, drawn = self._last
-        now = time.monotonic()
-        same = (name, verb) == (event.name, words.split()[0])
-        if same and now - drawn < (self.LIVE_EVERY if self._live else self.PLAIN_EVERY):
-            return
-        self._last = (event.name, words.split()[0], now)
-        if self._live:
-            columns = os.get_terminal_size(self._out.fileno()).columns if self._out.isatty() else _WIDTH
-            self._out.write(f"\r\x1b[2K{line[: columns - 1]}")
-            self._out.flush()
-            self._pending = True
-        else:
-            print(line, file=self._out, flush=True)
-
-    def _clear(self) -> None:
-        if self._pending:
-            self._out.write("\r\x1b[2K")
-            self._out.flush()
-            self._pending = False
-
-
 async def _remove(store: cache.Cache, name: str, ruin: cache.Damaged) -> None:
     def tell(holder: str) -> None:
         print(f"{name}  waiting for {holder}", file=sys.stderr)
@@ -256,32 +173,25 @@ def _as_json(search: find.Search, shop: workshop.Workshop) -> dict[str, Any]:
 
 
 def _table(searches: Sequence[find.Search]) -> list[str]:
-    rows = [(_KINDS[search.tool.kind], *_cells(search)) for search in searches]
-    widths = [max(len(row[column]) for row in rows) for column in range(1, 5)]
-    # The heading of each kind stands over the names, so it has a say in the width of their column.
-    widths[0] = max(widths[0], *(len(title) - 2 for title in _KINDS.values()))
-    room = max(_WIDTH - sum(widths) - 2 - 2 * 4, 10)
+    rows: list[list[str]] = []
+    for kind, title in _KINDS.items():
+        rows += [[title, "needed", "found", "where", "used by"]]
+        rows += [_cells(search) for search in searches if search.tool.kind is kind]
     lines: list[str] = []
-    for title in _KINDS.values():
-        head = ("needed", "found", "where", "used by")
-        lines += ["", f"{title:{widths[0] + 2}}  " + _row(head, [*widths[1:], room])]
-        lines += [f"  {_row(row[1:], [*widths, room])}" for row in rows if row[0] == title]
-    return [*lines[1:], *_notes(searches)]
+    for row, line in zip(rows, table.render(rows, columns=max(table.terminal_columns(), _WIDTH)), strict=True):
+        lines += ["", line] if lines and row[0] in _KINDS.values() else [line]
+    return [*lines, *_notes(searches)]
 
 
-def _cells(search: find.Search) -> tuple[str, str, str, str, str]:
+def _cells(search: find.Search) -> list[str]:
     tool, found = search.tool, search.found
     version, where = "missing", _how_to_get(tool)
     if search.problem:
         version, where = "unusable", tool.variable
     if found is not None:
         version = found.version or "?"
-        where = "cache" if found.where is find.Where.CACHE else _clip(_short(found.path), 28)
-    return tool.name, tool.needed, version, where, ", ".join(tool.used_by)
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(f"{_clip(cell, width):{width}}" for cell, width in zip(cells, widths, strict=True))
+        where = "cache" if found.where is find.Where.CACHE else table.cut(_short(found.path), 28)
+    return [f"  {tool.name}", tool.needed, version, where, ", ".join(tool.used_by)]
 
 
 def _notes(searches: Sequence[find.Search]) -> list[str]:
@@ -323,7 +233,3 @@ def _short(path: Path) -> str:
     home = str(Path.home())
     text = str(path)
     return "~" + text[len(home) :] if text.startswith(home + "/") else text
-
-
-def _clip(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"

@@ -17,7 +17,7 @@ class Probe:
     mark: Path | None = None
 
     def __str__(self) -> str:
-        return f"{self.mark} to appear" if self.mark else f"{self.url} to answer ok"
+        return "its own word" if self.mark else self.url
 
 
 @dataclasses.dataclass(frozen=True)

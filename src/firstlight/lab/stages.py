@@ -6,17 +6,19 @@ from pathlib import Path
 import msgspec
 
 from firstlight.lab import settings as lab_settings
+from firstlight.tools import catalogue
 
-KUBERNETES_VERSION = "v1.36.3"
 _TEMPLATE = Path(__file__).with_name("stages.yaml")
 
 
 def render(wanted: lab_settings.Settings) -> str:
     """The configuration file that kwok reads."""
+    # Kubelets are as old as the API server that the lab runs.
+    version = catalogue.load().get("kube-apiserver").version
     return (
         _TEMPLATE.read_text()
         .replace("@pullMilliseconds@", str(round(wanted.pull_seconds * 1000)))
-        .replace("@kubernetesVersion@", KUBERNETES_VERSION)
+        .replace("@kubernetesVersion@", f"v{version}")
         .replace("@imageState@", _image_state(wanted.broken_images))
     )
 

@@ -3,6 +3,7 @@ import subprocess
 import sys
 from typing import Any
 
+import click
 import pytest
 
 from firstlight.cli import lab_fault, main
@@ -30,6 +31,15 @@ def test_help_groups_the_commands_and_imports_nothing_heavy() -> None:
         assert f"{group}:" in done.stdout
         for name in commands:
             assert name in done.stdout
+
+
+def test_subcommands_that_help_shows_exist() -> None:
+    for group, lines in main.SUBCOMMANDS.items():
+        command = main.cli.get_command(click.Context(main.cli), group)
+        assert isinstance(command, click.Group)
+        for line in lines:
+            names = line.removeprefix(f"{group} ").split(", ")
+            assert set(names) <= set(command.commands)
 
 
 def test_version_is_one_line() -> None:

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.cli import main
-from firstlight.cli import tools as command
+from firstlight.cli import installing, main
 from firstlight.tools import catalogue, events
 from tests.unit.tools import tiny
 
@@ -140,7 +139,7 @@ def compiling(done: int) -> events.Event:
 def test_where_nobody_watches_a_build_prints_few_lines() -> None:
     out = io.StringIO()
 
-    with command.Drawing(out, live=False) as drawing:
+    with installing.Drawing(out, live=False) as drawing:
         for done in range(100):
             drawing.show(compiling(done))
         drawing.show(events.Compiling("etcd", 100, 100, 5, 0))
@@ -156,7 +155,7 @@ def test_where_nobody_watches_a_build_prints_few_lines() -> None:
 def test_on_a_terminal_a_build_is_one_line_that_disappears() -> None:
     out = io.StringIO()
 
-    with command.Drawing(out, live=True) as drawing:
+    with installing.Drawing(out, live=True) as drawing:
         drawing.show(compiling(1))
         drawing.show(events.Ready("etcd", "3.6.8", Path("/x"), "build", 5))
 

@@ -1,0 +1,89 @@
+"""Installing what a command needs, and showing how far that is: for ``tools install`` and for every command like it."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from firstlight.cli import screen
+from firstlight.report import table
+from firstlight.tools import events, find, install, narration, workshop
+
+
+async def ensure(names: Sequence[str]) -> dict[str, Path]:
+    """The tools that another command needs, installed if they must be; only what has to be done is shown."""
+    shop = workshop.here()
+    await announce(names, shop)
+    with Drawing(sys.stderr, width=max(map(len, names))) as drawing:
+
+        def show(event: events.Event) -> None:
+            if not (isinstance(event, events.Ready) and event.seconds == 0):
+                drawing.show(event)
+
+        return await install.ensure(names, show, shop=shop)
+
+
+async def announce(names: Sequence[str], shop: workshop.Workshop) -> None:
+    """How long it may take, before it begins."""
+    searches = await find.find_all([shop.catalogue.get(name) for name in dict.fromkeys(names)], shop)
+    missing = [search.tool for search in searches if search.found is None]
+    if not missing:
+        return
+    seconds = sum(tool.build.seconds for tool in missing if tool.build is not None)
+    span = narration.duration(seconds)
+    text = f"{len(missing)} of {len(searches)} programs are not there yet: downloaded, or built in about {span}, once"
+    print(text, file=sys.stderr)
+
+
+class Drawing:
+    """Events as people read them: a live line on a terminal, and plain lines, not too many, elsewhere."""
+
+    PLAIN_EVERY = 10.0
+    """Seconds between two lines about the same work where nobody can overwrite a line."""
+
+    LIVE_EVERY = 0.1
+
+    def __init__(self, out: TextIO, *, width: int = 0, live: bool | None = None) -> None:
+        self._out = out
+        self._width = width
+        self._live = screen.is_live(out) if live is None else live
+        self._last: tuple[str, str, float] = ("", "", 0.0)
+        self._pending = False
+
+    def __enter__(self) -> "Drawing":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def show(self, event: events.Event) -> None:
+        """Draw an event; an ``events.Report``."""
+        words = narration.tell(event)
+        line = f"{event.name:{self._width}}  {words}"
+        if isinstance(event, events.Ready | events.PassedOver):
+            self._clear()
+            print(line, file=self._out, flush=True)
+            return
+        # Compiling, linking, waiting: another kind of work is news, whenever it comes.
+        name, verb, drawn = self._last
+        now = time.monotonic()
+        same = (name, verb) == (event.name, words.split()[0])
+        if same and now - drawn < (self.LIVE_EVERY if self._live else self.PLAIN_EVERY):
+            return
+        self._last = (event.name, words.split()[0], now)
+        if self._live:
+            self._out.write(f"\r\x1b[2K{table.cut(line, table.terminal_columns() - 1)}")
+            self._out.flush()
+            self._pending = True
+        else:
+            print(line, file=self._out, flush=True)
+
+    def _clear(self) -> None:
+        if self._pending:
+            self._out.write("\r\x1b[2K")
+            self._out.flush()
+            self._pending = False
