@@ -38,26 +38,12 @@ def build(
     programs: Mapping[str, Path],
 ) -> tuple[Part, ...]:
     """Write what the parts read and say how they are started."""
-    pki = _certificates(home, net, wanted)
     write_files(home, wanted)
+    parts = _Parts(home, net, wanted, pki=_certificates(home, net, wanted), programs=programs)
     return (
-        _etcd(home, net, pki, programs),
-        _apiserver(home, net, wanted, pki, programs),
-        _controller_manager(home, net, wanted, pki, programs),
-        _scheduler(home, net, pki, programs),
-        _kwok(home, net, wanted, programs),
-        Part(
-            name="simulator",
-            what="what no program does; see below",
-            reality="simulated",
-            argv=(sys.executable, "-m", "firstlight.lab.simulator", str(home.path)),
-            probe=Probe(mark=home.run / "simulator.ready"),
-            # It waits for the API server itself, so that its imports do not add to the time that a start takes.
-            needs=("etcd",),
-        ),
-        _kubelet(home, net, pki, programs),
-        _proxy(home, net, pki, programs),
-    )
+        parts.etcd(), parts.apiserver(), parts.controller_manager(), parts.scheduler(), parts.kwok(),
+        parts.simulator(), parts.kubelet(), parts.proxy(),
+    )  # fmt: skip
 
 
 class _Pki:
@@ -162,223 +148,239 @@ def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> Non
     directory.write_whole(home.run / "kwok.yaml", stages.render(wanted).encode())
 
 
-def _etcd(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
-    client, peer = f"https://{net.loopback}:{net.etcd}", f"https://{net.loopback}:{net.etcd_peer}"
-    server = pki.etcd_server
-    return Part(
-        name="etcd",
-        what="the store, without fsync",
-        reality="real",
-        argv=(
-            str(programs["etcd"]),
-            "--name=lab",
-            f"--data-dir={home.etcd}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=lab={peer}",
-            f"--listen-metrics-urls=http://{net.loopback}:{net.etcd_metrics}",
-            "--client-cert-auth",
-            f"--trusted-ca-file={pki.etcd.pair.certificate}",
-            f"--cert-file={server.certificate}",
-            f"--key-file={server.key}",
-            "--peer-client-cert-auth",
-            f"--peer-trusted-ca-file={pki.etcd.pair.certificate}",
-            f"--peer-cert-file={server.certificate}",
-            f"--peer-key-file={server.key}",
-            "--unsafe-no-fsync",
-            "--snapshot-count=10000",
-            "--auto-compaction-retention=30m",
-            "--log-level=warn",
-        ),
-        probe=Probe(url=f"http://{net.loopback}:{net.etcd_metrics}/readyz"),
-    )
+class _Parts:
+    """What all parts are made from, and how each is made."""
 
+    def __init__(
+        self,
+        home: directory.Directory,
+        net: networks.Network,
+        wanted: lab_settings.Settings,
+        *,
+        pki: _Pki,
+        programs: Mapping[str, Path],
+    ) -> None:
+        self.home = home
+        self.net = net
+        self.wanted = wanted
+        self.pki = pki
+        self.programs = programs
 
-def _apiserver(
-    home: directory.Directory,
-    net: networks.Network,
-    wanted: lab_settings.Settings,
-    pki: _Pki,
-    programs: Mapping[str, Path],
-) -> Part:
-    ca = pki.cluster.pair
-    return Part(
-        name="kube-apiserver",
-        what="the API, with RBAC and an audit log",
-        reality="real",
-        argv=(
-            str(programs["kube-apiserver"]),
-            f"--bind-address={net.loopback}",
-            f"--secure-port={net.api}",
-            f"--advertise-address={net.declared}",
-            f"--etcd-servers=https://{net.loopback}:{net.etcd}",
-            f"--etcd-cafile={pki.etcd.pair.certificate}",
-            f"--etcd-certfile={pki.etcd_client.certificate}",
-            f"--etcd-keyfile={pki.etcd_client.key}",
-            f"--tls-cert-file={pki.api.certificate}",
-            f"--tls-private-key-file={pki.api.key}",
-            f"--client-ca-file={ca.certificate}",
-            "--anonymous-auth=false",
-            "--authorization-mode=Node,RBAC",
-            "--enable-admission-plugins=NodeRestriction",
-            "--enable-bootstrap-token-auth",
-            "--allow-privileged",
-            f"--service-cluster-ip-range={wanted.service_cidr}",
-            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-            f"--service-account-key-file={pki.signing}",
-            f"--service-account-signing-key-file={pki.signing}",
-            f"--requestheader-client-ca-file={pki.front.pair.certificate}",
-            "--requestheader-allowed-names=front-proxy",
-            "--requestheader-username-headers=X-Remote-User",
-            "--requestheader-group-headers=X-Remote-Group",
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-            f"--proxy-client-cert-file={pki.front_client.certificate}",
-            f"--proxy-client-key-file={pki.front_client.key}",
-            f"--kubelet-client-certificate={pki.kubelet_client.certificate}",
-            f"--kubelet-client-key={pki.kubelet_client.key}",
-            "--kubelet-preferred-address-types=InternalIP",
-            # With it a webhook whose pods are not ready fails by itself: "no endpoints available".
-            "--enable-aggregator-routing=true",
-            "--egress-selector-config-file=egress.json",
-            "--audit-policy-file=audit.json",
-            f"--audit-log-path={home.audit_log}",
-            "--audit-log-maxsize=100",
-            "--audit-log-maxbackup=2",
-            "--shutdown-delay-duration=0s",
-            "--profiling=false",
-        ),
-        probe=Probe(url=f"https://{net.loopback}:{net.api}/readyz"),
-        needs=("etcd",),
-        grace=8,
-    )
+    def etcd(self) -> Part:
+        """The store."""
+        client, peer = (
+            f"https://{self.net.loopback}:{self.net.etcd}",
+            f"https://{self.net.loopback}:{self.net.etcd_peer}",
+        )
+        server = self.pki.etcd_server
+        return Part(
+            name="etcd",
+            what="the store, without fsync",
+            reality="real",
+            argv=(
+                str(self.programs["etcd"]),
+                "--name=lab",
+                f"--data-dir={self.home.etcd}",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=lab={peer}",
+                f"--listen-metrics-urls=http://{self.net.loopback}:{self.net.etcd_metrics}",
+                "--client-cert-auth",
+                f"--trusted-ca-file={self.pki.etcd.pair.certificate}",
+                f"--cert-file={server.certificate}",
+                f"--key-file={server.key}",
+                "--peer-client-cert-auth",
+                f"--peer-trusted-ca-file={self.pki.etcd.pair.certificate}",
+                f"--peer-cert-file={server.certificate}",
+                f"--peer-key-file={server.key}",
+                "--unsafe-no-fsync",
+                "--snapshot-count=10000",
+                "--auto-compaction-retention=30m",
+                "--log-level=warn",
+            ),
+            probe=Probe(url=f"http://{self.net.loopback}:{self.net.etcd_metrics}/readyz"),
+        )
 
+    def apiserver(self) -> Part:
+        """The API."""
+        ca = self.pki.cluster.pair
+        return Part(
+            name="kube-apiserver",
+            what="the API, with RBAC and an audit log",
+            reality="real",
+            argv=(
+                str(self.programs["kube-apiserver"]),
+                f"--bind-address={self.net.loopback}",
+                f"--secure-port={self.net.api}",
+                f"--advertise-address={self.net.declared}",
+                f"--etcd-servers=https://{self.net.loopback}:{self.net.etcd}",
+                f"--etcd-cafile={self.pki.etcd.pair.certificate}",
+                f"--etcd-certfile={self.pki.etcd_client.certificate}",
+                f"--etcd-keyfile={self.pki.etcd_client.key}",
+                f"--tls-cert-file={self.pki.api.certificate}",
+                f"--tls-private-key-file={self.pki.api.key}",
+                f"--client-ca-file={ca.certificate}",
+                "--anonymous-auth=false",
+                "--authorization-mode=Node,RBAC",
+                "--enable-admission-plugins=NodeRestriction",
+                "--enable-bootstrap-token-auth",
+                "--allow-privileged",
+                f"--service-cluster-ip-range={self.wanted.service_cidr}",
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                f"--service-account-key-file={self.pki.signing}",
+                f"--service-account-signing-key-file={self.pki.signing}",
+                f"--requestheader-client-ca-file={self.pki.front.pair.certificate}",
+                "--requestheader-allowed-names=front-proxy",
+                "--requestheader-username-headers=X-Remote-User",
+                "--requestheader-group-headers=X-Remote-Group",
+                "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                f"--proxy-client-cert-file={self.pki.front_client.certificate}",
+                f"--proxy-client-key-file={self.pki.front_client.key}",
+                f"--kubelet-client-certificate={self.pki.kubelet_client.certificate}",
+                f"--kubelet-client-key={self.pki.kubelet_client.key}",
+                "--kubelet-preferred-address-types=InternalIP",
+                # With it a webhook whose pods are not ready fails by itself: "no endpoints available".
+                "--enable-aggregator-routing=true",
+                "--egress-selector-config-file=egress.json",
+                "--audit-policy-file=audit.json",
+                f"--audit-log-path={self.home.audit_log}",
+                "--audit-log-maxsize=100",
+                "--audit-log-maxbackup=2",
+                "--shutdown-delay-duration=0s",
+                "--profiling=false",
+            ),
+            probe=Probe(url=f"https://{self.net.loopback}:{self.net.api}/readyz"),
+            needs=("etcd",),
+            grace=8,
+        )
 
-def _controller_manager(
-    home: directory.Directory,
-    net: networks.Network,
-    wanted: lab_settings.Settings,
-    pki: _Pki,
-    programs: Mapping[str, Path],
-) -> Part:
-    name = "kube-controller-manager"
-    access = home.certificates / f"{name}.kubeconfig"
-    ca = pki.cluster.pair
-    return Part(
-        name=name,
-        what="all controllers",
-        reality="real",
-        argv=(
-            str(programs[name]),
+    def controller_manager(self) -> Part:
+        """The controllers."""
+        name = "kube-controller-manager"
+        ca = self.pki.cluster.pair
+        return Part(
+            name=name,
+            what="all controllers",
+            reality="real",
+            argv=(
+                str(self.programs[name]),
+                *self._shared_flags(name, self.net.controller_manager),
+                "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
+                "--use-service-account-credentials",
+                f"--service-account-private-key-file={self.pki.signing}",
+                f"--root-ca-file={ca.certificate}",
+                f"--cluster-signing-cert-file={ca.certificate}",
+                f"--cluster-signing-key-file={ca.key}",
+                "--allocate-node-cidrs",
+                f"--cluster-cidr={self.wanted.pod_cidr}",
+                f"--service-cluster-ip-range={self.wanted.service_cidr}",
+            ),
+            probe=Probe(url=f"https://{self.net.loopback}:{self.net.controller_manager}/healthz"),
+            needs=("kube-apiserver",),
+        )
+
+    def scheduler(self) -> Part:
+        """The scheduler."""
+        name = "kube-scheduler"
+        return Part(
+            name=name,
+            what="places pods",
+            reality="real",
+            argv=(
+                str(self.programs[name]),
+                *self._shared_flags(name, self.net.scheduler),
+            ),
+            probe=Probe(url=f"https://{self.net.loopback}:{self.net.scheduler}/readyz"),
+            needs=("kube-apiserver",),
+        )
+
+    def kwok(self) -> Part:
+        """The kubelets that write."""
+        return Part(
+            name="kwok",
+            what="kubelets: node and pod status",
+            reality="simulated",
+            argv=(
+                str(self.programs["kwok"]),
+                f"--kubeconfig={self.home.certificates / 'kwok.kubeconfig'}",
+                f"--config={self.home.run / 'kwok.yaml'}",
+                "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+                f"--cidr={self.wanted.pod_cidr}",
+                f"--node-port={egress.KUBELET_PORT}",
+                "--node-lease-duration-seconds=40",
+                f"--server-address={self.net.loopback}:{self.net.kwok}",
+                "--v=WARN",
+            ),
+            probe=Probe(url=f"http://{self.net.loopback}:{self.net.kwok}/healthz"),
+            needs=("kube-apiserver",),
+            env={"HOME": str(self.home.run)},
+        )
+
+    def kubelet(self) -> Part:
+        """The kubelet that answers."""
+        return Part(
+            name="lab-kubelet",
+            what="logs and exec, by rule",
+            reality="simulated",
+            argv=(
+                str(self.programs["lab-kubelet"]),
+                f"--listen={self.net.loopback}:{self.net.kubelet}",
+                f"--tls-cert={self.pki.parts.certificate}",
+                f"--tls-key={self.pki.parts.key}",
+                f"--client-ca={self.pki.cluster.pair.certificate}",
+                f"--rules={self.home.run / 'kubelet-rules.json'}",
+            ),
+            probe=Probe(url=f"https://{self.net.loopback}:{self.net.kubelet}/healthz"),
+        )
+
+    def proxy(self) -> Part:
+        """The way with faults."""
+        return Part(
+            name="lab-proxy",
+            what="a way to the API, with faults",
+            reality="simulated",
+            argv=(
+                str(self.programs["lab-proxy"]),
+                f"--listen={self.net.loopback}:{self.net.faults}",
+                f"--upstream=https://{self.net.loopback}:{self.net.api}",
+                f"--tls-cert={self.pki.api.certificate}",
+                f"--tls-key={self.pki.api.key}",
+                f"--client-ca={self.pki.cluster.pair.certificate}",
+                f"--upstream-ca={self.pki.cluster.pair.certificate}",
+                f"--upstream-name={certificates.SERVER_NAME}",
+                f"--front-cert={self.pki.front_client.certificate}",
+                f"--front-key={self.pki.front_client.key}",
+                f"--control={self.home.faults}",
+            ),
+            probe=Probe(url="http://lab/healthz", socket=self.home.faults),
+        )
+
+    def simulator(self) -> Part:
+        """What nobody else does."""
+        return Part(
+            name="simulator",
+            what="what no program does; see below",
+            reality="simulated",
+            argv=(sys.executable, "-m", "firstlight.lab.simulator", str(self.home.path)),
+            probe=Probe(mark=self.home.run / "simulator.ready"),
+            # It waits for the API server itself, so that its imports do not add to the time that a start takes.
+            needs=("etcd",),
+        )
+
+    def _shared_flags(self, name: str, port: int) -> tuple[str, ...]:
+        """Flags that controller manager and scheduler have in common."""
+        access = self.home.certificates / f"{name}.kubeconfig"
+        return (
             f"--kubeconfig={access}",
             f"--authentication-kubeconfig={access}",
             f"--authorization-kubeconfig={access}",
-            f"--bind-address={net.loopback}",
-            f"--secure-port={net.controller_manager}",
-            f"--tls-cert-file={pki.parts.certificate}",
-            f"--tls-private-key-file={pki.parts.key}",
-            "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
-            "--use-service-account-credentials",
-            f"--service-account-private-key-file={pki.signing}",
-            f"--root-ca-file={ca.certificate}",
-            f"--cluster-signing-cert-file={ca.certificate}",
-            f"--cluster-signing-key-file={ca.key}",
-            "--allocate-node-cidrs",
-            f"--cluster-cidr={wanted.pod_cidr}",
-            f"--service-cluster-ip-range={wanted.service_cidr}",
+            f"--bind-address={self.net.loopback}",
+            f"--secure-port={port}",
+            f"--tls-cert-file={self.pki.parts.certificate}",
+            f"--tls-private-key-file={self.pki.parts.key}",
             "--leader-elect=false",
             "--profiling=false",
             *UNTHROTTLED,
-        ),
-        probe=Probe(url=f"https://{net.loopback}:{net.controller_manager}/healthz"),
-        needs=("kube-apiserver",),
-    )
-
-
-def _scheduler(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
-    name = "kube-scheduler"
-    access = home.certificates / f"{name}.kubeconfig"
-    return Part(
-        name=name,
-        what="places pods",
-        reality="real",
-        argv=(
-            str(programs[name]),
-            f"--kubeconfig={access}",
-            f"--authentication-kubeconfig={access}",
-            f"--authorization-kubeconfig={access}",
-            f"--bind-address={net.loopback}",
-            f"--secure-port={net.scheduler}",
-            f"--tls-cert-file={pki.parts.certificate}",
-            f"--tls-private-key-file={pki.parts.key}",
-            "--leader-elect=false",
-            "--profiling=false",
-            *UNTHROTTLED,
-        ),
-        probe=Probe(url=f"https://{net.loopback}:{net.scheduler}/readyz"),
-        needs=("kube-apiserver",),
-    )
-
-
-def _kwok(
-    home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings, programs: Mapping[str, Path]
-) -> Part:
-    return Part(
-        name="kwok",
-        what="kubelets: node and pod status",
-        reality="simulated",
-        argv=(
-            str(programs["kwok"]),
-            f"--kubeconfig={home.certificates / 'kwok.kubeconfig'}",
-            f"--config={home.run / 'kwok.yaml'}",
-            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-            f"--cidr={wanted.pod_cidr}",
-            f"--node-port={egress.KUBELET_PORT}",
-            "--node-lease-duration-seconds=40",
-            f"--server-address={net.loopback}:{net.kwok}",
-            "--v=WARN",
-        ),
-        probe=Probe(url=f"http://{net.loopback}:{net.kwok}/healthz"),
-        needs=("kube-apiserver",),
-        env={"HOME": str(home.run)},
-    )
-
-
-def _kubelet(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
-    return Part(
-        name="lab-kubelet",
-        what="logs and exec, by rule",
-        reality="simulated",
-        argv=(
-            str(programs["lab-kubelet"]),
-            f"--listen={net.loopback}:{net.kubelet}",
-            f"--tls-cert={pki.parts.certificate}",
-            f"--tls-key={pki.parts.key}",
-            f"--client-ca={pki.cluster.pair.certificate}",
-            f"--rules={home.run / 'kubelet-rules.json'}",
-        ),
-        probe=Probe(url=f"https://{net.loopback}:{net.kubelet}/healthz"),
-    )
-
-
-def _proxy(home: directory.Directory, net: networks.Network, pki: _Pki, programs: Mapping[str, Path]) -> Part:
-    return Part(
-        name="lab-proxy",
-        what="a way to the API, with faults",
-        reality="simulated",
-        argv=(
-            str(programs["lab-proxy"]),
-            f"--listen={net.loopback}:{net.faults}",
-            f"--upstream=https://{net.loopback}:{net.api}",
-            f"--tls-cert={pki.api.certificate}",
-            f"--tls-key={pki.api.key}",
-            f"--client-ca={pki.cluster.pair.certificate}",
-            f"--upstream-ca={pki.cluster.pair.certificate}",
-            f"--upstream-name={certificates.SERVER_NAME}",
-            f"--front-cert={pki.front_client.certificate}",
-            f"--front-key={pki.front_client.key}",
-            f"--control={home.faults}",
-        ),
-        probe=Probe(url="http://lab/healthz", socket=home.faults),
-    )
+        )

@@ -15,7 +15,6 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
-from firstlight import errors
 from firstlight.clients.kube import (
     concurrency,
     credentials,
@@ -28,13 +27,13 @@ from firstlight.clients.kube import (
     tracking,
     transport,
     watch,
+    wire,
 )
 from firstlight.clients.kube import config as configs
 from firstlight.clients.kube import errors as kube_errors
 
-Object = dict[str, Any]
-
-PatchForm = Literal["merge", "json", "strategic"]
+Object = wire.Object
+PatchForm = wire.PatchForm
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _PATCH_TYPES: Mapping[PatchForm, str] = {
@@ -135,13 +134,13 @@ class Client:
         resource, place = await self._place(api_version, kind, namespace)
         call = transport.Call(
             "GET",
-            resource.path(namespace=place, name=_required(name), subresource=subresource),
+            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
             self._target("get", api_version, kind, namespace=place, name=name),
             retry.Repeat.ALWAYS,
-            headers=_accept("PartialObjectMetadata" if metadata_only else ""),
+            headers=wire.accept("PartialObjectMetadata" if metadata_only else ""),
         )
-        found = _object(await self._exchange.perform(call), call)
-        return _as_metadata(found, resource) if metadata_only else found
+        found = wire.as_object(await self._exchange.perform(call), call)
+        return wire.as_metadata(found, resource) if metadata_only else found
 
     async def list(
         self,
@@ -161,8 +160,8 @@ class Client:
             resource.path(namespace=namespace or ""),
             self._target("list", api_version, kind, namespace=namespace or ""),
             retry.Repeat.ALWAYS,
-            params=_selectors(labels, fields),
-            headers=_accept("PartialObjectMetadataList" if metadata_only else ""),
+            params=wire.selectors(labels, fields),
+            headers=wire.accept("PartialObjectMetadataList" if metadata_only else ""),
         )
         try:
             return await self._pages(call, resource, limit=limit, metadata_only=metadata_only)
@@ -225,9 +224,9 @@ class Client:
                     ("resourceVersion", position),
                     ("allowWatchBookmarks", "true"),
                     ("timeoutSeconds", str(seconds)),
-                    *_selectors(labels, fields),
+                    *wire.selectors(labels, fields),
                 ),
-                headers=_accept("PartialObjectMetadata" if metadata_only else ""),
+                headers=wire.accept("PartialObjectMetadata" if metadata_only else ""),
             )
             async with self._exchange.stream(call, idle_timeout=idle_timeout) as chunks:
                 yield chunks
@@ -236,7 +235,7 @@ class Client:
             await self._sleep(retry.delay(failures, retry_after=None, policy=self._policy, jitter=self._jitter()))
 
         events = watch.follow(target, fetch=fetch, connect=connect, pause=pause, on_cut=on_cut)
-        return _metadata_events(events, api_version, kind) if metadata_only else events
+        return wire.metadata_events(events, api_version, kind) if metadata_only else events
 
     async def logs(
         self,
@@ -261,7 +260,7 @@ class Client:
         }
         call = transport.Call(
             "GET",
-            resource.path(namespace=place, name=_required(name), subresource="log"),
+            resource.path(namespace=place, name=wire.required(name), subresource="log"),
             self._target("read the logs of", "v1", "Pod", namespace=place, name=name),
             retry.Repeat.ALWAYS,
             params=tuple((key, value) for key, value in wanted.items() if value),
@@ -332,20 +331,20 @@ class Client:
             kube_errors.Conflict: Another manager owns a field, and ``force`` is not set.
             kube_errors.Invalid: A field is wrong.
         """
-        api_version, kind, name, metadata = _identity(obj)
+        api_version, kind, name, metadata = wire.identity(obj)
         resource, place = await self._place(api_version, kind, metadata.get("namespace"))
         is_guarded = bool(metadata.get("resourceVersion") or metadata.get("uid"))
-        params = [*_write_params(manager, dry_run), ("force", "true" if force else "false")]
+        params = [*wire.write_params(manager, dry_run), ("force", "true" if force else "false")]
         call = transport.Call(
             "PATCH",
-            resource.path(namespace=place, name=_required(name), subresource=subresource),
+            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
             self._target("apply", api_version, kind, namespace=place, name=name),
-            _repeat(is_guarded=is_guarded, dry_run=dry_run),
+            wire.repeat(is_guarded=is_guarded, dry_run=dry_run),
             params=tuple(params),
             headers={"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"},
             body=encoding.as_apply(obj),
         )
-        return _object(await self._exchange.perform(call), call)
+        return wire.as_object(await self._exchange.perform(call), call)
 
     async def create(self, obj: Mapping[str, Any], *, manager: str, dry_run: bool = False) -> Object:
         """Create an object that must not be there yet.
@@ -357,7 +356,7 @@ class Client:
             kube_errors.AlreadyExists: One of that name is there.
             kube_errors.Ambiguous: The answer was lost, and without a name it cannot be looked up.
         """
-        api_version, kind, name, metadata = _identity(obj)
+        api_version, kind, name, metadata = wire.identity(obj)
         resource, place = await self._place(api_version, kind, metadata.get("namespace"))
         target = self._target("create", api_version, kind, namespace=place, name=name)
         call = transport.Call(
@@ -365,7 +364,7 @@ class Client:
             resource.path(namespace=place),
             target,
             retry.Repeat.ALWAYS if dry_run else retry.Repeat.READ_BACK if name else retry.Repeat.NEVER,
-            params=_write_params(manager, dry_run),
+            params=wire.write_params(manager, dry_run),
             headers={**_JSON, "Accept": "application/json"},
             body=encoding.as_json(obj),
         )
@@ -392,7 +391,7 @@ class Client:
                 detail="an object of that name with other content is there",
             )
 
-        return _object(await self._exchange.perform(call, look=look), call)
+        return wire.as_object(await self._exchange.perform(call, look=look), call)
 
     async def patch(
         self,
@@ -417,14 +416,14 @@ class Client:
         resource, place = await self._place(api_version, kind, namespace)
         call = transport.Call(
             "PATCH",
-            resource.path(namespace=place, name=_required(name), subresource=subresource),
+            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
             self._target("patch", api_version, kind, namespace=place, name=name),
-            _patch_repeat(body, form=form, dry_run=dry_run),
-            params=_write_params(manager, dry_run),
+            wire.patch_repeat(body, form=form, dry_run=dry_run),
+            params=wire.write_params(manager, dry_run),
             headers={"Content-Type": _PATCH_TYPES[form], "Accept": "application/json"},
             body=encoding.as_json(body),
         )
-        return _object(await self._exchange.perform(call), call)
+        return wire.as_object(await self._exchange.perform(call), call)
 
     async def delete(
         self,
@@ -450,13 +449,13 @@ class Client:
             options["preconditions"] = {key: value for key, value in preconditions.items() if value}
         call = transport.Call(
             "DELETE",
-            resource.path(namespace=place, name=_required(name)),
+            resource.path(namespace=place, name=wire.required(name)),
             self._target("delete", api_version, kind, namespace=place, name=name),
             retry.Repeat.ALWAYS,
             headers={**_JSON, "Accept": "application/json"},
             body=encoding.as_json(options),
         )
-        return _object(await self._exchange.perform(call), call)
+        return wire.as_object(await self._exchange.perform(call), call)
 
     async def request(
         self,
@@ -510,11 +509,11 @@ class Client:
             params = [*call.params, ("limit", str(limit))] if limit else [*call.params]
             if token:
                 params.append(("continue", token))
-            page = _object(await self._exchange.perform(dataclasses.replace(call, params=tuple(params))), call)
+            page = wire.as_object(await self._exchange.perform(dataclasses.replace(call, params=tuple(params))), call)
             for item in page.get("items") or ():
                 # Items of built-in kinds come without their names.
                 named = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
-                items.append(_as_metadata(named, resource) if metadata_only else named)
+                items.append(wire.as_metadata(named, resource) if metadata_only else named)
             metadata = page.get("metadata") or {}
             token = metadata.get("continue") or ""
             if not token:
@@ -528,86 +527,3 @@ class Client:
         self, verb: str, api_version: str, kind: str, *, namespace: str = "", name: str = ""
     ) -> kube_errors.Target:
         return kube_errors.Target(verb, self.config.server, api_version, kind, namespace, name)
-
-
-def _repeat(*, is_guarded: bool, dry_run: bool) -> retry.Repeat:
-    if not is_guarded:
-        return retry.Repeat.CONVERGENT
-    return retry.Repeat.ALWAYS if dry_run else retry.Repeat.GUARDED
-
-
-def _patch_repeat(
-    body: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, form: PatchForm, dry_run: bool
-) -> retry.Repeat:
-    if isinstance(body, Mapping):
-        metadata = body.get("metadata") or {}
-        return _repeat(is_guarded=bool(metadata.get("resourceVersion") or metadata.get("uid")), dry_run=dry_run)
-    if dry_run:
-        return retry.Repeat.ALWAYS
-    is_guarded = any(
-        operation.get("op") == "test" or operation.get("path") == "/metadata/resourceVersion" for operation in body
-    )
-    return retry.Repeat.GUARDED if is_guarded else retry.Repeat.NEVER
-
-
-def _write_params(manager: str, dry_run: bool) -> tuple[tuple[str, str], ...]:
-    return (("fieldManager", manager), *((("dryRun", "All"),) if dry_run else ()))
-
-
-def _selectors(labels: str, fields: str) -> tuple[tuple[str, str], ...]:
-    wanted = (("labelSelector", labels), ("fieldSelector", fields))
-    return tuple(pair for pair in wanted if pair[1])
-
-
-def _accept(partial: str) -> dict[str, str]:
-    if not partial:
-        return {"Accept": "application/json"}
-    # An aggregated API that cannot reduce its objects sends them whole; they are reduced here.
-    return {"Accept": f"application/json;as={partial};g=meta.k8s.io;v=v1,application/json"}
-
-
-def _as_metadata(found: Object, resource: discovery.Resource) -> Object:
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": found.get("metadata") or {},
-    }
-
-
-async def _metadata_events(
-    events: AsyncGenerator[tracking.Event, None], api_version: str, kind: str
-) -> AsyncGenerator[tracking.Event, None]:
-    async with contextlib.aclosing(events):
-        async for event in events:
-            if isinstance(event, tracking.Synced):
-                yield event
-            else:
-                reduced = {
-                    "apiVersion": api_version,
-                    "kind": kind,
-                    "metadata": event.object.get("metadata") or {},
-                }
-                yield type(event)(reduced)
-
-
-def _identity(obj: Mapping[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
-    metadata = obj.get("metadata") or {}
-    api_version, kind, name = obj.get("apiVersion"), obj.get("kind"), metadata.get("name")
-    if not api_version or not kind or not (name or metadata.get("generateName")):
-        raise errors.ClientError(
-            f"an object needs apiVersion, kind and a name; this one has {api_version!r}, {kind!r}, {name!r}"
-        )
-    return str(api_version), str(kind), str(name or ""), metadata
-
-
-def _required(name: str) -> str:
-    """An empty name would turn a request for one object into one for all of them."""
-    if not name:
-        raise errors.ClientError("the name of the object is empty")
-    return name
-
-
-def _object(answer: transport.Answer, call: transport.Call) -> Object:
-    if isinstance(answer.document, dict):
-        return answer.document
-    raise errors.ClientError(f"{call.target}: the answer is no JSON object", target=call.target.server)
