@@ -5,7 +5,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,7 @@ async def test_nodes_are_not_ready_until_a_cni_pod_is_ready_on_them(fresh_lab: F
         await until(started, "the waiting pod to start")
 
 
-async def test_up_again_changes_nothing_and_resumes_after_everything_was_killed(
+async def test_up_again_changes_nothing_and_resumes_or_leaves_nothing_after_everything_was_killed(
     fresh_lab: FreshLab, programs: dict[str, Path]
 ) -> None:
     lab = await fresh_lab()
@@ -117,25 +116,10 @@ async def test_up_again_changes_nothing_and_resumes_after_everything_was_killed(
     assert resumed.is_ready
     assert "kept" in await names(lab)
 
-
-async def test_killing_the_supervisor_kills_its_parts(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
-    parts = {part.pid for part in (await lab.status()).parts}
-    (supervisor,) = set(processes.of(lab.home.path)) - parts
-
-    os.kill(supervisor, signal.SIGKILL)
-
-    await until(_nothing_left(lab), "the parts to die with their supervisor")
-
-
-async def test_down_leaves_nothing_after_everything_was_killed(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
     for pid in processes.of(lab.home.path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
     await lab.down()
-
     assert processes.of(lab.home.path) == ()
     assert not lab.home.path.exists()
 
@@ -166,17 +150,6 @@ async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None
     assert "only-here" not in await names(second)
 
 
-async def test_a_taken_network_is_left_alone(fresh_lab: FreshLab) -> None:
-    claim = network.claim(None)
-    claim.holder.close()
-    with socket.socket() as stranger:
-        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        stranger.bind((claim.network.loopback, 10257))
-        stranger.listen()
-        lab = await fresh_lab()
-        assert (await lab.status()).loopback != claim.network.loopback
-
-
 async def test_a_lab_with_shifted_ports_shows_the_usual_ones(programs: dict[str, Path], tmp_path: Path) -> None:
     home = directory.Directory(tmp_path / "shifted")
     home.make()
@@ -196,37 +169,6 @@ async def test_a_lab_with_shifted_ports_shows_the_usual_ones(programs: dict[str,
         await lab.down()
 
 
-async def test_a_killed_part_comes_back_and_is_counted(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
-    before = {part.name: part for part in (await lab.status()).parts}
-
-    await lab.process("kube-apiserver", "kill")
-
-    async def back() -> bool:
-        part = {each.name: each for each in (await lab.status()).parts}["kube-apiserver"]
-        return part.state == "ready" and part.pid != before["kube-apiserver"].pid and part.restarts == 1
-
-    await until(back, "the API server to come back")
-    await write(lab, "works")
-
-
-async def test_a_stopped_etcd_makes_the_api_unready_until_it_goes_on(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
-        await lab.process("etcd", "stop")
-
-        async def unready() -> bool:
-            return not (await client.ready()).is_ready
-
-        await until(unready, "the API server to miss etcd")
-        await lab.process("etcd", "continue")
-
-        async def ready() -> bool:
-            return (await client.ready()).is_ready
-
-        await until(ready, "the API server to find etcd again")
-
-
 async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: dict[str, Path], tmp_path: Path) -> None:
     broken = tmp_path / "etcd"
     broken.write_text("#!/bin/sh\necho no disk today; exit 1\n")
@@ -237,55 +179,6 @@ async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: d
             await lab.up({**programs, "etcd": broken}, owner=os.getpid())
     finally:
         await lab.down()
-
-
-async def test_settings_change_while_it_runs(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
-    lab = await fresh_lab(workers=1)
-
-    await lab.up(programs, settings=settings.with_nodes(lab.settings(), control_planes=1, workers=3))
-
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
-        found = {node["metadata"]["name"] for node in (await client.list("v1", "Node")).items}
-    assert found == {"cp-1", "worker-1", "worker-2", "worker-3"}
-
-
-async def test_a_node_that_is_declared_otherwise_registers_anew(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
-    node = settings.Node(name="only", address="10.5.0.9")
-    lab = await fresh_lab(settings=settings.Settings(nodes=(node,)))
-
-    changed = msgspec.structs.replace(node, labels={"zone": "a"}, address="10.5.0.10")
-    await lab.up(programs, settings=settings.Settings(nodes=(changed,)))
-
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
-
-        async def address() -> str:
-            live = await client.get("v1", "Node", "only")
-            assert live["metadata"]["labels"]["zone"] == "a"
-            return str((live.get("status", {}).get("addresses") or [{"address": ""}])[0]["address"])
-
-        assert await until(address, "the new node") == "10.5.0.10"
-
-
-async def test_networks_do_not_change_under_a_lab(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
-    lab = await fresh_lab()
-    await lab.down(keep=True)
-
-    with pytest.raises(errors.Refused, match="networks"):
-        await lab.up(programs, settings=msgspec.structs.replace(lab.settings(), pod_cidr="10.9.0.0/16"))
-
-
-async def test_a_stopped_part_is_named_at_once(fresh_lab: FreshLab, programs: dict[str, Path]) -> None:
-    lab = await fresh_lab()
-    await lab.process("kwok", "slow")
-    await lab.process("kwok", "stop")
-    (kwok,) = [part for part in (await lab.status()).parts if part.name == "kwok"]
-
-    assert kwok.state == "stopped"
-    assert Path(f"/proc/{kwok.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
-    with pytest.raises(errors.LabError, match="kwok of lab fresh is stopped"):
-        await lab.up(programs)
-    await lab.process("kwok", "continue")
-    assert (await lab.up(programs)).is_ready
 
 
 async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path: Path) -> None:
@@ -339,18 +232,37 @@ async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) 
     assert all(part.restarts == 0 for part in (await lab.status()).parts)
 
 
-async def test_a_slowed_part_is_stopped_most_of_the_time_and_still_works(fresh_lab: FreshLab) -> None:
+async def test_killing_the_supervisor_kills_its_parts(fresh_lab: FreshLab) -> None:
     lab = await fresh_lab()
-    await lab.process("etcd", "slow", share=0.3)
-    (etcd,) = [part for part in (await lab.status()).parts if part.name == "etcd"]
-    assert etcd.state == "slowed"
+    parts = {part.pid for part in (await lab.status()).parts}
+    (supervisor,) = set(processes.of(lab.home.path)) - parts
 
-    async def is_stopped() -> bool:
-        return Path(f"/proc/{etcd.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    os.kill(supervisor, signal.SIGKILL)
 
-    await until(is_stopped, "the process to be stopped for a moment")
-    await write(lab, "slowly")
-    await lab.process("etcd", "continue")
+    await until(_nothing_left(lab), "the parts to die with their supervisor")
 
-    assert "slowly" in await names(lab)
-    assert (await lab.status()).is_ready
+
+async def test_settings_change_while_it_runs_except_the_networks(
+    fresh_lab: FreshLab, programs: dict[str, Path]
+) -> None:
+    lab = await fresh_lab(workers=1)
+
+    await lab.up(programs, settings=settings.with_nodes(lab.settings(), control_planes=1, workers=3))
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        found = {node["metadata"]["name"] for node in (await client.list("v1", "Node")).items}
+    assert found == {"cp-1", "worker-1", "worker-2", "worker-3"}
+
+    changed = settings.Node(name="worker-1", address="10.5.0.10", labels={"zone": "a"})
+    await lab.up(programs, settings=msgspec.structs.replace(lab.settings(), nodes=(changed,)))
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+
+        async def address() -> str:
+            (live,) = (await client.list("v1", "Node")).items
+            assert live["metadata"]["labels"]["zone"] == "a"
+            return str((live.get("status", {}).get("addresses") or [{"address": ""}])[0]["address"])
+
+        assert await until(address, "the node to register anew") == "10.5.0.10"
+
+    await lab.down(keep=True)
+    with pytest.raises(errors.Refused, match="networks"):
+        await lab.up(programs, settings=msgspec.structs.replace(lab.settings(), pod_cidr="10.9.0.0/16"))

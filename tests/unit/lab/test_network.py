@@ -19,6 +19,18 @@ def test_a_claimed_network_is_not_claimed_again_until_it_is_free() -> None:
     assert again.network == first.network
 
 
+def test_a_network_with_a_port_in_use_is_left_alone() -> None:
+    first = network.claim(None, shifts=(6666,))
+    first.holder.close()
+    with socket.socket() as stranger:
+        stranger.bind((first.network.loopback, first.network.controller_manager))
+        stranger.listen()
+        second = network.claim(first.network, shifts=(6666,))
+    second.holder.close()
+
+    assert second.network != first.network
+
+
 def test_ports_are_shifted_where_one_is_taken_on_every_address() -> None:
     with socket.socket() as stranger:
         stranger.bind(("0.0.0.0", 10250 + 3333))

@@ -1,0 +1,87 @@
+"""Processes of a lab that are killed, stopped and slowed; one lab for all of them, healthy again after each."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from firstlight import errors
+from firstlight.clients import kube as kube_client
+from firstlight.lab import directory
+from firstlight.lab.lab import Lab
+from tests.journeys.test_lab_life import names, write
+from tests.labs import until
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def sturdy(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    lab = Lab(directory.Directory(tmp_path_factory.mktemp("labs") / "sturdy"))
+    await lab.up(programs, owner=os.getpid())
+    yield lab
+    await lab.down()
+
+
+async def test_a_killed_part_comes_back_and_is_counted(sturdy: Lab) -> None:
+    lab = sturdy
+    before = {part.name: part for part in (await lab.status()).parts}
+
+    await lab.process("kube-apiserver", "kill")
+
+    async def back() -> bool:
+        part = {each.name: each for each in (await lab.status()).parts}["kube-apiserver"]
+        return part.state == "ready" and part.pid != before["kube-apiserver"].pid and part.restarts == 1
+
+    await until(back, "the API server to come back")
+    await write(lab, "works")
+
+
+async def test_a_stopped_etcd_makes_the_api_unready_until_it_goes_on(sturdy: Lab) -> None:
+    lab = sturdy
+    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        await lab.process("etcd", "stop")
+
+        async def unready() -> bool:
+            return not (await client.ready()).is_ready
+
+        await until(unready, "the API server to miss etcd")
+        await lab.process("etcd", "continue")
+
+        async def ready() -> bool:
+            return (await client.ready()).is_ready
+
+        await until(ready, "the API server to find etcd again")
+
+
+async def test_a_slowed_part_is_stopped_most_of_the_time_and_still_works(sturdy: Lab) -> None:
+    lab = sturdy
+    await lab.process("etcd", "slow", share=0.3)
+    (etcd,) = [part for part in (await lab.status()).parts if part.name == "etcd"]
+    assert etcd.state == "slowed"
+
+    async def is_stopped() -> bool:
+        return Path(f"/proc/{etcd.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+    await until(is_stopped, "the process to be stopped for a moment")
+    await write(lab, "slowly")
+    await lab.process("etcd", "continue")
+
+    assert "slowly" in await names(lab)
+    assert (await lab.status()).is_ready
+
+
+async def test_a_stopped_part_is_named_at_once(sturdy: Lab, programs: dict[str, Path]) -> None:
+    lab = sturdy
+    await lab.process("kwok", "slow")
+    await lab.process("kwok", "stop")
+    (kwok,) = [part for part in (await lab.status()).parts if part.name == "kwok"]
+
+    assert kwok.state == "stopped"
+    assert Path(f"/proc/{kwok.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    with pytest.raises(errors.LabError, match="kwok of lab sturdy is stopped"):
+        await lab.up(programs)
+    await lab.process("kwok", "continue")
+    assert (await lab.up(programs)).is_ready
