@@ -12,7 +12,7 @@ from firstlight.clients import kube as kube_client
 from firstlight.lab import directory
 from firstlight.lab.lab import Lab
 from tests.journeys.test_lab_life import names, write
-from tests.labs import until
+from tests.labs import condition, until
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -85,3 +85,37 @@ async def test_a_stopped_part_is_named_at_once(sturdy: Lab, programs: dict[str, 
         await lab.up(programs)
     await lab.process("kwok", "continue")
     assert (await lab.up(programs)).is_ready
+
+
+async def test_a_part_that_is_killed_again_and_again_still_comes_back(sturdy: Lab) -> None:
+    async def kill() -> bool:
+        try:
+            await sturdy.process("lab-proxy", "kill")
+        except errors.UsageError:  # it has no process at this moment
+            return False
+        return True
+
+    for _ in range(7):
+        await until(kill, "a process to kill")
+
+    async def ready() -> bool:
+        return (await sturdy.status()).is_ready
+
+    await until(ready, "the proxy to come back")
+
+
+async def test_nodes_do_not_play_dead_when_their_kubelets_restart(sturdy: Lab) -> None:
+    await sturdy.process("kwok", "kill")
+    spec = {
+        "hostNetwork": True,
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "main", "image": "registry.example/app:1"}],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "soon", "namespace": "default"}, "spec": spec}
+    async with kube_client.Client(kube_client.load(sturdy.kubeconfig)) as client:
+        await client.apply(pod, manager="tests")
+
+        async def started() -> bool:
+            return condition(await client.get("v1", "Pod", "soon", namespace="default"), "Ready") == "True"
+
+        await until(started, "a pod right after kwok came back, well before a lease would expire", timeout=20)

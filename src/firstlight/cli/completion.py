@@ -7,13 +7,13 @@ from click import shell_completion
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    r"""Print the completion script for a shell.
+    """Print the completion script for a shell.
 
     \b
     bash   firstlight completion bash > ~/.local/share/bash-completion/completions/firstlight
     zsh    firstlight completion zsh > "${fpath[1]}/_firstlight"
     fish   firstlight completion fish > ~/.config/fish/completions/firstlight.fish
-    """
+    """  # noqa: D301 -- click wants a real backspace
     from firstlight.cli import main
 
     kind = shell_completion.get_completion_class(shell)

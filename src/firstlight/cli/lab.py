@@ -68,7 +68,8 @@ def down(name: str, keep: bool, every: bool, form: str) -> None:
     for one in gone:
         asyncio.run(one.down(keep=keep))
     what = "stopped; its data stays" if keep else "gone"
-    lines = [f"lab {one.home.name} is {what}" for one in gone] or [f"there is no lab {name}"]
+    lines = [f"lab {one.home.name} is {what}" for one in gone]
+    lines = lines or ["there are no labs" if every else f"there is no lab {name}"]
     output.answer(form, "\n".join(lines), {"labs": [one.home.name for one in gone], "kept": keep})
 
 
@@ -77,11 +78,7 @@ def down(name: str, keep: bool, every: bool, form: str) -> None:
 @output.option
 def status(name: str, form: str) -> int:
     """Every part of a lab: real or simulated, what it does, what it waits for; exit 1 if one is not ready."""
-    one = which_lab.existing(name)
-    if not one.is_running():
-        raise errors.LabError(
-            f"lab {name} does not run", hint=f"Its data is kept. Start it: firstlight lab up -n {name}"
-        )
+    one = which_lab.running(name)
     state, nodes = asyncio.run(look(one))
     if form == "json":
         _write_status(one, state, nodes)
@@ -158,7 +155,7 @@ def kubeconfig(name: str, faults: bool, content: bool, form: str) -> None:
 @output.option
 def save(state: str, name: str, form: str) -> None:
     """Keep a copy of the cluster's whole state under a name; takes some seconds."""
-    asyncio.run(which_lab.existing(name).save(state))
+    asyncio.run(which_lab.running(name).save(state))
     text = f"saved; put it back: firstlight lab restore {state} -n {name}"
     output.answer(form, text, {"name": name, "saved": state})
 
@@ -169,7 +166,7 @@ def save(state: str, name: str, form: str) -> None:
 @output.option
 def restore(state: str, name: str, form: str) -> None:
     """Put a saved state back; what happened since is gone."""
-    asyncio.run(which_lab.existing(name).restore(state))
+    asyncio.run(which_lab.running(name).restore(state))
     output.answer(form, f"lab {name} is as it was saved in {state}", {"name": name, "restored": state})
 
 

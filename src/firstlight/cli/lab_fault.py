@@ -1,6 +1,7 @@
 """``firstlight lab fault``: trouble on the way to the API server, and with the processes of the control plane."""
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -8,6 +9,12 @@ import click
 
 from firstlight.cli import output, which_lab
 from firstlight.model import fault as faults
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("write a finite number")
+    return value
 
 
 @click.group(no_args_is_help=True)
@@ -26,11 +33,20 @@ def fault() -> None:
 @click.option("--user", "users", multiple=True, help="Only requests of these users; globs.")
 @click.option("--skip", type=click.IntRange(0), help="Let this many matching requests pass first.")
 @click.option("--times", type=click.IntRange(1), help="Strike this often.  [default: until cleared]")
-@click.option("--rate", type=click.FloatRange(0, 1), help="Strike this share of the matching requests, by the seed.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, 1),
+    callback=_finite,
+    help="Strike this share of the matching requests, by the seed.",
+)
 @click.option("--code", type=int, help="status: the HTTP status (401, 403, 409, 429, 500, 503, 504).")
 @click.option("--retry-after", type=int, help="status: seconds in Retry-After.")
-@click.option("--milliseconds", type=float, help="latency, blackhole: how long.")
-@click.option("--jitter", type=float, help="latency: up to so many milliseconds more.")
+@click.option(
+    "--milliseconds", type=click.FloatRange(0, 3_600_000), callback=_finite, help="latency, blackhole: how long."
+)
+@click.option(
+    "--jitter", type=click.FloatRange(0, 3_600_000), callback=_finite, help="latency: up to so many milliseconds more."
+)
 @click.option("--bytes-per-second", type=int, help="slow: how fast.")
 @click.option("--after-bytes", type=int, help="truncate: where to cut.  [default: half of the body]")
 @click.option("--after-events", type=int, help="watch-cut, watch-gone as an event: after how many events.")
@@ -41,7 +57,7 @@ def fault() -> None:
 @output.option
 def add(kind: str, name: str, form: str, **given: Any) -> None:
     """Let a fault happen, for example: firstlight lab fault add status --code 503 --on list --times 2."""
-    added = asyncio.run(which_lab.existing(name).faults.add(kind, **rule(given)))  # type: ignore[arg-type]  # click.Choice
+    added = asyncio.run(which_lab.running(name).faults.add(kind, **rule(given)))  # type: ignore[arg-type]  # click.Choice
     output.answer(form, added, {"id": added})
 
 
@@ -51,7 +67,7 @@ def add(kind: str, name: str, form: str, **given: Any) -> None:
 @output.option
 def seed(number: int, name: str, form: str) -> None:
     """Draw what --rate strikes from this number on, anew."""
-    asyncio.run(which_lab.existing(name).faults.seed(number))
+    asyncio.run(which_lab.running(name).faults.seed(number))
     output.answer(form, f"seed {number}", {"seed": number})
 
 
@@ -60,7 +76,7 @@ def seed(number: int, name: str, form: str) -> None:
 @output.option
 def cut(name: str, form: str) -> None:
     """End every running watch now."""
-    asyncio.run(which_lab.existing(name).faults.cut_watches())
+    asyncio.run(which_lab.running(name).faults.cut_watches())
     output.answer(form, "watches cut", {"cut": True})
 
 
@@ -71,7 +87,7 @@ def list_faults(name: str, form: str) -> None:
     """The faults in force, and how often each has struck."""
     from firstlight.report import table
 
-    active = asyncio.run(which_lab.existing(name).faults.active())
+    active = asyncio.run(which_lab.running(name).faults.active())
     if form == "json":
         output.write_json({"faults": active})
         return
@@ -80,7 +96,7 @@ def list_faults(name: str, form: str) -> None:
             str(each.rule["id"]),
             each.rule["fault"],
             f"struck {each.hits} of {each.matched}",
-            str(each.rule["match"] or ""),
+            _scope(each.rule["match"]),
         ]
         for each in active
     ]
@@ -93,7 +109,7 @@ def list_faults(name: str, form: str) -> None:
 @output.option
 def clear(rule_id: str, name: str, form: str) -> None:
     """End one fault, or all."""
-    asyncio.run(which_lab.existing(name).faults.clear(rule_id))
+    asyncio.run(which_lab.running(name).faults.clear(rule_id))
     output.answer(form, "cleared", {"cleared": rule_id or "all"})
 
 
@@ -101,12 +117,23 @@ def clear(rule_id: str, name: str, form: str) -> None:
 @click.argument("part")
 @click.argument("action", type=click.Choice(["kill", "stop", "continue", "slow"]))
 @which_lab.option
-@click.option("--share", type=click.FloatRange(0.01, 0.99), default=0.1, help="slow: the share of time it may run.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0.01, 0.99),
+    default=0.1,
+    callback=_finite,
+    help="slow: the share of time it may run.",
+)
 @output.option
 def process(part: str, action: str, name: str, share: float, form: str) -> None:
     """Kill, stop (SIGSTOP), continue or slow the process of a PART; a killed one comes back by itself."""
-    asyncio.run(which_lab.existing(name).process(part, action, share=share))  # type: ignore[arg-type]  # click.Choice
+    asyncio.run(which_lab.running(name).process(part, action, share=share))  # type: ignore[arg-type]  # click.Choice
     output.answer(form, f"{part}: {action}", {"part": part, "action": action})
+
+
+def _scope(match: Mapping[str, Any]) -> str:
+    """Which requests a rule is about, in words."""
+    return "; ".join(f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in match.items())
 
 
 def rule(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The table below is all that ``--help`` needs, so that it imports no command.
 """
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 
@@ -81,12 +82,15 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """From bare Talos machines to clusters that Git owns, with proof at every step.
 
-    Exit codes: 0 fine, 1 failed, 2 differences or findings, 3 blocked or refused, 64 usage.
+    Exit codes: 0 fine, 1 failed, 2 differences or findings, 3 blocked or refused, 64 usage, 130 interrupted.
     """
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command line and exit with the code that its outcome means."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✔ shows a question mark, not a traceback
     arguments = list(sys.argv[1:] if argv is None else argv)
     sys.exit(run(arguments))
 

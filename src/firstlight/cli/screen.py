@@ -1,6 +1,7 @@
 """The terminal: lines that are drawn over while work goes on, and plain lines where nobody watches."""
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from types import TracebackType
@@ -39,7 +40,8 @@ class Screen:
                     print(line, file=sys.stderr, flush=True)
             return
         columns = table.terminal_columns()
-        shown = [table.cut(line, columns) for line in lines]
+        # More lines than the terminal has could not be drawn over.
+        shown = [table.cut(line, columns) for line in lines][: max(1, shutil.get_terminal_size().lines - 1)]
         up = f"\x1b[{len(self._drawn)}A" if self._drawn else ""
         sys.stderr.write(up + "".join(f"\x1b[2K{line}\n" for line in shown) + "\x1b[J")
         sys.stderr.flush()

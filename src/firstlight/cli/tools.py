@@ -28,6 +28,10 @@ _KINDS = {
 _WIDTH = 100
 
 
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in catalogue.load().tools if name.startswith(incomplete)]
+
+
 class _Group(click.Group):
     """``firstlight tools`` alone lists."""
 
@@ -62,7 +66,7 @@ def list_command(form: str) -> None:
 
 
 @tools.command("install")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)
 @click.option("--for", "sets", multiple=True, metavar="SET", help="All that a set needs: lab, demo, tests or bench.")
 @click.option("--again", is_flag=True, help="Download or build even what is there already.")
 @output.option
@@ -83,7 +87,7 @@ def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, 
 
 
 @tools.command("path")
-@click.argument("name")
+@click.argument("name", shell_complete=_names)
 @output.option
 def path_command(name: str, form: str) -> None:
     """Where a tool is; nothing is installed."""

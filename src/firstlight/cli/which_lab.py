@@ -9,7 +9,14 @@ from firstlight import errors
 if TYPE_CHECKING:
     from firstlight.lab.lab import Lab
 
-option = click.option("-n", "--name", default="default", show_default=True, help="Which lab.")
+
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from firstlight.lab import directory
+
+    return [home.name for home in directory.all_labs() if home.name.startswith(incomplete)]
+
+
+option = click.option("-n", "--name", default="default", show_default=True, shell_complete=_names, help="Which lab.")
 
 
 def existing(name: str) -> "Lab":
@@ -19,4 +26,14 @@ def existing(name: str) -> "Lab":
     one = labs.named(name)
     if not one.home.exists():
         raise errors.UsageError(f"there is no lab {name}", hint=f"Make it: firstlight lab up -n {name}")
+    return one
+
+
+def running(name: str) -> "Lab":
+    """The lab with a name, which must run."""
+    one = existing(name)
+    if not one.is_running():
+        raise errors.LabError(
+            f"lab {name} does not run", hint=f"Its data is kept. Start it: firstlight lab up -n {name}"
+        )
     return one

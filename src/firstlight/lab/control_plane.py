@@ -305,11 +305,13 @@ class _Parts:
             argv=(
                 str(self.programs["kwok"]),
                 f"--kubeconfig={self.home.certificates / 'kwok.kubeconfig'}",
-                f"--config={self.home.run / 'kwok.yaml'}",
+                "--config=kwok.yaml",
                 "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
                 f"--cidr={self.wanted.pod_cidr}",
                 f"--node-port={egress.KUBELET_PORT}",
-                "--node-lease-duration-seconds=40",
+                # Heartbeats are in the status (stages.yaml): with leases, a kwok that comes back would wait until
+                # those of its predecessor expire, and all nodes would play dead for 40 s.
+                "--node-lease-duration-seconds=0",
                 f"--server-address={self.net.loopback}:{self.net.kwok}",
                 "--v=WARN",
             ),

@@ -14,7 +14,10 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?")
 def root() -> Path:
     """Where labs live: ``$FIRSTLIGHT_LABS``, else below the user's state directory."""
     if given := os.environ.get("FIRSTLIGHT_LABS"):
-        return Path(given).absolute()
+        base = Path(given).absolute()
+        if base.exists() and not base.is_dir():
+            raise errors.UsageError(f"FIRSTLIGHT_LABS is {base}, which is no directory")
+        return base
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state).absolute() / "firstlight" / "labs"
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import ssl
 import time
@@ -21,7 +22,9 @@ POLL = 0.05
 CHECK_SECONDS = 2.0
 """How often a part that was ready is asked whether it still is."""
 START_LIMIT = 5
-"""Deaths before it was ever ready, after which a part is given up: its flags or files are wrong."""
+"""Early deaths in a row after which a part is given up: its flags or files are wrong."""
+LONG_LIFE = 10.0
+"""Seconds after which a death is not an early one, if it was ready."""
 SLOW_PERIOD = 0.2
 LOG_LIMIT = 64 << 20
 SILENT = "does not answer"
@@ -48,6 +51,7 @@ class Keeper:
         self._retry = asyncio.Event()
         self._slowing: asyncio.Task[None] | None = None
         self._is_stopped = False
+        self._was_killed = False
         self._state: State = "waiting"
         self._detail = ""
         self._since = time.time()
@@ -79,6 +83,7 @@ class Keeper:
                 await self._wait_for_turn()
                 self._retry.clear()
                 self._gone.clear()
+                begun = time.monotonic()
                 try:
                     was_ready = await self._live()
                 finally:
@@ -87,7 +92,12 @@ class Keeper:
                     self._gone.set()
                 if not self._may_run.is_set():
                     continue
-                deaths = 0 if was_ready else deaths + 1
+                if self._was_killed:  # as was asked for: no fault of its own
+                    self._was_killed = False
+                elif was_ready and time.monotonic() - begun > LONG_LIFE:
+                    deaths = 0
+                else:
+                    deaths += 1
                 ending = f"exited with {self._process.returncode}" if self._process else "did not start"
                 if deaths >= START_LIMIT:
                     self._set("failed", f"{ending} {deaths} times: {last_words(self._log)}")
@@ -121,6 +131,7 @@ class Keeper:
 
     def kill(self) -> None:
         """SIGKILL: it comes back by itself."""
+        self._was_killed = True
         self._signal(signal.SIGKILL)
 
     def pause(self) -> None:
@@ -251,10 +262,11 @@ class Keeper:
 
 
 def last_words(log: Path) -> str:
-    """The last line of a log."""
+    """The last line of a log that sounds like a reason, else the last line."""
     with contextlib.suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 4096))
+        file.seek(max(0, log.stat().st_size - 8192))
         lines = file.read().decode(errors="replace").strip().splitlines()
+        telling = [line for line in lines if re.search(r"panic|fatal|error|no space|invalid", line, re.IGNORECASE)]
         if lines:
-            return lines[-1][-300:]
+            return (telling or lines)[-1].strip()[-300:]
     return "it printed nothing"

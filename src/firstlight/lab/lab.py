@@ -108,11 +108,13 @@ class Lab:
 
     async def save(self, name: str) -> None:
         """Keep a cold copy of the cluster's state; everything pauses for some seconds."""
+        _check_state_name(name)
         await self._supervisor.call("POST", f"/save/{quote(name, safe='')}", timeout=120)
         await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
 
     async def restore(self, name: str) -> None:
         """Put a saved state back."""
+        _check_state_name(name)
         await self._supervisor.call("POST", f"/restore/{quote(name, safe='')}", timeout=120)
         await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
 
@@ -203,6 +205,8 @@ class Lab:
                 status = await self.status()
             except (errors.Unreachable, errors.TimedOut):
                 if not self.is_running() and time.monotonic() - silent_since > SILENCE:
+                    if not self.home.exists():
+                        raise errors.LabError(f"lab {self.home.name} was taken down meanwhile") from None
                     raise errors.LabError(
                         f"the supervisor of lab {self.home.name} has gone: "
                         + keeper.last_words(self.home.logs / "supervisor.log"),
@@ -234,6 +238,13 @@ class Lab:
                     f"{part.name} of lab {self.home.name} is stopped",
                     hint=f"Let it go on: firstlight lab fault process {part.name} continue -n {self.home.name}",
                 )
+
+
+def _check_state_name(name: str) -> None:
+    if not directory.NAME.fullmatch(name):
+        raise errors.UsageError(
+            f"{name!r} cannot be the name of a saved state", hint="Use lower-case letters, digits and hyphens."
+        )
 
 
 def named(name: str) -> Lab:

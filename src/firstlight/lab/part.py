@@ -17,7 +17,7 @@ class Probe:
     mark: Path | None = None
 
     def __str__(self) -> str:
-        return "its own word" if self.mark else self.url
+        return "its simulations to start" if self.mark else self.url
 
 
 @dataclasses.dataclass(frozen=True)

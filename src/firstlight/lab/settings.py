@@ -129,13 +129,19 @@ def load(path: Path) -> Settings:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         raise errors.ConfigError(problem, path=str(path), line=mark.line + 1 if mark else 0) from error
+    if repeated := place.repeated_key(text):
+        raise errors.ConfigError(f"{repeated[0]} is given twice", path=str(path), line=repeated[1])
     try:
-        settings = msgspec.convert(raw or {}, Settings)
+        settings = msgspec.convert({} if raw is None else raw, Settings)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at `")
-        line = place.line_of(text, place.parse_path(where.rstrip("`")))
+        steps = place.parse_path(where.rstrip("`"))
+        line = place.line_of(text, steps)
         raise errors.ConfigError(
-            message, path=str(path), line=line, hint="Keys and an example: docs/lab.md, 'The settings file'."
+            f"{steps[-1]}: {message}" if steps else message,
+            path=str(path),
+            line=line,
+            hint="Keys and an example: docs/lab.md, 'The settings file'.",
         ) from error
     _check(settings, path=path, text=text)
     return settings
@@ -150,6 +156,15 @@ def _check(settings: Settings, *, path: Path, text: str) -> None:
             ipaddress.ip_network(value)
         except ValueError as error:
             fail(f"{key}: {error}", key, hint="Write a network such as 10.244.0.0/16.")
+    pods, services = ipaddress.ip_network(settings.pod_cidr), ipaddress.ip_network(settings.service_cidr)
+    if pods.version != services.version or pods.overlaps(services):
+        fail("podCidr and serviceCidr must be of one family and must not overlap", "podCidr")
+    if pods.version == 4 and pods.prefixlen > 20:
+        fail(f"{pods} has no room: every node takes a /24 of it", "podCidr", hint="Write a /16, such as 10.244.0.0/16.")
+    if pods.version == 4 and not 12 <= services.prefixlen <= 24:
+        fail(
+            f"{services} is no size for services", "serviceCidr", hint="Write 10.96.0.0/12, or a smaller one up to /24."
+        )
     for index, node in enumerate(settings.nodes):
         try:
             address = ipaddress.ip_address(node.address)

@@ -96,7 +96,11 @@ class Supervisor:
         async with self._at_rest():
             temporary = self.home.saved / f".{name}.new"
             shutil.rmtree(temporary, ignore_errors=True)
-            await asyncio.to_thread(shutil.copytree, self.home.etcd, temporary)
+            try:
+                await asyncio.to_thread(shutil.copytree, self.home.etcd, temporary)
+            except (OSError, shutil.Error):
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
             shutil.rmtree(target, ignore_errors=True)
             temporary.rename(target)
 
@@ -165,7 +169,10 @@ class Supervisor:
             return _refused(503, f"lab {self.home.name} is stopping")
         try:
             return await handler(request)
-        except (OSError, shutil.Error) as error:
+        except shutil.Error as error:
+            reasons = error.args[0]
+            return _refused(500, f"{reasons[0][2] if reasons else error}; nothing was changed")
+        except OSError as error:
             return _refused(500, str(error))
         except (ValueError, errors.UsageError) as error:
             return _refused(400, str(error))

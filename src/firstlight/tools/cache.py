@@ -184,7 +184,7 @@ def locate(environ: Mapping[str, str]) -> Cache:
         return Cache(Path(given).absolute())
     base = environ.get("XDG_CACHE_HOME", "")
     # The specification says that relative paths are to be ignored.
-    parent = Path(base) if base.startswith("/") else Path(environ.get("HOME", "/")) / ".cache"
+    parent = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".cache"
     return Cache(parent / "firstlight")
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -40,6 +41,16 @@ def test_subcommands_that_help_shows_exist() -> None:
         for line in lines:
             names = line.removeprefix(f"{group} ").split(", ")
             assert set(names) <= set(command.commands)
+
+
+def test_a_terminal_without_unicode_gets_question_marks_and_no_traceback() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "COLUMNS": "100"}
+
+    plain = run("tools")
+    done = subprocess.run([*FIRSTLIGHT, "tools"], capture_output=True, env=environment, check=False)
+
+    assert "…" in plain.stdout
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_version_is_one_line() -> None:
