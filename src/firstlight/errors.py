@@ -15,6 +15,14 @@
         UnknownKind                 the Kubernetes API serves no such kind
         Untrusted                   the server's certificate does not verify; has the problem
         Ambiguous                   a write was sent and its answer lost: it may have happened
+        TalosError                  talosctl failed; has command, node and grpc_code
+          (Unauthorised, AlreadyDone, NotReadyYet … are drawn in firstlight.clients.talosctl.errors)
+        GitError                    git failed; has command, detail and stderr
+          (Unauthorised, NotFound, Rejected … are drawn in firstlight.clients.git.errors)
+        HelmError                   helm failed; has command, detail and stderr
+          (ChartNotFound, SchemaViolation, TemplateError … are drawn in firstlight.clients.helm.errors)
+        KustomizeError              kustomize failed; has directory, path and detail
+          (MissingFile, BadYaml, Forbidden … are drawn in firstlight.clients.kustomize.errors)
 
 A message says what went wrong and on which thing; ``hint`` says what to do next.
 """

@@ -1,0 +1,257 @@
+"""Running talosctl: the one place where its command line is made, its files are handed over and its failures read.
+
+The program gets a home and a working directory of its own, which are empty, and nothing of the caller's environment
+but the proxy: no ~/.talos/config, no TALOSCONFIG, no stray file changes what it does. Secrets go in by memory files.
+Values are always part of their option (``--nodes=…``), and what follows ``--`` is never an option.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.clients.talosctl import errors as talos_errors
+from firstlight.clients.talosctl import masking
+from firstlight.clients.talosctl.target import Target
+from firstlight.model.secret import Secret
+
+READ = 30.0
+"""Seconds for a question: a machine that is off is given up after 20 by talosctl."""
+WRITE = 60.0
+OFFLINE = 30.0
+GRACE = 15.0
+"""Seconds that talosctl has to say that something took too long, before it is killed for it."""
+
+Listener = Callable[[str], None]
+
+_INHERITED = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
+_PROBES = 6
+"""How often a machine that cuts connections is asked why; each answer is a toss of a coin."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fed:
+    """An argument that names a memory file: ``Fed("--file=", config, "the machine config")``."""
+
+    option: str
+    content: Secret
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the program printed; standard output is not shown, since it may be a secret."""
+
+    code: int
+    stdout: bytes = dataclasses.field(repr=False)
+    stderr: str
+    """Masked."""
+    unmasked: Secret
+    """Standard error as it was, for the part of it that is wanted and a secret: the diff of a config."""
+
+    @property
+    def text(self) -> str:
+        """Standard output."""
+        return self.stdout.decode(errors="replace")
+
+
+class Program:
+    """talosctl at a path, with what it shows to machines."""
+
+    def __init__(
+        self,
+        program: Path,
+        *,
+        talosconfig: Secret | None = None,
+        insecure: bool = False,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Prepare to run it.
+
+        Args:
+            program: Where it is.
+            talosconfig: The client's certificate and the cluster's authority; not needed for what is done offline.
+            insecure: Talk to machines in maintenance mode, which have no authority yet.
+            environ: Where the proxy is read from.
+        """
+        if talosconfig is not None and insecure:
+            raise ValueError("a machine in maintenance mode knows no talosconfig")
+        self._program = program.absolute()
+        self._talosconfig = talosconfig
+        self._insecure = insecure
+        self._environ = {name: environ[name] for name in _INHERITED if name in environ}
+
+    async def _ask(
+        self,
+        words: Sequence[str],
+        target: Target,
+        *,
+        about: str = "",
+        options: Sequence[str | Fed] = (),
+        operands: Sequence[str] = (),
+        timeout: float,
+        several: bool = False,
+        in_maintenance: bool = False,
+        on_line: Listener | None = None,
+        stays: bool = False,
+    ) -> Answer:
+        """Run a command that talks to machines, to its good end.
+
+        Args:
+            words: The command, such as ``etcd members``.
+            target: Which machines.
+            about: What the command is about, for messages.
+            options: Its options.
+            operands: What follows them.
+            timeout: Seconds after which it is killed.
+            several: Whether it can be asked of several machines at once.
+            in_maintenance: Whether the command can be sent to a machine in maintenance mode.
+            on_line: Called with each line of progress.
+            stays: Whether it may take minutes; then it dies with this process.
+
+        Raises:
+            talos_errors.TalosError: It failed, or some machine said no.
+        """
+        if not several:
+            _ = target.node
+        call = self._call(words, target, about=about)
+        connection = self._connection(call, target, in_maintenance=in_maintenance)
+        arguments = [*options, *connection, *_operands(operands)]
+        done = await self._run(call, arguments, timeout=timeout, on_line=on_line, stays=stays)
+        # talosctl ends well if one of several machines said yes; half an answer would pass for a whole one.
+        if done.code == 0 and not talos_errors.is_partial(done.stderr):
+            return done
+        error = await self._explained(talos_errors.from_output(call, done.stderr), target)
+        error.stdout = Secret(done.stdout)
+        raise error
+
+    async def _offline(
+        self,
+        words: Sequence[str],
+        *,
+        options: Sequence[str | Fed] = (),
+        operands: Sequence[str | Fed] = (),
+        check: bool = True,
+        timeout: float = OFFLINE,
+    ) -> Answer:
+        """Run a command that talks to nobody.
+
+        Raises:
+            talos_errors.Rejected: What it was given is wrong, and ``check`` is set.
+            talos_errors.TalosError: It could not do its work.
+        """
+        call = talos_errors.Call(tuple(words))
+        done = await self._run(call, [*options, *_operands(operands)], timeout=timeout)
+        if done.code == 0:
+            return done
+        if done.code != 1:
+            first = done.stderr.strip().split("\n")[0]
+            raise talos_errors.TalosError(call, detail=f"it ended with {done.code}: {first}", stderr=done.stderr)
+        error = talos_errors.from_output(call, done.stderr)
+        if check or not isinstance(error, talos_errors.Rejected):
+            raise error
+        return done
+
+    def _call(self, words: Sequence[str], target: Target, *, about: str = "") -> talos_errors.Call:
+        return talos_errors.Call(tuple(words), about, target.nodes, self._insecure)
+
+    def _connection(self, call: talos_errors.Call, target: Target, *, in_maintenance: bool) -> list[str | Fed]:
+        if self._insecure:
+            if not in_maintenance:
+                raise errors.UsageError(
+                    f"talosctl {' '.join(call.words)} does not work on a machine in maintenance mode",
+                    hint="apply a config first, then use the talosconfig of the cluster",
+                )
+            return ["--insecure", f"--nodes={target.node}"]
+        if self._talosconfig is None:
+            raise errors.UsageError(f"talosctl {call.command} needs a talosconfig")
+        connection: list[str | Fed] = [Fed("--talosconfig=", self._talosconfig, "the talosconfig")]
+        if target.endpoints:
+            connection.append(f"--endpoints={','.join(target.endpoints)}")
+        connection.append(f"--nodes={','.join(target.nodes)}")
+        return connection
+
+    async def _run(
+        self,
+        call: talos_errors.Call,
+        arguments: Sequence[str | Fed],
+        *,
+        timeout: float,
+        on_line: Listener | None = None,
+        stays: bool = False,
+    ) -> Answer:
+        """Run it and mask what it says; whatever it ends with."""
+        fed = [argument for argument in arguments if isinstance(argument, Fed)]
+        names: dict[str, str] = {}
+
+        def masked(text: str) -> str:
+            for path in sorted(names, key=len, reverse=True):  # …/fd/61 before …/fd/6
+                text = text.replace(path, names[path])
+            return masking.text(text, given=[argument.content for argument in fed])
+
+        def tell(line: str) -> None:
+            assert on_line is not None
+            on_line(masked(line))
+
+        with contextlib.ExitStack() as stack:
+            home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="firstlight-talosctl-")))
+            argv = [str(self._program), *call.words]
+            fds = []
+            for argument in arguments:
+                if isinstance(argument, Fed):
+                    file = stack.enter_context(command.memory_file(argument.content))
+                    fds.append(file.fd)
+                    names[file.path] = argument.name
+                    argv.append(f"{argument.option}{file.path}")
+                else:
+                    argv.append(argument)
+            try:
+                done = await command.run(
+                    argv,
+                    timeout=timeout,
+                    env={**self._environ, "HOME": str(home)},
+                    cwd=home,
+                    pass_fds=fds,
+                    check=False,
+                    on_stderr=tell if on_line is not None else None,
+                    dies_with_parent=stays,
+                )
+            except errors.TimedOut as error:
+                raise talos_errors.TimedOut(call, detail=f"it did not finish within {timeout:g} s") from error
+            except errors.Unreachable as error:
+                raise errors.ToolError(str(error), hint="firstlight tools install talosctl") from error
+        return Answer(done.code, done.stdout, masked(done.stderr), Secret(done.stderr))
+
+    async def _explained(self, error: talos_errors.TalosError, target: Target) -> talos_errors.TalosError:
+        """The error, or the reason behind it where a machine closed the connection without one.
+
+        A machine that refuses a certificate says so and hangs up, and often the second is seen first. ``version``
+        changes nothing, so it is asked until the reason comes through.
+        """
+        if not isinstance(error, talos_errors.Unreachable) or not error.was_cut:
+            return error
+        probe = self._call(["version"], target)
+        arguments = ["--json", *self._connection(probe, target, in_maintenance=True)]
+        for attempt in range(_PROBES):
+            await asyncio.sleep(0.02 * attempt)
+            try:
+                done = await self._run(probe, arguments, timeout=READ)
+            except talos_errors.TimedOut:
+                return error
+            if done.code == 0:
+                return error
+            reason = talos_errors.from_output(error.call, done.stderr)
+            if isinstance(reason, talos_errors.Unauthorised | talos_errors.Untrusted):
+                return reason
+            if not isinstance(reason, talos_errors.Unreachable) or not reason.was_cut:
+                return error
+        return error
+
+
+def _operands(operands: Sequence[str | Fed]) -> list[str | Fed]:
+    return ["--", *operands] if operands else []
