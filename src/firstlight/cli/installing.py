@@ -2,14 +2,14 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from firstlight.cli import screen
 from firstlight.report import table
-from firstlight.tools import events, find, install, narration, workshop
+from firstlight.tools import content, events, find, install, narration, workshop
 
 
 async def ensure(names: Sequence[str]) -> dict[str, Path]:
@@ -22,19 +22,31 @@ async def ensure(names: Sequence[str]) -> dict[str, Path]:
             if not (isinstance(event, events.Ready) and event.seconds == 0):
                 drawing.show(event)
 
-        return await install.ensure(names, show, shop=shop)
+        return await acquire(names, show, shop=shop)
+
+
+async def acquire(
+    names: Iterable[str], report: events.Report, *, shop: workshop.Workshop, again: bool = False
+) -> dict[str, Path]:
+    """The path of each tool and each content."""
+    tools, contents = shop.catalogue.split(names)
+    paths = await install.ensure(tools, report, shop=shop, again=again)
+    return paths | await content.ensure(contents, report, shop=shop, again=again)
 
 
 async def announce(names: Sequence[str], shop: workshop.Workshop) -> None:
     """How long it may take, before it begins."""
-    searches = await find.find_all([shop.catalogue.get(name) for name in dict.fromkeys(names)], shop)
+    tools, contents = shop.catalogue.split(names)
+    searches = await find.find_all([shop.catalogue.get(name) for name in tools], shop)
     missing = [search.tool for search in searches if search.found is None]
-    if not missing:
-        return
-    seconds = sum(tool.build.seconds for tool in missing if tool.build is not None)
-    span = narration.duration(seconds)
-    text = f"{len(missing)} of {len(searches)} programs are not there yet: downloaded, or built in about {span}, once"
-    print(text, file=sys.stderr)
+    if missing:
+        seconds = sum(tool.build.seconds for tool in missing if tool.build is not None)
+        how = f"downloaded, or built in about {narration.duration(seconds)}, once"
+        print(f"{len(missing)} of {len(searches)} programs are not there yet: {how}", file=sys.stderr)
+    absent = [name for name in contents if content.find(shop.catalogue.get_content(name), shop) is None]
+    if absent:
+        how = "taken from Go modules, some seconds each, once"
+        print(f"{len(absent)} of {len(contents)} charts and manifests are not there yet: {how}", file=sys.stderr)
 
 
 class Drawing:

@@ -3,13 +3,15 @@
 The JSON of ``tools list`` is ``{"cache": path, "tools": [...]}``; each tool has ``name``, ``kind``,
 ``summary``, ``needed`` (a requirement), ``version`` (what would be installed), ``found`` (``{version, path,
 where}`` or null), ``passedOver`` (``[{path, where, why}]``), ``problem``, ``usedBy``, ``sets``, ``ways``,
-``buildSeconds``, ``byHand`` and ``variable``. Keys are added, never renamed or removed.
+``buildSeconds``, ``byHand`` and ``variable``. Content, which has kind ``content``, is in the same list with the same
+keys, some of them empty. Keys are added, never renamed or removed.
 """
 
 import asyncio
+import functools
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,19 @@ import click
 from firstlight import errors
 from firstlight.cli import installing, output
 from firstlight.report import table
-from firstlight.tools import cache, catalogue, find, install, narration, workshop
+from firstlight.tools import cache, catalogue, content, content_cache, content_entry, find, narration, workshop
 
 _KINDS = {
     catalogue.Kind.PROGRAM: "programs",
     catalogue.Kind.COMPONENT: "components of the lab",
     catalogue.Kind.PEER: "peers, for bench",
 }
+_CONTENT = "charts and manifests"
 _WIDTH = 100
 
 
 def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in catalogue.load().tools if name.startswith(incomplete)]
+    return [name for name in catalogue.load().names if name.startswith(incomplete)]
 
 
 class _Group(click.Group):
@@ -41,14 +44,14 @@ class _Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise errors.UsageError(error.message, hint="there are: list, install, path, verify") from error
+            raise errors.UsageError(error.message, hint="there are: list, install, path, verify, remove") from error
 
 
 @click.group(cls=_Group, invoke_without_command=True)
 @output.option
 @click.pass_context
 def tools(ctx: click.Context, form: str) -> None:
-    """External programs and lab components: found, needed, installed.
+    """External programs, lab components and content: found, needed, installed.
 
     Without a command it lists them. FIRSTLIGHT_<NAME> gives a tool's path, FIRSTLIGHT_CACHE the place of what
     is installed, FIRSTLIGHT_ACQUIRE the ways that may be tried (download,build), FIRSTLIGHT_MIRROR a base URL
@@ -67,11 +70,11 @@ def list_command(form: str) -> None:
 
 @tools.command("install")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)
-@click.option("--for", "sets", multiple=True, metavar="SET", help="All that a set needs: lab, demo, tests or bench.")
+@click.option("--for", "sets", multiple=True, metavar="SET", help="What a set needs: lab, demo, tests, bench or all.")
 @click.option("--again", is_flag=True, help="Download or build even what is there already.")
 @output.option
 def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, form: str) -> None:
-    """Download or build what is not there yet."""
+    """Download, build or take out of Go modules what is not there yet."""
     shop = workshop.here()
     wanted = [*(name for set_name in sets for name in shop.catalogue.members(set_name)), *names]
     if not wanted:
@@ -81,7 +84,7 @@ def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, 
     width = max(len(name) for name in wanted)
     asyncio.run(installing.announce(wanted, shop))
     with installing.Drawing(sys.stderr, width=width) as drawing:
-        paths = asyncio.run(install.ensure(wanted, drawing.show, shop=shop, again=again))
+        paths = asyncio.run(installing.acquire(wanted, drawing.show, shop=shop, again=again))
     if form == "json":
         output.write_json({"tools": {name: str(path) for name, path in paths.items()}})
 
@@ -90,8 +93,14 @@ def install_command(names: tuple[str, ...], sets: tuple[str, ...], again: bool, 
 @click.argument("name", shell_complete=_names)
 @output.option
 def path_command(name: str, form: str) -> None:
-    """Where a tool is; nothing is installed."""
+    """Where a tool or content is; nothing is installed."""
     shop = workshop.here()
+    if name in shop.catalogue.content:
+        entry = content.find(shop.catalogue.get_content(name), shop)
+        if entry is None:
+            raise errors.ToolError(f"{name} is not there", hint=f"firstlight tools install {name}")
+        output.answer(form, str(entry.path), {"name": name, "path": str(entry.path)})
+        return
     tool = shop.catalogue.get(name)
     search = asyncio.run(find.find(tool, shop))
     if search.problem:
@@ -103,22 +112,20 @@ def path_command(name: str, form: str) -> None:
 
 
 @tools.command("verify")
-@click.option("--repair", is_flag=True, help="Take damaged binaries away, so that they are installed anew.")
+@click.option("--repair", is_flag=True, help="Take damaged things away, so that they are installed anew.")
 @output.option
 def verify_command(repair: bool, form: str) -> int:
-    """Compare every binary in the cache with the checksum that it had when it was installed."""
+    """Compare everything in the cache with the checksums that it had when it was installed."""
     store = workshop.here().cache
     damaged: list[cache.Damaged] = []
     sound = 0
-    for name in store.names():
-        for entry in store.entries(name):
-            ruin = entry if isinstance(entry, cache.Damaged) else cache.verify(entry)
-            if ruin is None:
-                sound += 1
-            else:
-                damaged.append(ruin)
-                if repair:
-                    asyncio.run(_remove(store, name, ruin))
+    for name, ruin in _examine(store):
+        if ruin is None:
+            sound += 1
+        else:
+            damaged.append(ruin)
+            if repair:
+                asyncio.run(_remove(store, name, ruin))
     if form == "json":
         found = [{"path": str(ruin.path), "why": ruin.why, "removed": repair} for ruin in damaged]
         output.write_json({"sound": sound, "damaged": found})
@@ -131,26 +138,62 @@ def verify_command(repair: bool, form: str) -> int:
     return 2 if damaged and not repair else 0
 
 
-async def _remove(store: cache.Cache, name: str, ruin: cache.Damaged) -> None:
-    def tell(holder: str) -> None:
-        print(f"{name}  waiting for {holder}", file=sys.stderr)
+@tools.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=_names)
+@output.option
+def remove_command(names: tuple[str, ...], form: str) -> None:
+    """Take tools and content out of the cache, in every version that is there."""
+    shop = workshop.here()
+    for name in names:
+        # Also what an older catalogue had: it is still there.
+        if (
+            name not in (*shop.cache.names(), *content_cache.of(shop.cache).names())
+            and name not in shop.catalogue.names
+        ):
+            shop.catalogue.get(name)
+    removed = [name for name in dict.fromkeys(names) if asyncio.run(_remove_all(shop.cache, name))]
+    if form == "json":
+        output.write_json({"removed": removed})
+        return
+    for name in dict.fromkeys(names):
+        print(f"{name}  {'removed' if name in removed else 'is not in the cache'}")
 
-    async with store.locked(name, on_wait=tell):
+
+def _examine(store: cache.Cache) -> Iterator[tuple[str, cache.Damaged | None]]:
+    """Every binary and every content with its name, and its damage if it has any."""
+    for name in store.names():
+        for entry in store.entries(name):
+            yield name, entry if isinstance(entry, cache.Damaged) else cache.verify(entry)
+    shelf = content_cache.of(store)
+    for name in shelf.names():
+        for kept in shelf.entries(name):
+            yield name, kept if isinstance(kept, cache.Damaged) else content_cache.verify(kept)
+
+
+async def _remove(store: cache.Cache, name: str, ruin: cache.Damaged) -> None:
+    async with store.locked(name, on_wait=functools.partial(_tell_waiting, name)):
         store.remove(ruin)
+
+
+async def _remove_all(store: cache.Cache, name: str) -> bool:
+    async with store.locked(name, on_wait=functools.partial(_tell_waiting, name)):
+        return store.remove_all(name)
+
+
+def _tell_waiting(name: str, holder: str) -> None:
+    print(f"{name}  waiting for {holder}", file=sys.stderr)
 
 
 def _list(form: str) -> None:
     shop = workshop.here()
     searches = asyncio.run(find.find_all(shop.catalogue.tools.values(), shop))
+    contents = [(entry, content.find(entry, shop)) for entry in shop.catalogue.content.values()]
     if form == "json":
-        output.write_json(
-            {
-                "cache": str(shop.cache.root),
-                "tools": [_as_json(search, shop) for search in searches],
-            }
-        )
+        listed = [_as_json(search, shop) for search in searches]
+        listed += [_content_as_json(entry, found, shop) for entry, found in contents]
+        output.write_json({"cache": str(shop.cache.root), "tools": listed})
         return
-    for line in _table(searches):
+    for line in _table(searches, contents):
         print(line.rstrip())
 
 
@@ -176,15 +219,43 @@ def _as_json(search: find.Search, shop: workshop.Workshop) -> dict[str, Any]:
     }
 
 
-def _table(searches: Sequence[find.Search]) -> list[str]:
+def _content_as_json(
+    entry: content_entry.Content, found: content_cache.Entry | None, shop: workshop.Workshop
+) -> dict[str, Any]:
+    where = find.Where.CACHE.value
+    return {
+        "name": entry.name,
+        "kind": "content",
+        "summary": entry.summary,
+        "needed": f"=={entry.version}",
+        "version": entry.version,
+        "found": found and {"version": found.provenance.version, "path": str(found.path), "where": where},
+        "passedOver": [],
+        "problem": "",
+        "usedBy": list(entry.used_by),
+        "sets": [name for name, members in shop.catalogue.sets.items() if entry.name in members],
+        "ways": ["modules"],
+        "buildSeconds": 0,
+        "byHand": "",
+        "variable": "",
+    }
+
+
+def _table(
+    searches: Sequence[find.Search], contents: Sequence[tuple[content_entry.Content, content_cache.Entry | None]]
+) -> list[str]:
     rows: list[list[str]] = []
     for kind, title in _KINDS.items():
         rows += [[title, "needed", "found", "where", "used by"]]
         rows += [_cells(search) for search in searches if search.tool.kind is kind]
+    rows += [[_CONTENT, "needed", "found", "where", "used by"]]
+    for entry, found in contents:
+        state = [found.provenance.version, "cache"] if found else ["missing", "Go modules"]
+        rows += [[f"  {entry.name}", entry.version, *state, ", ".join(entry.used_by)]]
     lines: list[str] = []
     for row, line in zip(rows, table.render(rows, columns=max(table.terminal_columns(), _WIDTH)), strict=True):
-        lines += ["", line] if lines and row[0] in _KINDS.values() else [line]
-    return [*lines, *_notes(searches)]
+        lines += ["", line] if lines and row[0] in (*_KINDS.values(), _CONTENT) else [line]
+    return [*lines, *_notes(searches, absent=[entry.name for entry, found in contents if found is None])]
 
 
 def _cells(search: find.Search) -> list[str]:
@@ -198,7 +269,7 @@ def _cells(search: find.Search) -> list[str]:
     return [f"  {tool.name}", tool.needed, version, where, ", ".join(tool.used_by)]
 
 
-def _notes(searches: Sequence[find.Search]) -> list[str]:
+def _notes(searches: Sequence[find.Search], *, absent: Sequence[str]) -> list[str]:
     """What does not do, and how to get what is missing."""
     lines: list[str] = []
     said = [search for search in searches if search.problem or search.passed_over]
@@ -217,8 +288,8 @@ def _notes(searches: Sequence[find.Search]) -> list[str]:
         for tool in by_hand:
             first, *rest = textwrap.wrap(tool.by_hand, _WIDTH - width - 4)
             lines += [f"  {tool.name:{width}}  {first}", *(" " * (width + 4) + line for line in rest)]
-    if len(missing) > len(by_hand):
-        lines += ["", "firstlight tools install NAME, or --for lab, downloads or builds what is missing"]
+    if absent or len(missing) > len(by_hand):
+        lines += ["", "firstlight tools install NAME, or --for lab, gets what is missing"]
     return lines
 
 

@@ -1,25 +1,18 @@
 """Building a tool from Go sources, in a private copy of its module, with a count of what is done and left."""
 
-import asyncio
-import contextlib
 import dataclasses
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.tools import catalogue, events, sources, toolchain, workshop
+from firstlight.tools import catalogue, events, heartbeat, module_fetch, module_zip, sources, toolchain, workshop
 
 _TIMEOUT = 4 * 3600
 """Seconds. The slowest build takes five minutes on two cores; this only ends one that hangs for good."""
-
-_HEARTBEAT = 1.0
-"""Seconds between two reports while nothing new happens, so that nobody takes a long link for a hang."""
 
 _TELLING = 8
 """Lines of a failed build that are shown: a compiler error with its context; the rest is in the log."""
@@ -42,10 +35,12 @@ async def build(
     assert tool.build is not None
     copy = stage / "module"
     module.write(copy)
+    if tool.build.copy is not None:
+        await _complete(tool.build.copy, copy, name=tool.name, shop=shop, stage=stage, report=report)
     temporary = stage / "go-tmp"
     temporary.mkdir()
     # Go's own temporary files go where a later run sweeps, should this one be killed.
-    env = {**toolchain.environment(shop), **await _network(go, shop), "GOTMPDIR": str(temporary)}
+    env = {**toolchain.environment(shop), **await toolchain.network(go, shop), "GOTMPDIR": str(temporary)}
     shop.cache.logs.mkdir(parents=True, exist_ok=True)
     log = shop.cache.logs / f"{tool.name}.log"
     flags = shop.flags(tool)
@@ -55,6 +50,19 @@ async def build(
         binary = stage / tool.name
         await _compile(work, flags, binary, plan, report)
     return binary
+
+
+async def _complete(
+    wanted: catalogue.Copy, copy: Path, *, name: str, shop: workshop.Workshop, stage: Path, report: events.Report
+) -> None:
+    """Put the files of a published module beside those that the pin has for it."""
+    (archive,) = await module_fetch.fetch([wanted.module], name=name, shop=shop, stage=stage, report=report)
+
+    def choose(path: str) -> Iterator[str]:
+        if not (copy / wanted.to / path).exists():
+            yield path
+
+    module_zip.extract(archive, root=str(wanted.module), choose=choose, to=copy / wanted.to)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +125,7 @@ async def _list_stale(work: _Work, flags: Sequence[str], report: events.Report) 
     def state() -> events.Event:
         return events.FetchingModules(work.tool.name, modules, time.monotonic() - started)
 
-    async with _heartbeat(report, state):
+    async with heartbeat.beat(report, state):
         listed = await work.run(
             ["list", *flags, "-deps", "-f", "{{.Stale}} {{.ImportPath}}", work.package], on_stderr=count
         )
@@ -141,7 +149,7 @@ async def _compile(work: _Work, flags: Sequence[str], binary: Path, plan: _Plan,
         left = seconds_left(len(done), len(plan.stale), seconds=seconds, usual=plan.seconds)
         return events.Compiling(work.tool.name, len(done), len(plan.stale), seconds, left)
 
-    async with _heartbeat(report, state):
+    async with heartbeat.beat(report, state):
         await work.run(["build", *flags, "-v", "-o", str(binary), work.package], on_stderr=count)
 
 
@@ -152,35 +160,6 @@ def seconds_left(done: int, total: int, *, seconds: float, usual: float) -> floa
     if not done:
         return by_habit
     return share * seconds * (1 - share) / share + (1 - share) * by_habit
-
-
-@contextlib.asynccontextmanager
-async def _heartbeat(report: events.Report, state: Callable[[], events.Event]) -> AsyncIterator[None]:
-    """Report a state now, every second, and at the end."""
-
-    async def beat() -> None:
-        while True:
-            report(state())
-            await asyncio.sleep(_HEARTBEAT)
-
-    task = asyncio.create_task(beat())
-    try:
-        yield
-        report(state())
-    finally:
-        task.cancel()
-
-
-async def _network(go: toolchain.Toolchain, shop: workshop.Workshop) -> dict[str, str]:
-    """How the user's own Go reaches the network, ``go env -w`` included: some sites set it there."""
-    names = ("GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
-    environ = {**shop.environ, "GOTOOLCHAIN": "local"}
-    try:
-        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, timeout=60)
-        settings = msgspec.json.decode(answer.stdout, type=dict[str, str])
-    except (errors.ClientError, msgspec.DecodeError):
-        return {}
-    return {name: value for name, value in settings.items() if value}
 
 
 def _failure(work: _Work, done: command.Completed) -> errors.ToolError:

@@ -2,6 +2,7 @@
 
     <root>/bin/<name>/<version>-<key>/<name>            the binary
     <root>/bin/<name>/<version>-<key>/provenance.json   how it came about
+    <root>/content/                                     charts and manifests, see content_cache
     <root>/locks/ <root>/tmp/ <root>/logs/ <root>/versions/ <root>/go/
 
 A directory below ``bin`` appears whole, by a rename, or not at all. Whoever changes something below
@@ -102,7 +103,7 @@ class Cache:
         if not sound:
             return None, tuple(damaged)
         chosen = max(sound, key=lambda entry: entry.provenance.when)
-        _touch(chosen.path.with_name(PROVENANCE))
+        touch(chosen.path.with_name(PROVENANCE))
         return chosen, tuple(damaged)
 
     def entries(self, name: str) -> Iterator[Entry | Damaged]:
@@ -121,7 +122,7 @@ class Cache:
 
     @contextlib.asynccontextmanager
     async def locked(self, name: str, *, on_wait: Callable[[str], None]) -> AsyncIterator[None]:
-        """Hold the right to change ``bin/<name>``; what a killed process left behind is swept."""
+        """Hold the right to change ``bin/<name>`` or ``content/<name>``; what a killed process left behind is swept."""
         async with lock.hold(self.root / "locks" / name, f"which installs {name}", on_wait=on_wait):
             # Only the holder of this lock stages this name, so all that is there now was left by the dead.
             for stale in (self.root / "tmp").glob(f"{name}@*"):
@@ -163,19 +164,19 @@ class Cache:
             place.rename(binary.parent / "replaced")
         staged.rename(place)
         _sync(place.parent)
-        self._forget_unused(place)
+        forget_unused(place)
         return Entry(place / name, provenance)
 
     def remove(self, damaged: Damaged) -> None:
         """Take a damaged binary away; its name is locked."""
         shutil.rmtree(damaged.path, ignore_errors=True)
 
-    def _forget_unused(self, keep: Path) -> None:
-        for directory in keep.parent.iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                used = (directory / PROVENANCE).stat().st_mtime
-                if directory != keep and time.time() - used > _UNUSED_AFTER:
-                    shutil.rmtree(directory, ignore_errors=True)
+    def remove_all(self, name: str) -> bool:
+        """Take everything of a name away, which is locked; whether there was something."""
+        places = [place for place in (self.root / "bin" / name, self.root / "content" / name) if place.exists()]
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+        return bool(places)
 
 
 def locate(environ: Mapping[str, str]) -> Cache:
@@ -227,11 +228,20 @@ def _read(directory: Path, name: str) -> Entry | Damaged:
     return Entry(directory / name, provenance)
 
 
-def _touch(path: Path) -> None:
-    """Note that a binary is in use, once a day: a read must not become a write each time."""
+def touch(path: Path) -> None:
+    """Note that the owner of a provenance is in use, once a day: a read must not become a write each time."""
     with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > 86400:
             os.utime(path)
+
+
+def forget_unused(keep: Path) -> None:
+    """Take away what lies beside ``keep`` and was not used for long."""
+    for directory in keep.parent.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            used = (directory / PROVENANCE).stat().st_mtime
+            if directory != keep and time.time() - used > _UNUSED_AFTER:
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The catalogue of external programs: ``catalogue.toml`` read, checked, and given types.
+"""The catalogue of external programs and content: ``catalogue.toml`` read, checked, and given types.
 
-Everything else in this package takes a ``Tool`` from here.
+Everything else in this package takes a ``Tool`` or a ``Content`` from here.
 """
 
 import dataclasses
@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from firstlight import errors
+from firstlight.tools import content_entry
 from firstlight.tools import version as versions
 
 SOURCE = "source"
 """The version of programs whose sources are in this repository: whatever those sources are."""
+
+ALL = "all"
+"""The set of everything that can be installed."""
 
 _PLACEHOLDERS = {"version": "1", "major": "1", "minor": "1", "os": "linux", "arch": "amd64"}
 
@@ -31,6 +35,24 @@ class Kind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
+class Copy:
+    """A module that cannot be built as it is published: a copy of it, with files of the pin instead of its own.
+
+    The pin's go.mod replaces the module by the directory ``to``, where files of the pin are that it lacks.
+    """
+
+    path: str
+    version: str
+    sum: str
+    to: str
+
+    @property
+    def module(self) -> content_entry.Module:
+        """What is to be fetched."""
+        return content_entry.Module(self.path, self.version, self.sum)
+
+
+@dataclasses.dataclass(frozen=True)
 class Build:
     """How a tool is built from Go sources."""
 
@@ -39,6 +61,7 @@ class Build:
     pin: str = ""
     source: str = ""
     stamps: str = ""
+    copy: Copy | None = None
 
     @property
     def directory(self) -> str:
@@ -92,9 +115,10 @@ class Tool:
 
 @dataclasses.dataclass(frozen=True)
 class Catalogue:
-    """All tools by name, the sets in which they are installed, and the linker variables."""
+    """All tools and content by name, the sets in which they are installed, and the linker variables."""
 
     tools: Mapping[str, Tool]
+    content: Mapping[str, content_entry.Content]
     sets: Mapping[str, tuple[str, ...]]
     stamps: Mapping[str, tuple[str, ...]]
 
@@ -106,10 +130,35 @@ class Catalogue:
         """
         if name in self.tools:
             return self.tools[name]
-        raise _unknown("tool", name, self.tools)
+        if name in self.content:
+            raise errors.UsageError(f"{name} is content, and no program")
+        raise _unknown("tool", name, self.names)
+
+    def get_content(self, name: str) -> content_entry.Content:
+        """The content of this name.
+
+        Raises:
+            errors.UsageError: There is none.
+        """
+        if name in self.content:
+            return self.content[name]
+        raise _unknown("content", name, self.content)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What can be installed or found, tools first."""
+        return (*self.tools, *self.content)
+
+    def split(self, names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of tools, and names of content, each once; what is unknown counts as a tool."""
+        wanted = tuple(dict.fromkeys(names))
+        return (
+            tuple(name for name in wanted if name not in self.content),
+            tuple(name for name in wanted if name in self.content),
+        )
 
     def members(self, name: str) -> tuple[str, ...]:
-        """The tools of a set, in the order in which something can start with them.
+        """The tools and content of a set, in the order in which something can start with them.
 
         Raises:
             errors.UsageError: There is no such set.
@@ -146,19 +195,35 @@ def parse(text: str, *, path: str) -> Catalogue:
         stamps = msgspec.convert(raw.pop("stamps", {}), dict[str, tuple[str, ...]])
         sets = msgspec.convert(raw.pop("sets", {}), dict[str, tuple[str, ...]])
         tools = [_parse_tool(entry) for entry in raw.pop("tool", [])]
+        content = [content_entry.parse(entry) for entry in raw.pop("content", [])]
         if raw:
             raise ValueError(f"unknown table {next(iter(raw))!r}")
         for tool in tools:
             _check(tool, stamps)
-        by_name = {tool.name: tool for tool in tools}
-        if len(by_name) != len(tools):
+        known = [*(tool.name for tool in tools), *(entry.name for entry in content)]
+        if len(set(known)) != len(known):
             raise ValueError("a name occurs twice")
+        for entry in content:
+            for set_name in entry.sets:
+                if set_name not in sets:
+                    raise ValueError(f"{entry.name}: there is no set {set_name!r}")
+                sets[set_name] = (*sets[set_name], entry.name)
         for set_name, names in sets.items():
-            if unknown := set(names) - set(by_name):
+            if unknown := set(names) - set(known):
                 raise ValueError(f"set {set_name!r} has unknown tools: {', '.join(sorted(unknown))}")
+        if ALL in sets:
+            raise ValueError(f"set {ALL!r} is not for the catalogue to say")
     except (ValueError, KeyError, msgspec.ValidationError) as error:
         raise errors.ConfigError(str(error), path=path) from error
-    return Catalogue(by_name, sets, stamps)
+    # Sets first, because something can start with a part of them; what needs release pages last.
+    built = [tool.name for tool in tools if tool.build]
+    downloaded = [tool.name for tool in tools if tool.download]
+    rest = (*built, *(entry.name for entry in content), *downloaded)
+    everything = dict.fromkeys(name for names in (*sets.values(), rest) for name in names)
+    return Catalogue(
+        {tool.name: tool for tool in tools}, {entry.name: entry for entry in content},
+        {**sets, ALL: tuple(everything)}, stamps,
+    )  # fmt: skip
 
 
 def _parse_tool(entry: dict[str, Any]) -> Tool:
@@ -168,6 +233,7 @@ def _parse_tool(entry: dict[str, Any]) -> Tool:
     for table, shape in (
         (entry, Tool),
         (entry.get("build", {}), Build),
+        (entry.get("build", {}).get("copy", {}), Copy),
         (entry.get("download", {}), Download),
     ):
         # msgspec accepts unknown keys of dataclasses; here they are spelling mistakes.
@@ -198,6 +264,10 @@ def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
         demand(bool(tool.build.pin) != bool(tool.build.source), "a build has either a pin or a source")
         demand(not tool.build.stamps or tool.build.stamps in stamps, f"there are no stamps {tool.build.stamps!r}")
         demand(tool.version != SOURCE or tool.build.source, "only programs with a source have that version")
+    if tool.build is not None and tool.build.copy is not None:
+        demand(tool.build.pin, "a copy belongs to a pin")
+        demand(content_entry.is_hash(tool.build.copy.sum), "the sum of a copy is a hash as in go.sum, h1:…=")
+        demand(re.fullmatch(r"[a-z][a-z0-9-]*", tool.build.copy.to), "a copy is in a directory of the pin")
     if tool.download is not None:
         demand(tool.download.url.startswith("https://"), "a download is by https")
         demand(tool.download.checksum.startswith("https://"), "a download needs the https URL of its checksum")

@@ -62,7 +62,7 @@ class Compiling:
 
 @dataclasses.dataclass(frozen=True)
 class Ready:
-    """The tool is there; ``how`` says where it was found, or that it was downloaded or built."""
+    """The tool or content is there; ``how`` says where it was found, or how it was acquired."""
 
     name: str
     version: str

@@ -5,13 +5,19 @@ the binary, the version of Go or the checksum of a download, and names the direc
 binary serves if its recipe is the present one: a newer Go on PATH is no reason to compile for ten minutes.
 """
 
+import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from firstlight.tools import catalogue, sources, target
+import msgspec
+
+from firstlight.tools import catalogue, content_entry, sources, target
 
 _LENGTH = 16
 """Hexadecimal digits: enough against accidents, and short enough for a path that people read."""
+
+_FINISH = "1"
+"""Another number for a change in how charts and manifests are finished that changes what comes out."""
 
 
 def build_recipe(
@@ -21,12 +27,23 @@ def build_recipe(
     parts: list[bytes | str] = ["build", build.package, machine.system, machine.machine, *flags]
     for name, content in module.files:
         parts += [name, content]
+    if build.copy is not None:
+        parts += ["copy", build.copy.to, build.copy.sum]
     return _digest(parts)
 
 
 def download_recipe(tool: catalogue.Tool, *, machine: target.Target) -> str:
     """The recipe of a binary that its project published; the host it came from does not matter."""
     return _digest(["download", tool.name, tool.version, machine.system, machine.machine])
+
+
+def content_recipe(content: content_entry.Content, *, files: Sequence[tuple[str, bytes]]) -> str:
+    """The recipe of content: its modules, what is taken and how it is finished; ``files`` are those of its recipe."""
+    said = dataclasses.replace(content, summary="", used_by=(), sets=())
+    parts: list[bytes | str] = ["content", _FINISH, msgspec.json.encode(said, order="deterministic")]
+    for name, text in files:
+        parts += [name, text]
+    return _digest(parts)
 
 
 def of(recipe: str, contribution: str) -> str:

@@ -41,12 +41,13 @@ def _how(how: str, seconds: float) -> str:
     done = {
         "build": "built",
         "download": "downloaded",
+        "modules": "taken from Go modules",
         "cache": "in the cache",
         "path": "on PATH",
         "assets": "in KUBEBUILDER_ASSETS",
     }
     word = done.get(how, how)
-    return f"{word} in {duration(seconds)}" if how in {"build", "download"} else word
+    return f"{word} in {duration(seconds)}" if how in {"build", "download", "modules"} else word
 
 
 def _megabytes(size: int) -> str:

@@ -8,6 +8,7 @@ import dataclasses
 import importlib.resources
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from firstlight import errors
@@ -34,10 +35,7 @@ class Module:
 
     def write(self, to: Path) -> None:
         """A copy in another directory."""
-        for name, content in self.files:
-            path = to / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        write_files(self.files, to)
 
 
 def lab_directory() -> Path:
@@ -58,6 +56,14 @@ def read(directory: Path) -> Module:
         raise errors.ToolError(
             f"there is no Go module in {directory}", hint="this installation of firstlight is not complete"
         )
+    module = Module(directory, read_files(directory))
+    if outside := re.search(r"=>\s+(\.\./\S*|/\S*)", module.go_mod):
+        raise errors.ToolError(f"{directory}/go.mod replaces a module by {outside[1]}, which is outside of it")
+    return module
+
+
+def read_files(directory: Path) -> tuple[tuple[str, bytes], ...]:
+    """Every file below a directory that has a say in what is made of it, by its path."""
     found: list[tuple[str, bytes]] = []
     for parent, directories, names in os.walk(directory):
         directories[:] = sorted(d for d in directories if not d.startswith(".") and d != "testdata")
@@ -67,7 +73,12 @@ def read(directory: Path) -> Module:
             ((Path(parent) / name).relative_to(directory).as_posix(), (Path(parent) / name).read_bytes())
             for name in chosen
         )
-    module = Module(directory, tuple(sorted(found)))
-    if outside := re.search(r"=>\s+(\.\./\S*|/\S*)", module.go_mod):
-        raise errors.ToolError(f"{directory}/go.mod replaces a module by {outside[1]}, which is outside of it")
-    return module
+    return tuple(sorted(found))
+
+
+def write_files(files: Iterable[tuple[str, bytes]], to: Path) -> None:
+    """Write files that were read below another directory."""
+    for name, content in files:
+        path = to / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

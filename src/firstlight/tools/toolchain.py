@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.tools import build_flags, events, workshop
@@ -64,6 +66,18 @@ def environment(shop: workshop.Workshop) -> dict[str, str]:
         "GOOS": shop.target.system,
         "GOARCH": shop.target.machine,
     }
+
+
+async def network(go: Toolchain, shop: workshop.Workshop) -> dict[str, str]:
+    """How the user's own Go reaches the network, ``go env -w`` included: some sites set it there."""
+    names = ("GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
+    environ = {**shop.environ, "GOTOOLCHAIN": "local"}
+    try:
+        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, timeout=60)
+        settings = msgspec.json.decode(answer.stdout, type=dict[str, str])
+    except (errors.ClientError, msgspec.DecodeError):
+        return {}
+    return {name: value for name, value in settings.items() if value}
 
 
 _NETWORK = (

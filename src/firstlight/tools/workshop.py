@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.tools import build_flags, cache, key, sources, target
+from firstlight.tools import build_flags, cache, content_entry, key, sources, target
 from firstlight.tools import catalogue as catalogues
 
 WAYS = ("download", "build")
@@ -64,6 +64,14 @@ class Workshop:
         if tool.build is not None and (self.lab / tool.build.directory / "go.mod").is_file():
             recipes.add(self.build_recipe(tool, self.module(tool.build)))
         return frozenset(recipes)
+
+    def content_files(self, content: content_entry.Content) -> tuple[tuple[str, bytes], ...]:
+        """The files of the recipe by which content is finished."""
+        return sources.read_files(self.lab / "content" / content.recipe) if content.recipe else ()
+
+    def content_recipe(self, content: content_entry.Content) -> str:
+        """By what content in the cache is recognised as the one that is needed now."""
+        return key.content_recipe(content, files=self.content_files(content))
 
 
 def here(environ: Mapping[str, str] | None = None) -> Workshop:

@@ -11,17 +11,18 @@ from typing import Any
 
 import msgspec
 
-from firstlight.tools import cache, events, install, workshop
+from firstlight.tools import cache, content, content_cache, events, install, workshop
+from tests.unit.tools import tiny, tiny_module
 
 PATIENCE = 60
 """Seconds after which a condition that was waited for is taken to be missing for good."""
 
 
-def gated_go(directory: Path, go: Path) -> Path:
+def gated_go(directory: Path, go: Path, *, command: str = "build") -> Path:
     """A ``go`` that notes each build with its process id, and waits for the file ``gate`` before it begins."""
     path = directory / "gated-go"
     path.write_text(
-        f'#!/bin/sh\nif [ "$1" = build ]; then\n  echo $$ >> {directory}/builds\n'
+        f'#!/bin/sh\nif [ "$1" = {command} ]; then\n  echo $$ >> {directory}/builds\n'
         f'  while ! [ -e {directory}/gate ]; do sleep 0.05; done\nfi\nexec {go} "$@"\n'
     )
     path.chmod(0o755)
@@ -29,7 +30,7 @@ def gated_go(directory: Path, go: Path) -> Path:
 
 
 class Worker:
-    """A process that installs ``tiny``, and what it has said so far."""
+    """A process that installs something, and what it has said so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -47,9 +48,9 @@ class Worker:
 
 
 @contextlib.asynccontextmanager
-async def worker(root: Path, environ: dict[str, str]) -> AsyncIterator[Worker]:
+async def worker(root: Path, environ: dict[str, str], name: str = "tiny") -> AsyncIterator[Worker]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.integration.tools.worker", str(root), env={**os.environ, **environ},
+        sys.executable, "-m", "tests.integration.tools.worker", str(root), name, env={**os.environ, **environ},
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -122,3 +123,46 @@ async def test_a_process_killed_while_it_builds_leaves_nothing_to_trip_over(
     (entry,) = shop.cache.entries("tiny")
     assert isinstance(entry, cache.Entry)
     assert cache.verify(entry) is None
+
+
+async def test_a_process_killed_while_it_takes_content_leaves_nothing_to_trip_over(
+    environ: dict[str, str], go: Path, tmp_path: Path
+) -> None:
+    environ["GOPROXY"] = tiny_module.publish(tmp_path / "proxy")
+    shop = tiny.shop(tmp_path, environ, known=tiny.CATALOGUE + tiny_module.CONTENT)
+    environ["FIRSTLIGHT_GO"] = str(gated_go(tmp_path, go, command="mod"))
+    async with worker(tmp_path, environ, "tiny-chart") as victim:
+        downloader = int(await until_line(tmp_path / "builds"))
+        staged = list((shop.cache.root / "tmp").iterdir())
+        victim.process.send_signal(signal.SIGKILL)
+        await victim.process.wait()
+    await until_gone(downloader)
+    assert staged, "it was killed in the middle"
+    assert list((shop.cache.root / "tmp").iterdir()) == staged, "and could not clean up"
+    assert not (shop.cache.root / "content").exists(), "and had kept nothing"
+
+    heard: list[events.Event] = []
+    paths = await content.ensure(["tiny-chart"], heard.append, shop=shop)
+
+    assert paths["tiny-chart"].is_dir()
+    assert not any(isinstance(event, events.Waiting) for event in heard)
+    assert list((shop.cache.root / "tmp").iterdir()) == []
+    (entry,) = content_cache.of(shop.cache).entries("tiny-chart")
+    assert isinstance(entry, content_cache.Entry)
+    assert content_cache.verify(entry) is None
+
+
+async def test_two_processes_take_content_once(environ: dict[str, str], go: Path, tmp_path: Path) -> None:
+    environ["GOPROXY"] = tiny_module.publish(tmp_path / "proxy")
+    environ["FIRSTLIGHT_GO"] = str(gated_go(tmp_path, go, command="mod"))
+    async with worker(tmp_path, environ, "tiny-chart") as first:
+        await until_line(tmp_path / "builds")
+        async with worker(tmp_path, environ, "tiny-chart") as second:
+            waiting = await second.until("Waiting")
+            (tmp_path / "gate").touch()
+            ready = [await one.until("Ready") for one in (first, second)]
+
+    assert waiting["holder"] == f"process {first.process.pid}, which installs tiny-chart"
+    assert len((tmp_path / "builds").read_text().split()) == 1
+    assert ready[0]["path"] == ready[1]["path"]
+    assert [event["how"] for event in ready] == ["modules", "cache"]

@@ -1,6 +1,6 @@
-"""A process that installs ``tiny`` in the workshop of a test and prints what happens, a line of JSON for each event.
+"""A process that installs something in the workshop of a test and prints what happens, a line of JSON for each event.
 
-Run as ``python -m tests.integration.tools.worker ROOT``, with the environment of that workshop.
+Run as ``python -m tests.integration.tools.worker ROOT NAME``, with the environment of that workshop.
 """
 
 import asyncio
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from firstlight.tools import events, install
-from tests.unit.tools import tiny
+from firstlight.tools import content, events, install
+from tests.unit.tools import tiny, tiny_module
 
 
 def show(event: events.Event) -> None:
@@ -21,4 +21,7 @@ def show(event: events.Event) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(install.ensure(["tiny"], show, shop=tiny.shop(Path(sys.argv[1]), os.environ)))
+    root, name = sys.argv[1:]
+    shop = tiny.shop(Path(root), os.environ, known=tiny.CATALOGUE + tiny_module.CONTENT)
+    ensure = content.ensure if name in shop.catalogue.content else install.ensure
+    asyncio.run(ensure([name], show, shop=shop))

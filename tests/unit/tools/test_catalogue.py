@@ -10,7 +10,12 @@ PROGRAMS = {
 }  # fmt: skip
 COMPONENTS = {
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "source-controller",
-    "kustomize-controller", "helm-controller", "argocd", "lab-proxy", "lab-kubelet",
+    "kustomize-controller", "helm-controller", "argocd", "lab-proxy", "lab-kubelet", "lab-machine",
+    "flux-operator",
+}  # fmt: skip
+CONTENT_OF_TESTS = {
+    "cilium-chart", "cert-manager-chart", "external-secrets-chart", "argocd-manifests", "flux-manifests",
+    "gateway-api-crds",
 }  # fmt: skip
 COMMANDS_OF_THE_DESIGN = {
     "init", "add", "explain", "schema", "tools", "demo", "inventory", "plan", "graph", "render", "boundary", "status",
@@ -26,6 +31,8 @@ version = "1.0.0"
 used_by = ["up"]
 by_hand = "Ask for it."
 """
+BUILD = '[tool.build]\npin = "x"\npackage = "x"\nseconds = 1\n'
+COPY = f'[tool.build.copy]\npath = "x"\nversion = "v1"\nsum = "h1:{"0" * 43}="\nto = "TO"\n'
 
 
 def test_has_every_program_component_and_peer() -> None:
@@ -75,9 +82,11 @@ def test_components_are_exact() -> None:
 def test_used_by_names_commands() -> None:
     known = COMMANDS_OF_THE_DESIGN | {"bench"} | {name for group in main.COMMANDS.values() for name in group}
 
-    for tool in catalogue.load().tools.values():
-        assert tool.used_by
-        assert set(tool.used_by) <= known
+    used_by = [tool.used_by for tool in catalogue.load().tools.values()]
+    used_by += [content.used_by for content in catalogue.load().content.values()]
+    for commands in used_by:
+        assert commands
+        assert set(commands) <= known
 
 
 def test_sets_start_with_what_the_rest_needs() -> None:
@@ -87,10 +96,56 @@ def test_sets_start_with_what_the_rest_needs() -> None:
         "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "lab-proxy", "lab-kubelet",
         "kubectl",
     }  # fmt: skip
-    assert set(sets["lab"]) == set(sets["demo"]) == set(sets["tests"]) == lab
+    whole = lab | {"lab-machine", "talosctl"} | CONTENT_OF_TESTS
+    assert set(sets["lab"]) == set(sets["demo"]) == whole
+    assert set(sets["tests"]) == whole | {"omnictl", "helm", "kustomize"}
     assert set(sets["bench"]) == lab | {"helm"}
     for members in sets.values():
         assert members[:2] == ("etcd", "kube-apiserver")
+
+
+def test_all_is_everything_that_can_be_installed() -> None:
+    known = catalogue.load()
+
+    assert set(known.members("all")) == set(known.names) - {"git", "op", "talhelper"}
+
+
+BUILT_BY_THE_LAB = {
+    "github.com/fluxcd/source-controller": "source-controller",
+    "github.com/fluxcd/kustomize-controller": "kustomize-controller",
+    "github.com/fluxcd/helm-controller": "helm-controller",
+    "github.com/argoproj/argo-cd/v3": "argocd",
+    "github.com/controlplaneio-fluxcd/flux-operator": "flux-operator",
+}
+
+
+def test_manifests_are_of_the_versions_that_the_lab_runs() -> None:
+    """Else a Deployment would have an image of one version, and a program of another would run for it."""
+    known = catalogue.load()
+    modules = {module.path: module for entry in known.content.values() for module in entry.module}
+
+    for path, name in BUILT_BY_THE_LAB.items():
+        assert modules[path].version == f"v{known.get(name).version}"
+
+
+def test_a_copy_is_of_the_module_that_its_pin_requires() -> None:
+    copies = {tool.name: tool.build.copy for tool in catalogue.load().tools.values() if tool.build and tool.build.copy}
+
+    for name, copy in copies.items():
+        pin = sources.lab_directory() / "pins" / name
+        go_mod = (pin / "go.mod").read_text()
+        assert f"{copy.path} {copy.version}" in go_mod
+        assert f"replace {copy.path} => ./{copy.to}\n" in go_mod
+        assert (pin / copy.to).is_dir()
+    assert set(copies) == {"flux-operator"}
+
+
+def test_every_recipe_of_content_is_there_and_every_one_there_is_used() -> None:
+    recipes = sources.lab_directory() / "content"
+
+    assert {path.name for path in recipes.iterdir()} == {
+        entry.recipe for entry in catalogue.load().content.values() if entry.recipe
+    }
 
 
 def test_kubernetes_is_stamped_with_its_version() -> None:
@@ -126,12 +181,17 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest_names() -> None:
         (ENTRY + "ask = ['--version']\nanswer = '\\d+'", "exactly one group"),
         (ENTRY + '[tool.build]\npackage = "x"\nseconds = 1', "either a pin or a source"),
         (ENTRY + '[tool.build]\npin = "x"\npackage = "x"\nseconds = 1\nstamps = "y"', "no stamps 'y'"),
+        (ENTRY + BUILD + '[tool.build.copy]\npath = "x"\nversion = "v1"\nsum = "y"\nto = "x"', "a hash as in go.sum"),
+        (ENTRY + BUILD + '[tool.build.copy]\npath = "x"\ncolour = "red"', "unknown key 'colour'"),
+        (ENTRY + BUILD + COPY.replace("TO", "../x"), "in a directory of the pin"),
+        (ENTRY + BUILD.replace("pin", "source") + COPY.replace("TO", "x"), "belongs to a pin"),
         (ENTRY + '[tool.download]\nurl = "http://x/y"\nchecksum = "https://x/z"', "by https"),
         (ENTRY + '[tool.download]\nurl = "https://x/y"\nchecksum = ""', "needs the https URL"),
         (ENTRY + '[tool.download]\nurl = "https://x/y.tar.gz"\nchecksum = "https://x/z"', "belongs to an archive"),
         (ENTRY + '[tool.download]\nurl = "https://x/{colour}"\nchecksum = "https://x/z"', "colour"),
         (ENTRY + ENTRY, "twice"),
         ("[sets]\nlab = ['nothing']\n" + ENTRY, "unknown tools: nothing"),
+        ("[sets]\nall = ['thing']\n" + ENTRY, "not for the catalogue to say"),
         ("[colours]\n" + ENTRY, "unknown table 'colours'"),
     ],
 )

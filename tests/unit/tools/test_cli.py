@@ -9,7 +9,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import installing, main
-from firstlight.tools import catalogue, events
+from firstlight.tools import catalogue, content_cache, events, workshop
 from tests.unit.tools import tiny
 
 KEYS = {
@@ -37,7 +37,7 @@ def test_lists_everything_within_100_columns(machine: Path, capsys: pytest.Captu
     assert main.run(["tools"]) == 0
 
     lines = capsys.readouterr().out.splitlines()
-    for name in catalogue.load().tools:
+    for name in catalogue.load().names:
         assert any(line.startswith(f"  {name} ") for line in lines)
     row = next(line for line in lines if line.startswith("  kustomize "))
     assert "5.7.0" in row
@@ -58,14 +58,18 @@ def test_lists_as_json_in_a_stable_shape(machine: Path, capsys: pytest.CaptureFi
 
     assert set(listed) == {"cache", "tools"}
     by_name = {tool["name"]: tool for tool in listed["tools"]}
-    assert set(by_name) == set(catalogue.load().tools)
+    assert set(by_name) == set(catalogue.load().names)
     assert all(set(tool) == KEYS for tool in listed["tools"])
     assert by_name["kustomize"]["found"] == {"version": "5.7.0", "path": str(there), "where": "path"}
     assert by_name["etcd"]["found"] is None
     assert by_name["etcd"]["needed"] == "==3.6.8"
     assert by_name["etcd"]["ways"] == ["download", "build"]
-    assert by_name["etcd"]["sets"] == ["lab", "demo", "tests", "bench"]
+    assert by_name["etcd"]["sets"] == ["lab", "demo", "tests", "bench", "all"]
     assert by_name["op"]["ways"] == []
+    assert by_name["cilium-chart"]["kind"] == "content"
+    assert by_name["cilium-chart"]["found"] is None
+    assert by_name["cilium-chart"]["ways"] == ["modules"]
+    assert by_name["cilium-chart"]["sets"] == ["lab", "demo", "tests", "all"]
 
 
 def test_a_wrong_path_of_the_user_is_listed_as_such(
@@ -86,6 +90,10 @@ def test_a_wrong_path_of_the_user_is_listed_as_such(
         (["install", "--for", "dmeo"], "demo"),
         (["install"], "name a tool"),
         (["path", "hlem"], "helm"),
+        (["path", "cilium-chrat"], "cilium-chart"),
+        (["install", "argocd-manifest"], "argocd-manifests"),
+        (["remove", "hlem"], "helm"),
+        (["remove"], "NAME"),
         (["lst"], "list"),
     ],
 )
@@ -130,6 +138,46 @@ def test_verify_finds_and_repairs_damage(machine: Path, capsys: pytest.CaptureFi
     assert main.run(["tools", "verify", "--repair"]) == 0
     assert not ruin.exists()
     assert main.run(["tools", "verify"]) == 0
+
+
+def test_content_is_found_verified_repaired_and_removed(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shop = workshop.here()
+    known = shop.catalogue.get_content("gateway-api-crds")
+    assert main.run(["tools", "path", known.name]) == 1
+    assert f"firstlight tools install {known.name}" in capsys.readouterr().err
+    (machine / "staged").mkdir()
+    (machine / "staged/crd.yaml").write_text("kind: One\n")
+    entry = content_cache.of(shop.cache).publish(
+        machine / "staged", known, recipe=shop.content_recipe(known), seconds=1, aside=machine / "aside"
+    )
+
+    assert main.run(["tools", "path", known.name]) == 0
+    assert capsys.readouterr().out == f"{entry.path}\n"
+    assert main.run(["tools", "install", known.name]) == 0
+    assert capsys.readouterr().err == f"{known.name}  {known.version} in the cache\n"
+    assert main.run(["tools", "verify"]) == 0
+    assert capsys.readouterr().out.startswith("1 sound, 0 damaged")
+
+    (entry.path / "crd.yaml").write_text("kind: Two\n")
+    assert main.run(["tools", "verify"]) == 2
+    assert "crd.yaml has changed" in capsys.readouterr().out
+    assert main.run(["tools", "verify", "--repair"]) == 0
+    assert not entry.path.exists()
+
+
+def test_remove_takes_every_version_of_a_name_and_nothing_else(
+    machine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["bin/etcd/3.5.0-old", "bin/etcd/3.6.8-new", "content/cilium-chart/1.18.2-x", "bin/helm/4.2.1-x"]
+    for place in [*places, "bin/gone-from-the-catalogue/1-x"]:
+        (machine / "cache" / place).mkdir(parents=True)
+
+    assert main.run(["tools", "remove", "etcd", "cilium-chart", "kwok", "gone-from-the-catalogue"]) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "etcd  removed", "cilium-chart  removed", "kwok  is not in the cache", "gone-from-the-catalogue  removed",
+    ]  # fmt: skip
+    assert [place for place in places if (machine / "cache" / place).exists()] == ["bin/helm/4.2.1-x"]
 
 
 def compiling(done: int) -> events.Event:

@@ -82,6 +82,14 @@ def test_package_flags_and_target_change_the_recipe(tmp_path: Path) -> None:
     assert len(recipes) == 5
 
 
+def test_a_copy_of_a_module_is_part_of_the_recipe(tmp_path: Path) -> None:
+    module = sources.read(write(tmp_path, FILES))
+    copies = [None, catalogue.Copy("m", "v1", "h1:a", "x"), catalogue.Copy("m", "v1", "h1:b", "x")]
+    builds = [catalogue.Build(package="./cmd", seconds=1, pin="x", copy=copy) for copy in copies]
+
+    assert len({key.build_recipe(module, build, flags=(), machine=LINUX) for build in builds}) == 3
+
+
 def test_usual_seconds_are_no_part_of_the_recipe(tmp_path: Path) -> None:
     module = sources.read(write(tmp_path, FILES))
     slower = catalogue.Build(package="./cmd", seconds=99, pin="x")

@@ -15,6 +15,7 @@ from firstlight.tools import build, events, narration
         (events.Compiling("x", 3, 10, 5, 300), "compiling 3 of 10 packages, about 5 min left"),
         (events.Compiling("x", 10, 10, 42, 0), "linking, 42 s so far"),
         (events.Ready("x", "1.2.3", Path("/x"), "build", 61), "1.2.3 built in 61 s"),
+        (events.Ready("x", "1.2.3", Path("/x"), "modules", 5), "1.2.3 taken from Go modules in 5 s"),
         (events.Ready("x", "1.2.3", Path("/x"), "path", 0), "1.2.3 on PATH"),
         (events.Ready("x", "source", Path("/x"), "cache", 0), "in the cache"),
     ],

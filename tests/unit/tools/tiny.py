@@ -8,7 +8,7 @@ from firstlight.tools import cache, catalogue, target, workshop
 
 CATALOGUE = """
 [sets]
-all = ["tiny", "twin"]
+both = ["tiny", "twin"]
 
 [stamps]
 tiny = ["main.version={version}"]
