@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-pytest_plugins = ["tests.labs"]
+pytest_plugins = ["tests.labs", "tests.machines"]
 
-BUDGETS = {"unit": 120, "integration": 240, "journeys": 180, "faults": 300}
+BUDGETS = {"unit": 120, "integration": 240, "journeys": 240, "faults": 240}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
 
 T = TypeVar("T")

@@ -105,7 +105,7 @@ async def faulty(lab: labs.Lab) -> AsyncIterator[kube_client.Client]:
     await lab.faults.clear()
 
 
-async def until(question: Callable[[], Awaitable[T]], what: str, *, timeout: float = 60) -> T:
+async def until(question: Callable[[], Awaitable[T | None]], what: str, *, timeout: float = 60) -> T:
     """Ask until the answer is true, and give it; fail saying what was waited for."""
     deadline = time.monotonic() + timeout
     while not (answer := await question()):

@@ -72,8 +72,12 @@ def test_the_demo_shows_what_it_promises_and_leaves_nothing(firstlight: Run, tmp
     done = firstlight("demo")
 
     assert done.returncode == 0, done.stderr
+    assert "cp-1: installs, and boots with its config" in done.stdout
+    assert "configmap/greeting   talos, Apply" in done.stdout
+    assert "healthy: " in done.stdout
     assert "20 of 20 objects written" in done.stdout
-    assert "3 of 3 ready" in done.stdout
+    assert "has rejoined by itself" in done.stdout
+    assert "4 of 4 ready" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 

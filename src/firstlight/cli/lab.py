@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from firstlight import errors
-from firstlight.cli import output, screen, which_lab
+from firstlight.cli import lab_size, output, screen, which_lab
 from firstlight.cli.lab_fault import fault
+from firstlight.cli.lab_machine import machine
+from firstlight.cli.lab_omni import omni
 
 if TYPE_CHECKING:
     from firstlight.lab.lab import Lab
@@ -21,36 +23,43 @@ if TYPE_CHECKING:
 
 @click.group(no_args_is_help=True)
 def lab() -> None:
-    """A real control plane with simulated nodes on this machine: no Docker, no root, loopback only."""
+    """A real control plane with simulated nodes or machines on this machine: no Docker, no root, loopback only."""
 
 
 lab.add_command(fault)
+lab.add_command(machine)
+lab.add_command(omni)
 
 
 @lab.command()
 @which_lab.option
-@click.option("--control-planes", type=click.IntRange(0, 9), help="Control-plane nodes.  [default: 1]")
-@click.option("--workers", type=click.IntRange(0, 180), help="Worker nodes.  [default: 2]")
+@click.option("--control-planes", type=click.IntRange(0, 9), help="Simulated control-plane nodes.  [default: 1]")
+@click.option(
+    "--machines", type=click.IntRange(1, 9), help="Instead: bare machines for the control plane, in maintenance mode."
+)
+@click.option("--workers", type=click.IntRange(0, 180), help="Worker nodes, or machines.  [default: 2 nodes]")
 @click.option(
     "--settings", "settings_file", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file that declares nodes, networks, broken images, logs and exec answers (docs/lab.md).",
+    help="A file that declares nodes or machines, networks, broken images, logs and exec answers (docs/lab.md).",
 )  # fmt: skip
 @output.option
-def up(name: str, control_planes: int | None, workers: int | None, settings_file: Path | None, form: str) -> None:
+def up(
+    name: str, control_planes: int | None, machines: int | None, workers: int | None, settings_file: Path | None,
+    form: str,
+) -> None:  # fmt: skip
     """Bring a lab up, or what is missing of it; run again, it changes nothing."""
     from firstlight.lab import lab as labs
+    from firstlight.report import lab as page
 
     one = labs.named(name)
-    wanted = _wanted(one, control_planes, workers, settings_file)
-    state = asyncio.run(bring_up(one, wanted))
+    state = asyncio.run(
+        bring_up(one, lab_size.wanted(one, lab_size.Size(control_planes, machines, workers, settings_file)))
+    )
     if form == "json":
         _write_status(one, *asyncio.run(look(one)))
         return
-    option = "" if name == "default" else f" -n {name}"
     print(f"lab {name} is up   {state.loopback}   {one.home.path}")
-    print(f"\nnext   export KUBECONFIG=$(firstlight lab kubeconfig{option})")
-    print("       kubectl get nodes           not ready until a CNI pod is ready on them")
-    print(f"       firstlight lab status{option}       what is real and what is simulated")
+    print("\n".join(page.next_steps(state, option="" if name == "default" else f" -n {name}")))
 
 
 @lab.command()
@@ -144,9 +153,28 @@ def kubeconfig(name: str, faults: bool, content: bool, form: str) -> None:
     """Where the administrator's kubeconfig of a lab is."""
     one = which_lab.existing(name)
     path = one.home.kubeconfig_faults if faults else one.home.kubeconfig
+    if not path.exists() and one.settings().machines:
+        raise errors.LabError(
+            f"no machine of lab {name} was bootstrapped yet",
+            hint=f"Apply a config to one, then talosctl bootstrap. Where it is: firstlight lab machine list -n {name}",
+        )
     if not path.exists():
         raise errors.LabError(f"lab {name} was never up", hint=f"Bring it up: firstlight lab up -n {name}")
     output.answer(form, path.read_text() if content else str(path), {"name": name, "kubeconfig": str(path)})
+
+
+@lab.command()
+@which_lab.option
+@output.option
+def talosconfig(name: str, form: str) -> None:
+    """Where the talosconfig is, of a lab whose machines were configured by firstlight itself."""
+    one = which_lab.existing(name)
+    if not one.home.talosconfig.exists():
+        raise errors.LabError(
+            f"lab {name} did not configure its machines itself",
+            hint="Who gives them their configs has the talosconfig: talosctl gen config writes it.",
+        )
+    output.answer(form, str(one.home.talosconfig), {"name": name, "talosconfig": str(one.home.talosconfig)})
 
 
 @lab.command()
@@ -174,18 +202,20 @@ async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> 
     """Install what the lab needs, start it, and show how far it is."""
     from firstlight.cli import installing
     from firstlight.lab import control_plane
+    from firstlight.lab import machines as lab_machines
     from firstlight.report import lab as page
 
-    programs = await installing.ensure(control_plane.COMPONENTS)
+    settings = wanted or (one.settings() if one.home.exists() else None)
+    more = (lab_machines.PROGRAM,) if settings is not None and settings.machines else ()
+    programs = await installing.ensure([*control_plane.COMPONENTS, *more])
     begun = time.time()
     with screen.Screen() as display:
 
         def show(state: "LabStatus") -> None:
             rows = page.part_rows(state.parts)
-            ready = sum(part.state == "ready" for part in state.parts)
-            head = (
-                f"lab {one.home.name}   {ready}/{len(state.parts)} parts ready   {page.duration(time.time() - begun)}"
-            )
+            busy = [part for part in state.parts if not part.idle]
+            ready = sum(part.state == "ready" for part in busy)
+            head = f"lab {one.home.name}   {ready}/{len(busy)} parts ready   {page.duration(time.time() - begun)}"
             news = [f"lab {one.home.name}: {part.name} is ready" for part in state.parts if part.state == "ready"]
             display.draw([head, "", *page.lines(rows), "", "Ctrl-C is safe: run again to go on"], news=news)
 
@@ -196,25 +226,34 @@ def status_lines(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]] | N
     """The whole status page."""
     from firstlight.lab import simulations
     from firstlight.report import lab as page
-    from firstlight.report import table
+    from firstlight.report import safe, table
 
     columns = table.terminal_columns()
     memory = sum(part.memory for part in state.parts) >> 20
-    ready = sum(bool(node["ready"]) for node in nodes or ())
-    described = simulations.descriptions()
     return [
         f"lab {state.name}   {state.loopback}, declared as {state.declared}   {memory} MB",
         "",
         *page.lines(page.part_rows(state.parts), columns=columns),
+        *(["", "machines:", *page.lines(page.machine_rows(state), columns=columns)] if state.machines else []),
         "",
         "simulator, what it pretends:",
-        *page.lines(page.simulation_rows(described), columns=columns),
+        *page.lines(page.simulation_rows(simulations.descriptions()), columns=columns),
         "",
-        "nodes: the API server does not answer" if nodes is None else f"nodes, {ready} of {len(nodes)} ready:",
-        *page.lines([_node_row(node) for node in nodes or ()], columns=columns),
+        *_node_lines(state, nodes, columns=columns),
+        *(["", "notes:", *(f"  {safe.text(note)}" for note in state.notes)] if state.notes else []),
         "",
         f"everything is in {one.home.path}",
     ]  # fmt: skip
+
+
+def _node_lines(state: "LabStatus", nodes: list[dict[str, Any]] | None, *, columns: int) -> list[str]:
+    from firstlight.report import lab as page
+
+    if nodes is None and state.machines and not any(each.node for each in state.machines):
+        return ["nodes: none yet, since no machine has joined a cluster"]
+    ready = sum(bool(node["ready"]) for node in nodes or ())
+    head = "nodes: the API server does not answer" if nodes is None else f"nodes, {ready} of {len(nodes)} ready:"
+    return [head, *page.lines([_node_row(node) for node in nodes or ()], columns=columns)]
 
 
 def _node_row(node: dict[str, Any]) -> list[str]:
@@ -225,11 +264,13 @@ def _node_row(node: dict[str, Any]) -> list[str]:
 
 
 async def look(one: "Lab") -> "tuple[LabStatus, list[dict[str, Any]] | None]":
-    """The status of the parts, and of the nodes if the API answers."""
+    """The status of the parts, and of the nodes if there is an API that answers."""
     from firstlight.clients import kube
     from firstlight.lab import nodes as lab_nodes
 
     state = await one.status()
+    if not one.kubeconfig.exists():
+        return state, None
     try:
         async with asyncio.timeout(5), kube.Client(kube.load(one.kubeconfig)) as client:
             listing = await client.list("v1", "Node")
@@ -250,37 +291,10 @@ def _write_status(one: "Lab", state: "LabStatus", nodes: list[dict[str, Any]] | 
             "directory": state.directory,
             "kubeconfig": str(one.kubeconfig),
             "parts": state.parts,
+            "machines": state.machines,
+            "followed": state.followed,
+            "notes": state.notes,
             "simulations": simulations.descriptions(),
             "nodes": nodes,
         }
-    )
-
-
-def _wanted(
-    one: "Lab", control_planes: int | None, workers: int | None, settings_file: Path | None
-) -> "Settings | None":
-    """The settings that the options mean: a file, or what the lab has already with other numbers of nodes."""
-    from firstlight.lab import settings
-
-    if control_planes is None and workers is None and settings_file is None:
-        return None
-    if settings_file is not None:
-        wanted = settings.load(settings_file)
-        if wanted.nodes and (control_planes is not None or workers is not None):
-            raise errors.UsageError(
-                f"{settings_file} declares nodes, and the command line counts them", hint="Give one of the two."
-            )
-        if wanted.nodes:
-            return wanted
-    else:
-        wanted = one.settings() if one.home.exists() else settings.DEFAULT
-        if wanted.nodes != settings.counted(wanted).nodes:
-            raise errors.UsageError(
-                f"the nodes of lab {one.home.name} were declared one by one", hint="Change its settings file instead."
-            )
-    roles = [node.role for node in wanted.nodes or settings.DEFAULT.nodes]
-    return settings.with_nodes(
-        wanted,
-        control_planes=roles.count("control-plane") if control_planes is None else control_planes,
-        workers=roles.count("worker") if workers is None else workers,
     )

@@ -15,7 +15,7 @@ from firstlight import errors
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
-        "demo": ("firstlight.cli.demo:demo", "A lab on this machine, brought up, used and shown"),
+        "demo": ("firstlight.cli.demo:demo", "Bare machines made a cluster on this computer, broken and shown"),
         "tools": (
             "firstlight.cli.tools:tools",
             "External programs and lab components: found, needed, installed",
@@ -23,7 +23,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "completion": ("firstlight.cli.completion:completion", "Completion for bash, zsh or fish"),
     },
     "lab": {
-        "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes on this machine"),
+        "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),
     },
 }
 """Group, command, where it lives, one line. The groups are those of the design; one appears with its first command."""
@@ -36,6 +36,8 @@ SUBCOMMANDS = {
         "lab logs": "What the parts print",
         "lab kubeconfig": "The way in, also through faults",
         "lab save, restore": "The cluster's whole state, kept and put back",
+        "lab machine": "Virtual Talos machines, and their power",
+        "lab omni": "The cluster of an Omni template, with its patches",
         "lab fault": "Trouble on request, for requests and processes",
     },
 }

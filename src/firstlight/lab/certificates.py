@@ -1,6 +1,7 @@
 """The certificates of a lab: an authority each for the cluster, etcd and the front proxy, as kubeadm and Talos have.
 
-No certificate names a loopback address: clients reach the API server there and verify it by name.
+The lab makes its own, or takes over those of a machine config, whatever kind of key they have. No certificate names a
+loopback address: clients reach the API server there and verify it by name.
 """
 
 import dataclasses
@@ -10,12 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from firstlight import errors
 from firstlight.lab import directory
 
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 SERVER_NAME = "kubernetes.default.svc"
 """The name by which clients verify the API server."""
 LIFETIME = datetime.timedelta(days=3650)
@@ -39,8 +43,8 @@ class Authority:
             self._make(name)
         self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
         key = serialization.load_pem_private_key(self.pair.key.read_bytes(), None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey)
-        self._key = key
+        assert isinstance(key, PrivateKey)
+        self._key: PrivateKey = key
 
     def issue(
         self,
@@ -52,14 +56,15 @@ class Authority:
     ) -> Pair:
         """A certificate for a client, and for a server too if it has names; one that is there stays if it fits."""
         pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
-        wanted = sorted(server_names)
-        if _is_whole(pair) and _names(pair.certificate) == wanted:
+        wanted = sorted({str(_general_name(each).value) for each in server_names})
+        if _is_whole(pair) and _names(pair.certificate) == wanted and self._has_signed(pair.certificate):
             return pair
         key = ec.generate_private_key(ec.SECP256R1())
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
         subject = [*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations)]
         subject.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
-        builder = _builder(x509.Name(subject), self._certificate.subject, key.public_key(), self._key.public_key())
+        builder = _builder(x509.Name(subject), self._certificate.subject, key.public_key())
+        builder = builder.add_extension(self._identifier(), critical=False)
         if wanted:
             usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
             builder = builder.add_extension(
@@ -67,17 +72,64 @@ class Authority:
             )
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        certificate = builder.sign(self._key, hashes.SHA256())
+        # Ed25519 has a hash of its own, and wants none.
+        has_hash = isinstance(self._key, ed25519.Ed25519PrivateKey)
+        certificate = builder.sign(self._key, None if has_hash else hashes.SHA256())
         _write(pair, certificate, key)
         return pair
+
+    def _has_signed(self, path: Path) -> bool:
+        try:
+            x509.load_pem_x509_certificate(path.read_bytes()).verify_directly_issued_by(self._certificate)
+        except (ValueError, TypeError, InvalidSignature):
+            return False
+        return True
+
+    def _identifier(self) -> x509.AuthorityKeyIdentifier:
+        """As the authority calls itself: not everybody makes a key's identifier by the same hash."""
+        try:
+            own = self._certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+        except x509.ExtensionNotFound:
+            return x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own.value)
 
     def _make(self, name: str) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"firstlight lab {name}")])
-        builder = _builder(subject, subject, key.public_key(), key.public_key())
+        builder = _builder(subject, subject, key.public_key())
+        own = x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
+        builder = builder.add_extension(own, critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         builder = builder.add_extension(_CA_USAGE, critical=True)
         _write(self.pair, builder.sign(key, hashes.SHA256()), key)
+
+
+def adopt(source: Path, target: Path, name: str) -> None:
+    """Take over an authority from elsewhere; files that are the same already stay.
+
+    Raises:
+        errors.LabError: Certificate and key are not there, or do not belong together.
+    """
+    pair = Pair(source / f"{name}.crt", source / f"{name}.key")
+    if not _is_whole(pair):
+        raise errors.LabError(f"{pair.certificate} and its key are no authority")
+    adopt_key(pair.key, target / f"{name}.key")
+    _replace(target / f"{name}.crt", pair.certificate.read_bytes(), mode=0o644)
+
+
+def adopt_key(source: Path, target: Path) -> None:
+    """Take over a private key, in the form that every program reads."""
+    _replace(target, _readable(source.read_bytes()))
+
+
+def _readable(pem: bytes) -> bytes:
+    """Talos calls its Ed25519 keys by a name of its own; inside they are as everybody's."""
+    return pem.replace(b" ED25519 PRIVATE KEY", b" PRIVATE KEY")
+
+
+def _replace(path: Path, content: bytes, mode: int = 0o600) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        directory.write_whole(path, content, mode)
 
 
 def signing_key(path: Path) -> Path:
@@ -93,9 +145,7 @@ _CA_USAGE = x509.KeyUsage(
 )  # fmt: skip
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, issuer_key: ec.EllipticCurvePublicKey
-) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -105,9 +155,8 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(minutes=5))
         .not_valid_after(now + LIFETIME)
-        # Clients that verify strictly, as Python does from 3.13 on, want both.
+        # Clients that verify strictly, as Python does from 3.13 on, want this and the authority's.
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
     )
 
 
@@ -115,7 +164,7 @@ def _is_whole(pair: Pair) -> bool:
     """Whether certificate and key are there and belong together: a power failure may have left one of them."""
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
-        key = serialization.load_pem_private_key(pair.key.read_bytes(), None)
+        key = serialization.load_pem_private_key(_readable(pair.key.read_bytes()), None)
     except (OSError, ValueError):
         return False
     return certificate.public_key() == key.public_key()

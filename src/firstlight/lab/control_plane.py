@@ -1,4 +1,4 @@
-"""The control plane as processes: which flags each part gets, and the files that they read.
+"""The control plane as processes: which flags each part gets.
 
 Everything here is what a real control plane runs with (RBAC, Node authorizer, audit log, no anonymous access,
 separate authorities) except three things, each for a reason: etcd does not fsync, since a lab may lose its last second;
@@ -6,23 +6,33 @@ the API server reaches pods and kubelets through an egress socket, since they ar
 since there is one of each.
 """
 
-import ipaddress
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
-from firstlight.lab import certificates, directory, kubeconfig, stages
+from firstlight.lab import certificates, cluster_config, control_plane_files, directory, flags
 from firstlight.lab import network as networks
+from firstlight.lab import pki as pkis
 from firstlight.lab import settings as lab_settings
-from firstlight.lab.part import Part, Probe
+from firstlight.lab.cluster_config import ClusterConfig
+from firstlight.lab.part import Part, Probe, Reality
 from firstlight.lab.simulations import egress
 
 COMPONENTS = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "lab-proxy", "lab-kubelet",
 )  # fmt: skip
 """What must be installed, in the order in which something can start with it."""
+
+PARTS: Mapping[str, tuple[str, Reality]] = {
+    "kube-apiserver": ("the API, with RBAC and an audit log", "real"),
+    "kube-controller-manager": ("all controllers", "real"),
+    "kube-scheduler": ("places pods", "real"),
+    "kwok": ("kubelets: node and pod status", "simulated"),
+    "simulator": ("what no program does; see below", "simulated"),
+    "lab-kubelet": ("logs and exec, by rule", "simulated"),
+    "lab-proxy": ("a way to the API, with faults", "simulated"),
+}
+"""What each is, and whether it is real; etcd is one of them only where no machine has one."""
 
 ACTORS = ("kube-controller-manager", "kube-scheduler", "kwok", "simulator")
 """Parts that write to the API; they rest while etcd's data is copied."""
@@ -36,116 +46,33 @@ def build(
     net: networks.Network,
     wanted: lab_settings.Settings,
     programs: Mapping[str, Path],
+    *,
+    config: ClusterConfig | None = None,
 ) -> tuple[Part, ...]:
-    """Write what the parts read and say how they are started."""
-    write_files(home, wanted)
-    parts = _Parts(home, net, wanted, pki=_certificates(home, net, wanted), programs=programs)
+    """Write what the parts read and say how they are started.
+
+    Args:
+        home: Where the lab is.
+        net: Where it listens.
+        wanted: What it is asked to be.
+        programs: Where the components are.
+        config: What the control plane is built from; the settings themselves if it is not given.
+    """
+    config = config or cluster_config.of_settings(wanted, net)
+    control_plane_files.write(home, wanted, config)
+    parts = _Parts(home, net, config, pki=pkis.make(home, net, config), programs=programs)
     return (
-        parts.etcd(), parts.apiserver(), parts.controller_manager(), parts.scheduler(), parts.kwok(),
+        *((parts.etcd(),) if config.has_own_etcd else ()),
+        parts.apiserver(), parts.controller_manager(), parts.scheduler(), parts.kwok(),
         parts.simulator(), parts.kubelet(), parts.proxy(),
     )  # fmt: skip
 
 
-class _Pki:
-    """The pairs that the parts name in their flags."""
-
-    def __init__(self, home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings) -> None:
-        folder = home.certificates
-        self.cluster = certificates.Authority(folder, "ca")
-        self.etcd = certificates.Authority(folder, "etcd-ca")
-        self.front = certificates.Authority(folder, "front-proxy-ca")
-        self.signing = certificates.signing_key(folder / "service-accounts.key")
-        service = str(ipaddress.ip_network(wanted.service_cidr)[1])
-        names = [
-            "kubernetes",
-            "kubernetes.default",
-            certificates.SERVER_NAME,
-            "kubernetes.default.svc.cluster.local",
-        ]
-        self.api = self.cluster.issue(
-            "apiserver", common_name="kube-apiserver", server_names=[*names, service, net.declared]
-        )
-        # etcd is no Kubernetes object and has no other address than the loopback one.
-        self.etcd_server = self.etcd.issue("etcd", common_name="etcd", server_names=[net.loopback])
-        self.etcd_client = self.etcd.issue("apiserver-etcd", common_name="kube-apiserver")
-        self.front_client = self.front.issue("front-proxy", common_name="front-proxy")
-        self.kubelet_client = self.cluster.issue(
-            "apiserver-kubelet", common_name="kube-apiserver-kubelet", organizations=["system:masters"]
-        )
-        self.parts = self.cluster.issue("parts", common_name="lab:parts", server_names=[certificates.SERVER_NAME])
-
-
-def _certificates(home: directory.Directory, net: networks.Network, wanted: lab_settings.Settings) -> _Pki:
-    pki = _Pki(home, net, wanted)
-    direct = f"https://{net.loopback}:{net.api}"
-    ca = pki.cluster.pair.certificate
-    users = {
-        "admin": ("admin", ["system:masters"]),
-        "kube-controller-manager": ("system:kube-controller-manager", []),
-        "kube-scheduler": ("system:kube-scheduler", []),
-        "kwok": ("lab:kwok", ["system:masters"]),
-        "simulator": ("lab:simulator", ["system:masters"]),
-    }
-    for name, (user, groups) in users.items():
-        pair = pki.cluster.issue(name, common_name=user, organizations=groups)
-        path = home.kubeconfig if name == "admin" else home.certificates / f"{name}.kubeconfig"
-        context = f"lab-{home.name}"
-        kubeconfig.write(path, server=direct, authority=ca, user=user, pair=pair, context=context)
-        if name == "admin":
-            through = f"https://{net.loopback}:{net.faults}"
-            kubeconfig.write(
-                home.kubeconfig_faults, server=through, authority=ca, user=user, pair=pair, context=f"{context}-faults"
-            )
-    return pki
-
-
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [
-        # What the control plane reads, and its own leases, say nothing of those who use the lab.
-        {
-            "level": "None",
-            "users": ["system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "lab:kwok",
-                      "lab:simulator"],
-            "verbs": ["get", "list", "watch"],
-        },
-        {"level": "None", "userGroups": ["system:serviceaccounts:kube-system"], "verbs": ["get", "list", "watch"]},
-        {"level": "None", "users": ["lab:kwok", "system:apiserver"],
-         "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}]},
-        {"level": "Metadata"},
-    ],
-}  # fmt: skip
-
-
-def write_files(home: directory.Directory, wanted: lab_settings.Settings) -> None:
-    """Write what the API server, kwok and the kubelet read besides their flags."""
-    selector = {
-        "apiVersion": "apiserver.k8s.io/v1beta1",
-        "kind": "EgressSelectorConfiguration",
-        "egressSelections": [
-            {
-                "name": "cluster",
-                "connection": {
-                    "proxyProtocol": "HTTPConnect",
-                    # Relative to the API server's working directory: a unix socket's path may have 108 bytes at most.
-                    "transport": {"uds": {"udsName": egress.SOCKET}},
-                },
-            }
-        ],
-    }
-    rules = {
-        "logs": [msgspec.to_builtins(rule) for rule in wanted.logs],
-        "exec": [msgspec.to_builtins(rule) for rule in wanted.exec],
-    }
-    for name, content in (
-        ("audit.json", AUDIT_POLICY),
-        ("egress.json", selector),
-        ("kubelet-rules.json", rules),
-    ):
-        directory.write_whole(home.run / name, msgspec.json.encode(content))
-    directory.write_whole(home.run / "kwok.yaml", stages.render(wanted).encode())
+def unknown() -> tuple[Part, ...]:
+    """The same parts before anybody has said what they are built from; they cannot run."""
+    return tuple(
+        Part(name=name, what=what, reality=reality, argv=(), probe=Probe()) for name, (what, reality) in PARTS.items()
+    )
 
 
 class _Parts:
@@ -155,14 +82,14 @@ class _Parts:
         self,
         home: directory.Directory,
         net: networks.Network,
-        wanted: lab_settings.Settings,
+        config: ClusterConfig,
         *,
-        pki: _Pki,
+        pki: pkis.Pki,
         programs: Mapping[str, Path],
     ) -> None:
         self.home = home
         self.net = net
-        self.wanted = wanted
+        self.config = config
         self.pki = pki
         self.programs = programs
 
@@ -172,7 +99,7 @@ class _Parts:
             f"https://{self.net.loopback}:{self.net.etcd}",
             f"https://{self.net.loopback}:{self.net.etcd_peer}",
         )
-        server = self.pki.etcd_server
+        server = self.pki.etcd_server(self.net.loopback)
         return Part(
             name="etcd",
             what="the store, without fsync",
@@ -206,16 +133,14 @@ class _Parts:
     def apiserver(self) -> Part:
         """The API."""
         ca = self.pki.cluster.pair
-        return Part(
-            name="kube-apiserver",
-            what="the API, with RBAC and an audit log",
-            reality="real",
-            argv=(
-                str(self.programs["kube-apiserver"]),
+        plugins = ("NodeRestriction", *self.config.api_server.admission_plugins)
+        return self._part(
+            "kube-apiserver",
+            (
                 f"--bind-address={self.net.loopback}",
                 f"--secure-port={self.net.api}",
-                f"--advertise-address={self.net.declared}",
-                f"--etcd-servers=https://{self.net.loopback}:{self.net.etcd}",
+                f"--advertise-address={self.config.advertised}",
+                f"--etcd-servers={self.config.etcd}",
                 f"--etcd-cafile={self.pki.etcd.pair.certificate}",
                 f"--etcd-certfile={self.pki.etcd_client.certificate}",
                 f"--etcd-keyfile={self.pki.etcd_client.key}",
@@ -224,11 +149,11 @@ class _Parts:
                 f"--client-ca-file={ca.certificate}",
                 "--anonymous-auth=false",
                 "--authorization-mode=Node,RBAC",
-                "--enable-admission-plugins=NodeRestriction",
+                f"--enable-admission-plugins={','.join(dict.fromkeys(plugins))}",
                 "--enable-bootstrap-token-auth",
                 "--allow-privileged",
-                f"--service-cluster-ip-range={self.wanted.service_cidr}",
-                "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                f"--service-cluster-ip-range={','.join(self.config.service_cidrs)}",
+                f"--service-account-issuer={self.config.issuer}",
                 f"--service-account-key-file={self.pki.signing}",
                 f"--service-account-signing-key-file={self.pki.signing}",
                 f"--requestheader-client-ca-file={self.pki.front.pair.certificate}",
@@ -252,7 +177,8 @@ class _Parts:
                 "--profiling=false",
             ),
             probe=Probe(url=f"https://{self.net.loopback}:{self.net.api}/readyz"),
-            needs=("etcd",),
+            needs=self._store,
+            extra=self.config.api_server.extra_args,
             grace=8,
         )
 
@@ -260,12 +186,9 @@ class _Parts:
         """The controllers."""
         name = "kube-controller-manager"
         ca = self.pki.cluster.pair
-        return Part(
-            name=name,
-            what="all controllers",
-            reality="real",
-            argv=(
-                str(self.programs[name]),
+        return self._part(
+            name,
+            (
                 *self._shared_flags(name, self.net.controller_manager),
                 "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
                 "--use-service-account-credentials",
@@ -274,40 +197,35 @@ class _Parts:
                 f"--cluster-signing-cert-file={ca.certificate}",
                 f"--cluster-signing-key-file={ca.key}",
                 "--allocate-node-cidrs",
-                f"--cluster-cidr={self.wanted.pod_cidr}",
-                f"--service-cluster-ip-range={self.wanted.service_cidr}",
+                f"--cluster-cidr={','.join(self.config.pod_cidrs)}",
+                f"--service-cluster-ip-range={','.join(self.config.service_cidrs)}",
+                *((f"--cluster-name={self.config.cluster_name}",) if self.config.cluster_name else ()),
             ),
             probe=Probe(url=f"https://{self.net.loopback}:{self.net.controller_manager}/healthz"),
             needs=("kube-apiserver",),
+            extra=self.config.controller_manager.extra_args,
         )
 
     def scheduler(self) -> Part:
         """The scheduler."""
         name = "kube-scheduler"
-        return Part(
-            name=name,
-            what="places pods",
-            reality="real",
-            argv=(
-                str(self.programs[name]),
-                *self._shared_flags(name, self.net.scheduler),
-            ),
+        return self._part(
+            name,
+            self._shared_flags(name, self.net.scheduler),
             probe=Probe(url=f"https://{self.net.loopback}:{self.net.scheduler}/readyz"),
             needs=("kube-apiserver",),
+            extra=self.config.scheduler.extra_args,
         )
 
     def kwok(self) -> Part:
         """The kubelets that write."""
-        return Part(
-            name="kwok",
-            what="kubelets: node and pod status",
-            reality="simulated",
-            argv=(
-                str(self.programs["kwok"]),
+        return self._part(
+            "kwok",
+            (
                 f"--kubeconfig={self.home.certificates / 'kwok.kubeconfig'}",
                 "--config=kwok.yaml",
                 "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-                f"--cidr={self.wanted.pod_cidr}",
+                f"--cidr={self.config.pod_cidrs[0]}",
                 f"--node-port={egress.KUBELET_PORT}",
                 # Heartbeats are in the status (stages.yaml): with leases, a kwok that comes back would wait until
                 # those of its predecessor expire, and all nodes would play dead for 40 s.
@@ -322,12 +240,9 @@ class _Parts:
 
     def kubelet(self) -> Part:
         """The kubelet that answers."""
-        return Part(
-            name="lab-kubelet",
-            what="logs and exec, by rule",
-            reality="simulated",
-            argv=(
-                str(self.programs["lab-kubelet"]),
+        return self._part(
+            "lab-kubelet",
+            (
                 f"--listen={self.net.loopback}:{self.net.kubelet}",
                 f"--tls-cert={self.pki.parts.certificate}",
                 f"--tls-key={self.pki.parts.key}",
@@ -339,12 +254,9 @@ class _Parts:
 
     def proxy(self) -> Part:
         """The way with faults."""
-        return Part(
-            name="lab-proxy",
-            what="a way to the API, with faults",
-            reality="simulated",
-            argv=(
-                str(self.programs["lab-proxy"]),
+        return self._part(
+            "lab-proxy",
+            (
                 f"--listen={self.net.loopback}:{self.net.faults}",
                 f"--upstream=https://{self.net.loopback}:{self.net.api}",
                 f"--tls-cert={self.pki.api.certificate}",
@@ -361,14 +273,38 @@ class _Parts:
 
     def simulator(self) -> Part:
         """What nobody else does."""
+        what, reality = PARTS["simulator"]
         return Part(
             name="simulator",
-            what="what no program does; see below",
-            reality="simulated",
+            what=what,
+            reality=reality,
             argv=(sys.executable, "-m", "firstlight.lab.simulator", str(self.home.path)),
-            probe=Probe(mark=self.home.run / "simulator.ready"),
+            probe=Probe(mark=self.home.run / "simulator.ready", what="its simulations to start"),
             # It waits for the API server itself, so that its imports do not add to the time that a start takes.
-            needs=("etcd",),
+            needs=self._store,
+            reads=(self.home.certificates / "simulator.kubeconfig",),
+        )
+
+    @property
+    def _store(self) -> tuple[str, ...]:
+        """The part that must be ready before the API server; machines see to their own etcd."""
+        return ("etcd",) if self.config.has_own_etcd else ()
+
+    def _part(
+        self,
+        name: str,
+        ours: tuple[str, ...],
+        *,
+        probe: Probe,
+        needs: tuple[str, ...] = (),
+        extra: Mapping[str, tuple[str, ...]] | None = None,
+        env: Mapping[str, str] | None = None,
+        grace: float = 5,
+    ) -> Part:
+        what, reality = PARTS[name]
+        argv = (str(self.programs[name]), *flags.merge(ours, extra or {}))
+        return Part(
+            name=name, what=what, reality=reality, argv=argv, probe=probe, needs=needs, env=env or {}, grace=grace
         )
 
     def _shared_flags(self, name: str, port: int) -> tuple[str, ...]:

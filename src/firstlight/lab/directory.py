@@ -59,8 +59,27 @@ class Directory:
         return self.path / "etcd"
 
     @property
+    def machines(self) -> Path:
+        """The virtual machines, a directory each, and their address book."""
+        return self.path / "machines"
+
+    @property
+    def book(self) -> Path:
+        """Where every machine is; all of them read it."""
+        return self.machines / "book.json"
+
+    def machine(self, name: str) -> Path:
+        """All that one machine has: its disks, and what it says of itself."""
+        return self.machines / name
+
+    @property
+    def live(self) -> Path:
+        """Which machines run now; the simulator reads it."""
+        return self.run / "live.json"
+
+    @property
     def saved(self) -> Path:
-        """Cold copies of etcd's data, by name."""
+        """Cold copies of etcd's data, or of the machines, by name."""
         return self.path / "saved"
 
     @property
@@ -92,6 +111,16 @@ class Directory:
     def kubeconfig(self) -> Path:
         """The administrator's, straight to the API server."""
         return self.path / "kubeconfig"
+
+    @property
+    def talosconfig(self) -> Path:
+        """The administrator's of the machines, if the lab itself made them a cluster."""
+        return self.path / "talosconfig"
+
+    @property
+    def omni(self) -> Path:
+        """What the lab keeps in place of Omni's server: the secrets of the cluster."""
+        return self.path / "omni.yaml"
 
     @property
     def kubeconfig_faults(self) -> Path:

@@ -1,4 +1,8 @@
-"""Keeps one part running: starts it when what it needs is ready, and again when it dies; knows whether it answers."""
+"""Keeps one part running: starts it when what it needs is ready, and again when it dies; knows whether it answers.
+
+Signals go to the part's whole process group: a machine has an etcd of its own below it. A machine may also reboot
+(it is started again, and nobody counts that as a fault) and power off (it stays so until it is switched on).
+"""
 
 import asyncio
 import contextlib
@@ -14,7 +18,7 @@ import aiohttp
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab import certificates, processes
+from firstlight.lab import certificates, directory, processes
 from firstlight.lab.part import Part
 from firstlight.model.lab_status import PartStatus, State
 
@@ -28,19 +32,25 @@ LONG_LIFE = 10.0
 SLOW_PERIOD = 0.2
 LOG_LIMIT = 64 << 20
 SILENT = "does not answer"
+POWERED_OFF, REBOOT = 0, 3
+"""Exit codes of machines."""
 
 
 class Keeper:
     """One part and its process."""
 
     def __init__(
-        self, part: Part, *, log: Path, cwd: Path, env: Mapping[str, str], tls: ssl.SSLContext,
+        self, part: Part, *, log: Path, cwd: Path, env: Mapping[str, str], tls: Callable[[], ssl.SSLContext | None],
         is_ready: Callable[[str], bool],
     ) -> None:  # fmt: skip
         self.part = part
+        self.boots = 0
+        """How often its process was started."""
+        self.started = 0.0
+        """When it was last started, in seconds since the epoch."""
         self._log = log
         self._cwd = cwd
-        self._env = {**env, **part.env}
+        self._env = dict(env)
         self._tls = tls
         self._others_ready = is_ready
         self._process: asyncio.subprocess.Process | None = None
@@ -49,8 +59,10 @@ class Keeper:
         self._gone = asyncio.Event()
         self._gone.set()
         self._retry = asyncio.Event()
+        self._switched = asyncio.Event()
         self._slowing: asyncio.Task[None] | None = None
         self._is_stopped = False
+        self._is_idle = False
         self._was_killed = False
         self._state: State = "waiting"
         self._detail = ""
@@ -62,6 +74,31 @@ class Keeper:
         """Whether it answered when it was last asked."""
         return self._state == "ready"
 
+    @property
+    def is_off(self) -> bool:
+        """Whether it is a machine that is switched off."""
+        return self.part.switch is not None and self.part.switch.exists()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its process runs, and is not stopped."""
+        return bool(self._pid()) and not self._is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether its process is there and stopped."""
+        return bool(self._pid()) and self._is_stopped
+
+    @property
+    def failed_for(self) -> float:
+        """Seconds since it was given up; 0 if it was not."""
+        return time.time() - self._since if self._state == "failed" else 0
+
+    @property
+    def may_run(self) -> bool:
+        """Whether it is not held at rest."""
+        return self._may_run.is_set()
+
     def status(self) -> PartStatus:
         """What to say of it."""
         pid = self._pid()
@@ -70,9 +107,11 @@ class Keeper:
             state, detail = "stopped", "by SIGSTOP, until it is continued"
         elif pid and self._slowing is not None and state == "ready":
             state, detail = "slowed", "runs only part of the time"
+        is_off = self.is_off and not pid
         return PartStatus(
             name=self.part.name, what=self.part.what, reality=self.part.reality, state=state, detail=detail, pid=pid,
-            restarts=self._restarts, since=self._since, memory=processes.memory(pid) if pid else 0,
+            restarts=self._restarts, since=self._since, idle=self._is_idle or (is_off and self.may_run),
+            memory=processes.memory(pid, family=self.part.switch is not None) if pid else 0,
         )  # fmt: skip
 
     async def run(self) -> None:
@@ -92,6 +131,9 @@ class Keeper:
                     self._gone.set()
                 if not self._may_run.is_set():
                     continue
+                if self._has_gone_on_purpose():
+                    await asyncio.sleep(POLL)  # so that one that reboots for ever leaves time for others
+                    continue
                 if self._was_killed:  # as was asked for: no fault of its own
                     self._was_killed = False
                 elif was_ready and time.monotonic() - begun > LONG_LIFE:
@@ -110,24 +152,48 @@ class Keeper:
             self._set("resting", "the lab is stopping")
             await self._stop()
 
-    async def rest(self, why: str) -> None:
-        """Stop it, and keep it stopped until ``resume``."""
-        self._may_run.clear()
-        await self._stop()
-        await self._gone.wait()
-        self._set("resting", why)
+    async def rest(self, why: str, *, state: State = "resting", idle: bool = False, at_once: bool = False) -> None:
+        """Stop it, and keep it stopped until ``resume``.
 
-    def resume(self) -> None:
-        """Let it run again."""
+        Args:
+            why: What the status says of it.
+            state: How the status calls that.
+            idle: Whether that is as it should be.
+            at_once: Kill it, since what it would finish with is gone.
+        """
+        self._may_run.clear()
+        await self._stop(at_once=at_once)
+        await self._gone.wait()
+        self._is_idle = idle
+        self._set(state, why)
+
+    def resume(self, part: Part | None = None) -> None:
+        """Let it run again, as another part if one is given."""
+        self.part = part or self.part
+        self._is_idle = False
         self._set("waiting", "")
         self._may_run.set()
         self._retry.set()
+        self._switched.set()
 
     def retry(self) -> None:
         """Try again what was given up."""
         if self._state == "failed":
             self._set("waiting", "")
             self._retry.set()
+
+    def switch_off(self, why: str) -> None:
+        """Pull the plug of a machine; it stays off until it is switched on, also over restarts of the lab."""
+        assert self.part.switch is not None
+        directory.write_whole(self.part.switch, why.encode())
+        self._signal(signal.SIGKILL)
+        self._retry.set()
+
+    def switch_on(self) -> None:
+        """Let a machine that is off start."""
+        assert self.part.switch is not None
+        self.part.switch.unlink(missing_ok=True)
+        self._switched.set()
 
     def kill(self) -> None:
         """SIGKILL: it comes back by itself."""
@@ -162,9 +228,26 @@ class Keeper:
                     os.sendfile(target.fileno(), source.fileno(), 0, LOG_LIMIT)
                 os.truncate(self._log, 0)
 
+    def _has_gone_on_purpose(self) -> bool:
+        """Whether a machine was switched off, powered itself off, or reboots: nothing of that is a failure."""
+        if self.part.switch is None or self._process is None:
+            return False
+        if self._process.returncode == POWERED_OFF and not self.is_off:
+            directory.write_whole(self.part.switch, b"powered off")
+        if self.is_off or self._process.returncode == REBOOT:
+            self._was_killed = False
+            self._set("waiting", "reboots")
+            return True
+        return False
+
     async def _wait_for_turn(self) -> None:
         while True:
             await self._may_run.wait()
+            if self.part.switch is not None and self.is_off:
+                self._switched.clear()
+                self._set("resting", self.part.switch.read_text())
+                await self._switched.wait()
+                continue
             missing = [name for name in self.part.needs if not self._others_ready(name)]
             if not missing:
                 return
@@ -174,8 +257,13 @@ class Keeper:
     async def _live(self) -> bool:
         """A life from the start to the end; whether it was ever ready."""
         self._process = None
+        for path in self.part.stale:
+            path.unlink(missing_ok=True)
+        self.boots += 1
+        self.started = time.time()
         try:
-            self._process = await command.spawn(self.part.argv, log=self._log, env=self._env, cwd=self._cwd)
+            env = {**self._env, **self.part.env}
+            self._process = await command.spawn(self.part.argv, log=self._log, env=env, cwd=self._cwd)
         except (OSError, errors.FirstlightError) as error:
             with contextlib.suppress(OSError), self._log.open("a") as log:
                 log.write(f"{error}\n")
@@ -201,6 +289,8 @@ class Keeper:
                 elif problem != SILENT:
                     self._set("starting", problem)
                 await asyncio.wait({died}, timeout=CHECK_SECONDS if self.is_ready else POLL)
+        if self.part.switch is not None:
+            await _end_group(process.pid)
         return was_ready
 
     async def _ask(self, session: aiohttp.ClientSession, pid: int) -> str:
@@ -214,26 +304,28 @@ class Keeper:
         name = certificates.SERVER_NAME if probe.url.startswith("https") else None
         timeout = aiohttp.ClientTimeout(total=2)
         try:
-            async with session.get(probe.url, ssl=self._tls, server_hostname=name, timeout=timeout) as response:
+            async with session.get(
+                probe.url, ssl=self._tls() or True, server_hostname=name, timeout=timeout
+            ) as response:
                 return "" if response.status == 200 else f"{probe.url} answers {response.status}"
         except aiohttp.ClientSSLError as error:
             return f"{probe.url}: {error}"
         except (aiohttp.ClientError, OSError, TimeoutError):
             return SILENT
 
-    async def _stop(self) -> None:
+    async def _stop(self, *, at_once: bool = False) -> None:
         process = self._process
         if process is None or process.returncode is not None:
             return
         self.unpause()
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(asyncio.shield(process.wait()), self.part.grace)
-        except TimeoutError:
+        if not at_once:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+                process.terminate()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(process.wait()), self.part.grace)
+                return
+        self._signal(signal.SIGKILL)
+        await process.wait()
 
     async def _duty_cycle(self, share: float) -> None:
         while True:
@@ -253,12 +345,20 @@ class Keeper:
     def _signal(self, number: signal.Signals) -> None:
         if pid := self._pid():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+                os.killpg(pid, number)
 
     def _set(self, state: State, detail: str) -> None:
         if state != self._state:
             self._since = time.time()
         self._state, self._detail = state, detail
+
+
+async def _end_group(leader: int) -> None:
+    """Kill what a dead process has left behind in its group: it would hold ports and locks of the next one."""
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(40):  # what nobody reaps stays, and holds nothing
+            os.killpg(leader, signal.SIGKILL)
+            await asyncio.sleep(POLL)
 
 
 def last_words(log: Path) -> str:

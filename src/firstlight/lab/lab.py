@@ -24,6 +24,8 @@ from firstlight.model.lab_status import LabStatus
 START_TIMEOUT = 180
 """Seconds until a lab must be ready: it takes 6 on an idle machine and has been seen to take 60 on a busy one."""
 STOP_TIMEOUT = 30
+QUORUM_TIMEOUT = 15
+"""Seconds after which a control plane that most of its machines are missing of is given up."""
 SILENCE = 3.0
 """Seconds without an answer after which a supervisor that holds no lock is given up."""
 POLL = 0.1
@@ -71,7 +73,7 @@ class Lab:
 
         Args:
             programs: Where the components are.
-            settings: What it is to be; as it was, or with three nodes, if not given.
+            settings: What it is to be; as it was, or with three nodes, if not given. Machines that are off stay off.
             progress: Called with the status whenever it was looked at.
             timeout: Seconds until it must be ready.
             owner: A process whose end, however it ends, is the end of the lab's processes too; 0 for none.
@@ -87,7 +89,7 @@ class Lab:
         before = self._settings()
         wanted = settings or before or lab_settings.DEFAULT
         if before is not None:
-            self._refuse_network_change(before, wanted)
+            self._refuse_change(before, wanted)
         if not await self._start_unless_running(programs, wanted, owner=owner):
             await self._supervisor.call("POST", "/retry")
             if wanted != self._settings():
@@ -106,6 +108,10 @@ class Lab:
         """Kill, stop, continue or slow down the process of a part."""
         await self._supervisor.call("POST", f"/parts/{quote(part, safe='')}/{action}?share={share}")
 
+    async def machine(self, name: str, power: Literal["on", "off"]) -> None:
+        """Switch a machine on, or pull its plug; it stays so, also over restarts of the lab."""
+        await self._supervisor.call("POST", f"/machines/{quote(name, safe='')}/{power}")
+
     async def save(self, name: str) -> None:
         """Keep a cold copy of the cluster's state; everything pauses for some seconds."""
         _check_state_name(name)
@@ -120,7 +126,8 @@ class Lab:
 
     async def down(self, *, keep: bool = False) -> None:
         """Stop every process, however broken the lab is; then delete everything unless it is to be kept."""
-        if self.is_running():
+        # The disks of machines that are to be deleted need no orderly end, which takes a while with several members.
+        if self.is_running() and (keep or not self.home.machines.exists()):
             # A supervisor that hangs, or is stopped, is killed below like everything else.
             with contextlib.suppress(errors.FirstlightError):
                 await self._supervisor.call("POST", "/stop", timeout=3)
@@ -147,7 +154,13 @@ class Lab:
                 hint=f"Start afresh: firstlight lab down -n {self.home.name}",
             ) from error  # fmt: skip
 
-    def _refuse_network_change(self, before: lab_settings.Settings, wanted: lab_settings.Settings) -> None:
+    def _refuse_change(self, before: lab_settings.Settings, wanted: lab_settings.Settings) -> None:
+        if bool(before.machines) != bool(wanted.machines):
+            had, asked = ("machines", "nodes") if before.machines else ("nodes", "machines")
+            raise errors.Refused(
+                f"lab {self.home.name} has {had}, and cannot have {asked} instead",
+                hint=f"Take it down first: firstlight lab down -n {self.home.name}; or choose another name.",
+            )
         if (before.pod_cidr, before.service_cidr) != (wanted.pod_cidr, wanted.service_cidr):
             raise errors.Refused(
                 "pod and service networks of a lab cannot change while it runs",
@@ -218,13 +231,24 @@ class Lab:
                 if status.is_ready:
                     return status
                 self._raise_if_hopeless(status)
+                if time.monotonic() > deadline - timeout + QUORUM_TIMEOUT:
+                    self._raise_if_without_quorum(status)
             await asyncio.sleep(POLL)
         parts = status.parts if status else ()
-        waiting = [f"{part.name} ({part.detail or part.state})" for part in parts if part.state != "ready"]
+        busy = [part for part in parts if part.state != "ready" and not part.idle]
+        waiting = [f"{part.name} ({part.detail or part.state})" for part in busy]
         raise errors.LabError(
             f"lab {self.home.name} is not ready after {timeout:g} s: {', '.join(waiting) or 'no answer'}",
             hint=f"Logs: firstlight lab logs -n {self.home.name}",
         )
+
+    def _raise_if_without_quorum(self, status: LabStatus) -> None:
+        if status.has_lost_quorum:
+            names = [machine.name for machine in status.off if machine.role == "control-plane"]
+            raise errors.LabError(
+                f"the control plane of lab {self.home.name} has lost its quorum: {', '.join(names)} are off",
+                hint=f"Switch them on: firstlight lab machine on {names[0]} -n {self.home.name}",
+            )
 
     def _raise_if_hopeless(self, status: LabStatus) -> None:
         for part in status.parts:

@@ -4,15 +4,20 @@ Linux answers on all of 127.0.0.0/8, so each lab takes a /24 of its own and ever
 clashes with what listens on 127.0.0.1, nor with another lab. A program that listens on every address (a kubelet, k3s)
 does clash; then all ports are shifted. Which /24 is taken is known to the kernel alone: the supervisor holds an
 abstract socket named after it, which is free again the moment it dies.
+
+Virtual machines have addresses of their own in that /24, since talosctl expects each at the same port.
 """
 
 import dataclasses
 import socket
+import zlib
 from collections.abc import Sequence
 
 from firstlight import errors
 
 FIRST, LAST = 1, 250
+PREFERRED = range(100, 200)
+"""Networks of labs with machines; others take the first that is free."""
 SHIFTS = (0, 20000, 40000)
 
 
@@ -79,6 +84,25 @@ class Network:
         return 10259 + self.shift
 
     @property
+    def apid(self) -> int:
+        """Port of Talos's API on every machine."""
+        return 50000 + self.shift // 10000
+
+    @property
+    def trustd(self) -> int:
+        """Port of Talos's certificates on control-plane machines."""
+        return 50001 + self.shift // 10000
+
+    def machine(self, number: int) -> str:
+        """Where a machine listens; they are counted from 1."""
+        return f"127.71.{self.number}.{10 + number}"
+
+    @property
+    def machine_ports(self) -> tuple[int, ...]:
+        """Those that a control-plane machine takes on its own address."""
+        return (self.apid, self.trustd, self.etcd, self.etcd_peer, self.etcd_metrics)
+
+    @property
     def ports(self) -> tuple[int, ...]:
         """All of them."""
         return (
@@ -95,21 +119,47 @@ class Claim:
     holder: socket.socket
 
 
-def claim(preferred: Network | None, *, shifts: Sequence[int] = SHIFTS) -> Claim:
-    """Take a free network, the preferred one if it is free."""
+def of_place(place: str) -> Network:
+    """Where a lab with machines would like to be: it follows from where its files are.
+
+    So its machines are found at the same addresses when it is made anew, and no other lab takes them while it is down.
+    """
+    return Network(PREFERRED[zlib.crc32(place.encode()) % len(PREFERRED)])
+
+
+def claim(
+    preferred: Network | None, *, shifts: Sequence[int] = SHIFTS, machines: bool = False, others: bool = True
+) -> Claim:
+    """Take a free network, the preferred one if it is free.
+
+    Args:
+        preferred: The one that the lab had, or would like.
+        shifts: How far ports may be moved where the usual ones are taken.
+        machines: Whether the lab has machines, whose ports must be free too.
+        others: Whether another network than the preferred one will do.
+
+    Raises:
+        errors.LabError: None is free.
+    """
     every = [Network(number, shift) for shift in shifts for number in range(FIRST, LAST + 1)]
     taken = 0
-    for network in [*([preferred] if preferred else []), *every]:
+    for network in [*([preferred] if preferred else []), *(every if others or preferred is None else [])]:
         holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             holder.bind(f"\0firstlight-lab-network-{network.number}")
         except OSError:
             holder.close()
             continue
-        taken = taken_port(network)
+        taken = taken_port(network, machines=machines)
         if not taken:
             return Claim(network, holder)
         holder.close()
+    if preferred is not None and not others:
+        cause = f"port {taken} is in use there" if taken else "another lab has it"
+        raise errors.LabError(
+            f"the loopback network of this lab, 127.71.{preferred.number}.0/24, is taken: {cause}",
+            hint="Its machines' etcd members know each other by these addresses. Labs that run: firstlight lab list",
+        )
     cause = f": port {taken} is in use on all of them" if taken else ""
     raise errors.LabError(
         f"no loopback network is free{cause}",
@@ -117,13 +167,16 @@ def claim(preferred: Network | None, *, shifts: Sequence[int] = SHIFTS) -> Claim
     )
 
 
-def taken_port(network: Network) -> int:
+def taken_port(network: Network, *, machines: bool = False) -> int:
     """A port of the network that something listens on; 0 if there is none."""
-    for port in network.ports:
+    wanted = [(network.loopback, port) for port in network.ports]
+    if machines:
+        wanted += [(network.machine(1), port) for port in network.machine_ports]
+    for address, port in wanted:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((network.loopback, port))
+                probe.bind((address, port))
             except OSError:
                 return port
     return 0

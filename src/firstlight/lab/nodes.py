@@ -19,6 +19,11 @@ def is_simulated(node: dict[str, Any]) -> bool:
     return bool(node["metadata"].get("annotations", {}).get("kwok.x-k8s.io/node") == "fake")
 
 
+def has_network(node: dict[str, Any]) -> bool:
+    """Whether a CNI agent has been ready on the node."""
+    return bool((node["metadata"].get("annotations") or {}).get(NETWORK_ANNOTATION) == "ready")
+
+
 def differs(live: dict[str, Any], declared: dict[str, Any]) -> bool:
     """Whether a Node was declared otherwise when it was registered; then it registers anew."""
     return bool(live["metadata"]["annotations"].get(DECLARATION) != declared["metadata"]["annotations"][DECLARATION])

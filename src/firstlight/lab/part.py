@@ -1,6 +1,7 @@
 """A part of the lab: a process, what it needs, and how one sees that it is ready."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -15,9 +16,11 @@ class Probe:
     url: str = ""
     socket: Path | None = None
     mark: Path | None = None
+    what: str = ""
+    """What the mark stands for, in words."""
 
     def __str__(self) -> str:
-        return "its simulations to start" if self.mark else self.url
+        return self.what if self.mark else self.url
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,3 +36,22 @@ class Part:
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     grace: float = 5
     """Seconds between asking it to stop and killing it."""
+    switch: Path | None = None
+    """Of a machine: the file whose presence says that it is off. A part that has one may reboot and power off."""
+    stale: tuple[Path, ...] = ()
+    """Files that are true of a running process only; they are removed before it starts."""
+    reads: tuple[Path, ...] = ()
+    """Files that it reads at its start, besides those that its arguments name."""
+
+    def stamp(self, folder: Path) -> str:
+        """Changes whenever the part must be started anew: with its arguments, or the content of what it reads.
+
+        Args:
+            folder: Where it runs; files may be named relative to it.
+        """
+        digest = hashlib.sha256(repr((self.argv, sorted(self.env.items()))).encode())
+        named = [folder / argument.partition("=")[2] for argument in self.argv]
+        for path in (*named, *self.reads):
+            if path.is_file() and path.suffix != ".log":
+                digest.update(path.read_bytes())
+        return digest.hexdigest()

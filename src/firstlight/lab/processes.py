@@ -54,13 +54,21 @@ def kill(home: Path, *, timeout: float = 20) -> int:
     return len(victims)
 
 
-def memory(pid: int) -> int:
-    """Resident bytes of a process; 0 if it is gone."""
+def memory(pid: int, *, family: bool = False) -> int:
+    """Resident bytes of a process, with those of its children if they are its own business; 0 if it is gone."""
+    resident = 0
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-    return 0
+                resident = int(line.split()[1]) * 1024
+        if family:
+            resident += sum(memory(child) for child in _children(pid))
+    return resident
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def _kill(pid: int) -> int:

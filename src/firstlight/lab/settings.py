@@ -1,4 +1,4 @@
-"""What a lab is asked to be: nodes, networks, what is broken in it. A file of the user, or options of ``lab up``."""
+"""What a lab is asked to be: nodes or machines, networks, what is broken. A user's file, or options of ``lab up``."""
 
 import ipaddress
 import re
@@ -10,6 +10,8 @@ import yaml
 
 from firstlight import errors
 from firstlight.document import place
+from firstlight.lab import machine_settings
+from firstlight.lab.machine_settings import Machine, Talos
 
 LABEL_NAME = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
@@ -80,6 +82,9 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """A whole lab."""
 
     nodes: tuple[Node, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    """Instead of nodes: bare machines, which become nodes by way of Talos's API."""
+    talos: Talos = Talos()
     pod_cidr: str = "10.244.0.0/16"
     service_cidr: str = "10.96.0.0/12"
     load_balancers: tuple[str, ...] = ("10.5.0.200-10.5.0.250",)
@@ -91,6 +96,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     exec: tuple[ExecRule, ...] = ()
     custom_resources: tuple[CustomResource, ...] = ()
     """Besides the kinds that the lab knows."""
+    notes: tuple[str, ...] = ()
+    """What the status is to say of where this lab comes from."""
 
 
 def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Settings:
@@ -101,6 +108,32 @@ def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Sett
         raise errors.UsageError("at most 190 nodes fit into the default network 10.5.0.0/24")
     nodes = tuple(Node(name=name, role=role, address=f"10.5.0.{n + 2}") for n, (name, role) in enumerate(roles))
     return msgspec.structs.replace(settings, nodes=nodes)
+
+
+def with_machines(settings: Settings, *, control_planes: int, workers: int) -> Settings:
+    """The same settings with this many ordinary machines; those that were there keep their addresses."""
+    names = [f"cp-{n + 1}" for n in range(control_planes)] + [f"worker-{n + 1}" for n in range(workers)]
+    if len(names) > 190:
+        raise errors.UsageError("at most 190 machines fit into the default network 10.5.0.0/24")
+    known = {machine.name: machine for machine in settings.machines if machine.name in names}
+    taken = {machine.address for machine in known.values()}
+    free = (address for n in range(2, 2 + len(names)) if (address := f"10.5.0.{n}") not in taken)
+    machines = tuple(known.get(name) or Machine(name=name, address=next(free)) for name in names)
+    return msgspec.structs.replace(settings, machines=machines, nodes=())
+
+
+def counted_machines(settings: Settings) -> tuple[int, int]:
+    """How many ordinary machines there are for the control plane, and as workers.
+
+    Raises:
+        errors.UsageError: Some are not ordinary.
+    """
+    names = [each.name for each in settings.machines if each == Machine(name=each.name, address=each.address)]
+    planes, workers = (sum(name.startswith(prefix) for name in names) for prefix in ("cp-", "worker-"))
+    ordinary = with_machines(settings, control_planes=planes, workers=workers)
+    if {each.name for each in ordinary.machines} != {each.name for each in settings.machines}:
+        raise errors.UsageError("the machines were declared one by one", hint="Change the settings file instead.")
+    return planes, workers
 
 
 def counted(settings: Settings) -> Settings:
@@ -144,6 +177,8 @@ def load(path: Path) -> Settings:
             hint="Keys and an example: docs/lab.md, 'The settings file'.",
         ) from error
     _check(settings, path=path, text=text)
+    if settings.machines:
+        _check_machines(settings, raw, path=path, text=text)
     return settings
 
 
@@ -193,6 +228,18 @@ def _check(settings: Settings, *, path: Path, text: str) -> None:
         except ValueError as error:
             hint = "Write 10.5.0.200-10.5.0.250 or 10.5.1.0/24."
             fail(f"{pool!r} is no pool: {error}", "loadBalancers", index, hint=hint)
+
+
+def _check_machines(settings: Settings, raw: dict[str, object], *, path: Path, text: str) -> None:
+    def fail(message: str, *steps: str | int, hint: str = "") -> None:
+        raise errors.ConfigError(message, path=str(path), line=place.line_of(text, steps), hint=hint)
+
+    if settings.nodes:
+        fail("a lab has either nodes or machines", "machines", hint="Machines become nodes when they join a cluster.")
+    for key in ("podCidr", "serviceCidr"):
+        if key in raw:
+            fail(f"{key} of a lab with machines is the one of their configs", key, hint="Leave it out.")
+    machine_settings.check(settings.machines, fail)
 
 
 def addresses_of(pool: str) -> tuple[int, int]:

@@ -11,15 +11,24 @@ from firstlight.tools import catalogue
 _TEMPLATE = Path(__file__).with_name("stages.yaml")
 
 
-def render(wanted: lab_settings.Settings) -> str:
+HEARTBEAT = 10.0
+"""Seconds between two signs of life of a kubelet."""
+
+
+def render(wanted: lab_settings.Settings, *, heartbeat: float = HEARTBEAT) -> str:
     """The configuration file that kwok reads."""
     # Kubelets are as old as the API server that the lab runs.
     version = catalogue.load().get("kube-apiserver").version
+    # Where nodes can be off, nothing starts on them before the simulator has said that it may.
+    sandbox = '"False"' if wanted.machines else '{{ if .spec.hostNetwork }}"True"{{ else }}"False"{{ end }}'
     return (
         _TEMPLATE.read_text()
         .replace("@pullMilliseconds@", str(round(wanted.pull_seconds * 1000)))
         .replace("@kubernetesVersion@", f"v{version}")
         .replace("@imageState@", _image_state(wanted.broken_images))
+        .replace("@sandbox@", sandbox)
+        .replace("@heartbeat@", str(round(heartbeat * 1000)))
+        .replace("@latestHeartbeat@", str(round(heartbeat * 1200)))
     )
 
 

@@ -13,32 +13,59 @@ import signal
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import msgspec
 from aiohttp import web
 
-from firstlight import errors
-from firstlight.lab import control_plane, directory, keeper, network, processes
+from firstlight.lab import (
+    cluster_config,
+    cold_copy,
+    control_plane,
+    control_plane_files,
+    directory,
+    follower,
+    keeper,
+    machines,
+    network,
+    orders,
+    processes,
+)
 from firstlight.lab import settings as lab_settings
+from firstlight.lab.part import Part
 from firstlight.model.lab_status import LabStatus
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
+LOOK = 0.2
+"""Seconds between two looks at what the machines say."""
 
 
 class Supervisor:
     """A running lab."""
 
-    def __init__(self, home: directory.Directory, claim: network.Claim) -> None:
+    def __init__(
+        self,
+        home: directory.Directory,
+        claim: network.Claim,
+        *,
+        wanted: lab_settings.Settings,
+        programs: dict[str, Path],
+    ) -> None:
         self.home = home
+        self.keepers: dict[str, keeper.Keeper] = {}
+        self._wanted = wanted
+        self._programs = programs
+        self._net = claim.network
         self._claim = claim
-        self._keepers: dict[str, keeper.Keeper] = {}
+        self._book: machines.Book | None = None
+        self._tls: ssl.SSLContext | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._done = asyncio.Event()
         self._busy = asyncio.Lock()
+        self._follower: follower.Follower | None = None
 
-    async def run(self, programs: dict[str, Path], owner: int) -> None:
+    async def run(self, owner: int) -> None:
         """Serve until told to stop, or until the directory or the owner is gone."""
         loop = asyncio.get_running_loop()
         if owner:
@@ -49,33 +76,63 @@ class Supervisor:
             loop.add_reader(handle, self._owner_died, handle)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._done.set)
-        wanted = msgspec.json.decode(self.home.settings.read_bytes(), type=lab_settings.Settings)
-        parts = control_plane.build(self.home, self._claim.network, wanted, programs)
-        tls = _tls(self.home)
-        # Nothing else of the caller's: neither proxies nor tokens are the parts' business.
-        env = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        env[processes.MARK] = str(self.home.path)
-        for part in parts:
-            self._keepers[part.name] = keeper.Keeper(
-                part, log=self.home.logs / f"{part.name}.log", cwd=self.home.run, env=env, tls=tls,
-                is_ready=self._is_ready,
-            )  # fmt: skip
-        runner = web.AppRunner(self._app(), access_log=None)
+        await self._prepare()
+        runner = web.AppRunner(orders.Orders(self).app(), access_log=None)
         await runner.setup()
         self.home.control.unlink(missing_ok=True)
         await web.UnixSite(runner, os.path.relpath(self.home.control)).start()
-        for name, each in self._keepers.items():
+        for name, each in self.keepers.items():
             self._tasks[name] = asyncio.create_task(each.run())
+        looking = asyncio.create_task(self._look()) if self._follower is not None else None
         try:
             while not self._done.is_set() and self.home.settings.exists():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._done.wait(), 1)
-                for each in self._keepers.values():
+                for each in self.keepers.values():
                     each.shorten_log()
+                if looking is not None and looking.done():
+                    looking.result()
         finally:
             self._done.set()
+            if looking is not None:
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
             await self._stop_all()
             await runner.cleanup()
+
+    async def _prepare(self) -> None:
+        if not self._wanted.machines:
+            self._keep(control_plane.build(self.home, self._net, self._wanted, self._programs))
+            self._tls = follower.tls(self.home)
+            return
+        self._book = machines.prepare(self.home, self._net, self._wanted)
+        self._keep(machines.part(self.home, each.name, self._programs) for each in self._wanted.machines)
+        self._keep(control_plane.unknown())
+        self._follower = follower.Follower(self.home, self._net, programs=self._programs, keepers=self.keepers)
+        await self._follower.look(self._wanted)
+
+    def _keep(self, parts: Iterable[Part]) -> None:
+        # Nothing else of the caller's: neither proxies nor tokens are the parts' business.
+        env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        env[processes.MARK] = str(self.home.path)
+        for part in parts:
+            self.keepers[part.name] = keeper.Keeper(
+                part, log=self.home.logs / f"{part.name}.log", cwd=self.home.run, env=env, tls=self._current_tls,
+                is_ready=self._is_ready,
+            )  # fmt: skip
+
+    def _current_tls(self) -> ssl.SSLContext | None:
+        return self._tls if self._follower is None else self._follower.tls
+
+    def _is_ready(self, name: str) -> bool:
+        return self.keepers[name].is_ready
+
+    async def _look(self) -> None:
+        assert self._follower is not None
+        while True:
+            async with self._busy:
+                await self._follower.look(self._wanted)
+            await asyncio.sleep(LOOK)
 
     def _owner_died(self, handle: int) -> None:
         # It stays readable for ever, and would keep the loop busy.
@@ -83,164 +140,116 @@ class Supervisor:
         os.close(handle)
         self._done.set()
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it takes no orders any more."""
+        return self._done.is_set()
+
+    def stop(self) -> None:
+        """End the lab; its data stays."""
+        self._done.set()
+
     def status(self) -> LabStatus:
         """All parts, now."""
+        entries = [each for each in (self._book.machines if self._book else ()) if each.name in self.keepers]
+        newer = [each.name for each in entries if machines.is_hardware_newer(self.home, self.keepers[each.name])]
+        notes = [*self._wanted.notes, *(self._follower.notes if self._follower else ())]
+        notes += [f"{name}: its new hardware is there at its next boot" for name in newer]
         return LabStatus(
-            name=self.home.name, directory=str(self.home.path), loopback=self._claim.network.loopback,
-            declared=self._claim.network.declared, parts=tuple(each.status() for each in self._keepers.values()),
+            name=self.home.name, directory=str(self.home.path), loopback=self._net.loopback,
+            declared=self._net.declared, parts=tuple(each.status() for each in self.keepers.values()),
+            machines=tuple(machines.status(self.home, each, self._net.apid, self.keepers[each.name])
+                           for each in entries),
+            followed=self._follower.followed if self._follower else "",
+            notes=tuple(notes),
         )  # fmt: skip
 
     async def save(self, name: str) -> None:
-        """A cold copy of etcd's data under a name."""
-        target = self.home.saved / name
+        """A cold copy of etcd's data, or of the machines, under a name."""
         async with self._at_rest():
-            temporary = self.home.saved / f".{name}.new"
-            shutil.rmtree(temporary, ignore_errors=True)
-            try:
-                await asyncio.to_thread(shutil.copytree, self.home.etcd, temporary)
-            except (OSError, shutil.Error):
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
-            shutil.rmtree(target, ignore_errors=True)
-            temporary.rename(target)
+            await asyncio.to_thread(cold_copy.save, self._state, self.home.saved, name)
 
     async def restore(self, name: str) -> None:
-        """Put a copy back in place of etcd's data; what happened since is gone."""
-        source = self.home.saved / name
-        if not source.is_dir():
-            raise errors.UsageError(f"lab {self.home.name} has no saved state {name!r}")
-        incoming, outgoing = self.home.saved / ".incoming", self.home.saved / ".outgoing"
+        """Put a copy back; what happened since is gone."""
+        cold_copy.check(self.home.saved, name, lab=self.home.name)
         async with self._at_rest():
-            for path in (incoming, outgoing):
-                shutil.rmtree(path, ignore_errors=True)
-            # The old data goes when the new is whole: a full disk or a kill costs nothing.
-            await asyncio.to_thread(shutil.copytree, source, incoming)
-            self.home.etcd.rename(outgoing)
-            incoming.rename(self.home.etcd)
-            await asyncio.to_thread(shutil.rmtree, outgoing, ignore_errors=True)
+            await asyncio.to_thread(cold_copy.restore, self._state, self.home.saved, name)
+            if self._follower is not None:
+                self._book = machines.prepare(self.home, self._net, self._wanted)
+
+    async def change(self, wanted: lab_settings.Settings) -> None:
+        """New settings while running: what kwok and the kubelet read is written again, and kwok starts anew."""
+        async with self._busy:
+            if self._follower is None:
+                config = cluster_config.of_settings(wanted, self._net)
+                control_plane_files.write_for_kubelets(self.home, wanted, config)
+            else:
+                self._follower.write_files(wanted)
+                await self._change_machines(wanted)
+            directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
+            self._wanted = wanted
+            for name in ("kwok", "simulator"):
+                if self.keepers[name].may_run:
+                    await self.keepers[name].rest("takes new settings")
+                    self.keepers[name].resume()
+
+    async def _change_machines(self, wanted: lab_settings.Settings) -> None:
+        """Machines that are new start, those that are no longer declared are scrapped, others stay as they are."""
+        names = [each.name for each in wanted.machines]
+        for name in [each.name for each in self._wanted.machines if each.name not in names]:
+            await self._cancel([name])
+            del self.keepers[name], self._tasks[name]
+            await asyncio.to_thread(machines.remove, self.home, name)
+        self._book = machines.prepare(self.home, self._net, wanted)
+        new = [name for name in names if name not in self.keepers]
+        self._keep(machines.part(self.home, name, self._programs) for name in new)
+        for name in new:
+            self._tasks[name] = asyncio.create_task(self.keepers[name].run())
+        ordered = [*names, *(name for name in self.keepers if name not in names)]
+        for name in ordered:
+            self.keepers[name] = self.keepers.pop(name)
+
+    @property
+    def _state(self) -> Path:
+        """What a saved state is a copy of."""
+        return self.home.etcd if self._follower is None else self.home.machines
+
+    @property
+    def _stores(self) -> list[str]:
+        """What holds the data: etcd, or the machines, each with its own."""
+        return ["etcd"] if self._follower is None else [each.name for each in self._wanted.machines]
 
     @contextlib.asynccontextmanager
     async def _at_rest(self) -> AsyncIterator[None]:
         """Actors stop first, the API server before etcd: without etcd it hangs in its shutdown."""
         async with self._busy:
-            actors = [self._keepers[name] for name in control_plane.ACTORS]
-            ordered = [self._keepers["kube-apiserver"], self._keepers["etcd"]]
+            why = "while its data is copied"
+            stores = [self.keepers[name] for name in self._stores]
+            actors, api = [self.keepers[name] for name in control_plane.ACTORS], self.keepers["kube-apiserver"]
             try:
-                why = "while etcd's data is copied"
-                await asyncio.gather(*(each.rest(why) for each in actors))
-                for each in ordered:
-                    await each.rest(why)
+                if self._follower is None:
+                    await asyncio.gather(*(each.rest(why) for each in actors))
+                    await api.rest(why)
+                else:
+                    await self._follower.let_go(why)
+                await asyncio.gather(*(each.rest(why) for each in stores))
                 yield
             finally:
-                for each in [*ordered, *actors]:
+                # The control plane of machines comes back when one of them says again what it is.
+                for each in [*stores, *([api, *actors] if self._follower is None else [])]:
                     each.resume()
 
     async def _stop_all(self) -> None:
-        names = [*(name for name in self._tasks if name not in {"kube-apiserver", "etcd"})]
-        await self._cancel(names)
+        last = ["kube-apiserver", *self._stores]
+        await self._cancel([name for name in self._tasks if name not in last])
         await self._cancel(["kube-apiserver"])
-        await self._cancel(["etcd"])
+        await self._cancel(self._stores)
 
     async def _cancel(self, names: list[str]) -> None:
         tasks = [self._tasks[name] for name in names if name in self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _is_ready(self, name: str) -> bool:
-        return self._keepers[name].is_ready
-
-    def _app(self) -> web.Application:
-        app = web.Application(middlewares=[self._answer_for_errors])
-        app.router.add_get("/status", self._get_status)
-        app.router.add_post("/parts/{part}/{action}", self._post_part)
-        app.router.add_post("/save/{name}", self._ordered(self.save))
-        app.router.add_post("/restore/{name}", self._ordered(self.restore))
-        app.router.add_post("/settings", self._post_settings)
-        app.router.add_post("/retry", self._post_retry)
-        app.router.add_post("/stop", self._post_stop)
-        return app
-
-    @web.middleware
-    async def _answer_for_errors(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        if self._done.is_set():
-            return _refused(503, f"lab {self.home.name} is stopping")
-        try:
-            return await handler(request)
-        except shutil.Error as error:
-            reasons = error.args[0]
-            return _refused(500, f"{reasons[0][2] if reasons else error}; nothing was changed")
-        except OSError as error:
-            return _refused(500, str(error))
-        except (ValueError, errors.UsageError) as error:
-            return _refused(400, str(error))
-
-    async def _get_status(self, request: web.Request) -> web.Response:
-        return _json(self.status())
-
-    async def _post_part(self, request: web.Request) -> web.Response:
-        each = self._keepers.get(request.match_info["part"])
-        if each is None:
-            return _refused(404, f"no part {request.match_info['part']!r}; there are {', '.join(self._keepers)}")
-        match request.match_info["action"]:
-            case "kill" | "stop" | "continue" | "slow" if not each.status().pid:
-                return _refused(409, f"{each.part.name} has no process now")
-            case "kill":
-                each.kill()
-            case "stop":
-                each.pause()
-            case "continue":
-                each.unpause()
-            case "slow":
-                each.slow(float(request.query.get("share", "0.1")))
-            case other:
-                return _refused(400, f"no action {other!r}; there are kill, stop, continue and slow")
-        return _json(each.status())
-
-    def _ordered(self, action: Callable[[str], Awaitable[None]]) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
-            name = request.match_info["name"]
-            if not directory.NAME.fullmatch(name):
-                return _refused(400, f"{name!r} cannot be a name")
-            await action(name)
-            return _json(self.status())
-
-        return handle
-
-    async def _post_settings(self, request: web.Request) -> web.Response:
-        """New settings while running: what kwok and the kubelet read is written again, and kwok starts anew."""
-        wanted = msgspec.json.decode(await request.read(), type=lab_settings.Settings)
-        control_plane.write_files(self.home, wanted)
-        directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
-        for name in ("kwok", "simulator"):
-            await self._keepers[name].rest("takes new settings")
-            self._keepers[name].resume()
-        return _json(self.status())
-
-    async def _post_retry(self, request: web.Request) -> web.Response:
-        for each in self._keepers.values():
-            each.retry()
-        return _json(self.status())
-
-    async def _post_stop(self, request: web.Request) -> web.Response:
-        self._done.set()
-        return _json(self.status())
-
-
-def _json(value: object) -> web.Response:
-    return web.Response(body=msgspec.json.encode(value), content_type="application/json")
-
-
-def _refused(code: int, message: str) -> web.Response:
-    return web.Response(status=code, text=message)
-
-
-def _tls(home: directory.Directory) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=str(home.certificates / "ca.crt"))
-    context.load_cert_chain(home.certificates / "admin.crt", home.certificates / "admin.key")
-    return context
 
 
 def _hold_lock(home: directory.Directory) -> int:
@@ -255,11 +264,11 @@ def _hold_lock(home: directory.Directory) -> int:
     sys.exit(0)  # another supervisor serves this lab: the wish is fulfilled
 
 
-def _claim(home: directory.Directory) -> network.Claim:
-    preferred = None
+def _claim(home: directory.Directory, wanted: lab_settings.Settings) -> network.Claim:
+    preferred = network.of_place(str(home.path)) if wanted.machines else None
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         preferred = msgspec.json.decode(home.network.read_bytes(), type=network.Network)
-    claim = network.claim(preferred)
+    claim = network.claim(preferred, machines=bool(wanted.machines), others=not machines.has_members(home))
     directory.write_whole(home.network, msgspec.json.encode(claim.network))
     return claim
 
@@ -271,9 +280,10 @@ def serve(path: Path, programs: dict[str, Path], owner: int) -> None:
     shutil.rmtree(home.run, ignore_errors=True)
     home.make()
     os.chdir(home.run)
+    wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.Settings)
 
     async def run() -> None:
-        await Supervisor(home, _claim(home)).run(programs, owner)
+        await Supervisor(home, _claim(home, wanted), wanted=wanted, programs=programs).run(owner)
 
     asyncio.run(run())
 

@@ -5,6 +5,8 @@ from typing import Literal
 import msgspec
 
 State = Literal["waiting", "starting", "ready", "unready", "stopped", "slowed", "failed", "resting"]
+Power = Literal["on", "off", "stopped"]
+Stage = Literal["maintenance", "configured", "joined"]
 
 
 class PartStatus(msgspec.Struct, frozen=True):
@@ -21,6 +23,25 @@ class PartStatus(msgspec.Struct, frozen=True):
     since: float = 0
     """When it entered this state, in seconds since the epoch."""
     memory: int = 0
+    idle: bool = False
+    """It does not run, and need not: a machine that is off, a control plane before the bootstrap."""
+
+
+class MachineStatus(msgspec.Struct, frozen=True):
+    """One virtual machine, now; its process is one of the parts, of the same name."""
+
+    name: str
+    endpoint: str
+    """Where talosctl reaches it."""
+    address: str
+    """The declared one."""
+    power: Power
+    stage: Stage = "maintenance"
+    node: str = ""
+    """The name of its Node, once it has a config that gives it one."""
+    role: str = ""
+    boots: int = 1
+    """How often it has been started since the lab came up."""
 
 
 class LabStatus(msgspec.Struct, frozen=True):
@@ -31,8 +52,25 @@ class LabStatus(msgspec.Struct, frozen=True):
     loopback: str
     declared: str
     parts: tuple[PartStatus, ...]
+    machines: tuple[MachineStatus, ...] = ()
+    followed: str = ""
+    """The machine whose control plane runs."""
+    notes: tuple[str, ...] = ()
+    """Where the lab differs from what the machines' configs ask for, and what comes with a next boot."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether every part is."""
-        return bool(self.parts) and all(part.state in {"ready", "slowed"} for part in self.parts)
+        """Whether every part is that has something to do."""
+        return bool(self.parts) and all(part.state in {"ready", "slowed"} or part.idle for part in self.parts)
+
+    @property
+    def off(self) -> tuple[MachineStatus, ...]:
+        """The machines that are switched off."""
+        return tuple(each for each in self.machines if each.power == "off")
+
+    @property
+    def has_lost_quorum(self) -> bool:
+        """Whether so many control-plane machines are off that etcd cannot go on, while some still run."""
+        planes = [each for each in self.machines if each.role == "control-plane"]
+        running = sum(each.power != "off" for each in planes)
+        return 0 < running <= len(planes) // 2

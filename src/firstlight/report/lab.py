@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from firstlight.model.lab_status import PartStatus
+from firstlight.model.lab_status import LabStatus, MachineStatus, PartStatus
 from firstlight.report import safe, table
 
 MARKS = {"ready": "✔", "slowed": "✔", "starting": "▸", "unready": "✘", "stopped": "■", "failed": "✘"}
@@ -23,6 +23,63 @@ def part_rows(parts: Sequence[PartStatus], *, now: float = 0) -> list[list[str]]
         ]
         for part in parts
     ]
+
+
+def machine_rows(state: LabStatus) -> list[list[str]]:
+    """A row for each machine: name, where talosctl reaches it, declared address, power, and what it is."""
+    return [
+        [
+            machine.name,
+            endpoint(machine),
+            machine.address,
+            machine.power,
+            safe.text(became(machine)) + (", whose control plane runs" if machine.name == state.followed else ""),
+        ]
+        for machine in state.machines
+    ]
+
+
+def endpoint(machine: MachineStatus) -> str:
+    """Where talosctl reaches a machine; it expects port 50000 by itself."""
+    return machine.endpoint.removesuffix(":50000")
+
+
+def became(machine: MachineStatus) -> str:
+    """What a machine has become, in words."""
+    if machine.stage == "maintenance":
+        return "maintenance mode"
+    wish = f"{machine.role} {machine.node}".strip()
+    return wish if machine.stage == "joined" else f"configured as {wish}, has not joined".replace(" as ,", ",")
+
+
+def next_steps(state: LabStatus, *, option: str) -> list[str]:
+    """What to do with a lab that has just come up.
+
+    Args:
+        state: The lab.
+        option: How commands name it.
+    """
+    status = f"       firstlight lab status{option}       what is real and what is simulated"
+    if not state.machines:
+        return [
+            "",
+            f"next   export KUBECONFIG=$(firstlight lab kubeconfig{option})",
+            "       kubectl get nodes           not ready until a CNI pod is ready on them",
+            status,
+        ]
+    off = [f"{each.name} is off, and stays so: firstlight lab machine on {each.name}{option}" for each in state.off]
+    page = ["", *lines(machine_rows(state)), "", *off, *([""] if off else [])]
+    if any(machine.stage != "maintenance" for machine in state.machines):
+        return [*page, f"next   export KUBECONFIG=$(firstlight lab kubeconfig{option})", status]
+    first, where = state.machines[0], endpoint(state.machines[0])
+    steps = [
+        ["next", f"talosctl get disks --insecure --nodes {where}", "what is there to install to"],
+        ["", f"talosctl gen config NAME https://{first.address}:6443", "configs, by declared addresses"],
+        ["", f"talosctl apply-config --insecure --nodes {where} --file controlplane.yaml", "each machine gets one"],
+        ["", f"talosctl bootstrap --talosconfig talosconfig -e {where} -n {first.address}", "only one machine, once"],
+        ["", f"firstlight lab kubeconfig{option}", "after the bootstrap"],
+    ]
+    return [*page, *table.render(steps)]
 
 
 def simulation_rows(simulations: Mapping[str, str]) -> list[list[str]]:

@@ -53,3 +53,45 @@ def test_the_port_that_is_in_the_way_is_named() -> None:
 def test_the_declared_address_is_never_loopback(number: int) -> None:
     assert network.Network(number).declared == f"10.71.{number}.1"
     assert network.Network(number).loopback.startswith("127.")
+
+
+@pytest.mark.parametrize(("shift", "apid"), [(0, 50000), (20000, 50002), (40000, 50004)])
+def test_machines_have_addresses_of_their_own_and_one_port(shift: int, apid: int) -> None:
+    net = network.Network(3, shift)
+
+    assert (net.machine(1), net.machine(2)) == ("127.71.3.11", "127.71.3.12")
+    assert (net.apid, net.trustd) == (apid, apid + 1)
+
+
+def test_a_network_whose_first_machine_would_clash_is_left_alone_by_labs_with_machines() -> None:
+    first = network.claim(None, shifts=(7777,), machines=True)
+    first.holder.close()
+    with socket.socket() as stranger:
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stranger.bind((first.network.machine(1), first.network.apid))
+        stranger.listen()
+        without = network.claim(first.network, shifts=(7777,))
+        without.holder.close()
+        with_machines = network.claim(first.network, shifts=(7777,), machines=True)
+    with_machines.holder.close()
+
+    assert without.network == first.network
+    assert with_machines.network != first.network
+
+
+def test_a_lab_whose_members_know_each_other_gets_its_own_network_or_none() -> None:
+    first = network.claim(None)
+    try:
+        with pytest.raises(errors.LabError, match=f"127.71.{first.network.number}.0/24, is taken: another lab has it"):
+            network.claim(first.network, machines=True, others=False)
+    finally:
+        first.holder.close()
+    again = network.claim(first.network, machines=True, others=False)
+    again.holder.close()
+
+    assert again.network == first.network
+
+
+def test_the_place_of_a_lab_decides_where_it_would_like_to_be() -> None:
+    assert network.of_place("/labs/a") == network.of_place("/labs/a")
+    assert network.of_place("/labs/a").number in network.PREFERRED

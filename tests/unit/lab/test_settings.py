@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.lab import settings
+from firstlight.lab import machine_settings, settings
 
 NODE = "- {name: a, address: 10.5.0.2}"
+MACHINE = "machines:\n  - {name: a, address: 10.5.0.2, "
 
 
 def load(tmp_path: Path, text: str) -> settings.Settings:
@@ -61,6 +62,24 @@ def test_everything_that_can_be_declared_is_read(tmp_path: Path) -> None:
         ("podCidr: 10.244.0.0/28\n", 1, "has no room"),
         ("podCidr: 10.96.0.0/16\n", 1, "must not overlap"),
         ("serviceCidr: 10.0.0.0/8\n", 1, "must not overlap|is no size"),
+        (f"nodes:\n  {NODE}\nmachines:\n  {NODE}\n", 3, "either nodes or machines"),
+        (f"podCidr: 10.244.0.0/16\nmachines:\n  {NODE}\n", 1, "is the one of their configs"),
+        (f"machines:\n  {NODE}\n  {NODE}\n", 3, "two machines have the name a"),
+        ("machines:\n  - {name: a, address: 10.5.0.2}\n  - {name: b, address: 10.5.0.2}\n", 3, "the address 10.5.0.2"),
+        ("machines:\n  - {name: etcd, address: 10.5.0.2}\n", 2, "name of another part"),
+        ("machines:\n  - {name: book.json, address: 10.5.0.2}\n", 2, "name"),
+        ("machines:\n  - name: a\n    address: 127.71.1.11\n", 3, "refuses 127.71.1.11"),
+        (MACHINE + "memory: lots}\n", 2, "'lots' is no amount"),
+        (MACHINE + "uuid: mine}\n", 2, "'mine' is no UUID"),
+        (MACHINE + "talos: latest}\n", 2, "talos"),
+        (MACHINE + "disks: [{size: 100}]}\n", 2, "size"),
+        (MACHINE + "disks: [{size: 100 bananas}]}\n", 2, "is no size of a disk"),
+        (MACHINE + "disks: [{device: sda}]}\n", 2, "device"),
+        (MACHINE + "disks: [{}, {}]}\n", 2, "two disks are /dev/sda"),
+        (MACHINE + "links: [{mac: '1'}]}\n", 2, "'1' is no mac"),
+        (MACHINE + "links: [{}, {}]}\n", 2, "two links are eth0"),
+        ("talos: {manifests: 1.13}\n", 1, "manifests"),
+        ("talos: {bootSeconds: -1}\n", 1, "bootSeconds"),
         ("[]\n", 1, "Expected `object`"),
         ("podCIDR: 10.0.0.0/8\n", 1, "unknown field `podCIDR`"),
         ("nodes: [\n", 2, "expected"),
@@ -86,3 +105,57 @@ def test_counted_nodes_have_names_roles_and_addresses() -> None:
         ("cp-1", "control-plane", "10.5.0.2"),
         ("worker-1", "worker", "10.5.0.3"),
     ]
+
+
+def test_machines_are_read_and_what_is_not_said_follows_from_the_name(tmp_path: Path) -> None:
+    found = load(
+        tmp_path,
+        """
+        machines:
+          - name: cp-1
+            address: 10.5.0.2
+            disks: [{device: /dev/nvme0n1, size: 2TB}, {device: /dev/sda, size: 100GiB, rotational: true}]
+            links: [{name: eth0, mac: "02:00:00:00:00:AA"}, {name: eth1, up: false}]
+          - {name: worker-1, address: 10.5.0.3, disks: []}
+        talos: {manifests: "1.12", emptyInventory: true, bootSeconds: 0}
+        """,
+    )
+    one, other = found.machines
+
+    assert [machine_settings.size_of(disk.size) for disk in one.disks] == [2 * 10**12, 100 << 30]
+    assert [machine_settings.transport(disk) for disk in one.disks] == ["nvme", "sata"]
+    assert machine_settings.mac(one, one.links[0]) == "02:00:00:00:00:aa"
+    assert re.fullmatch("02(:[0-9a-f]{2}){5}", machine_settings.mac(one, one.links[1]))
+    assert machine_settings.identity(one) == machine_settings.identity(
+        machine_settings.Machine(name="cp-1", address="10.9.9.9")
+    )
+    assert machine_settings.identity(one) != machine_settings.identity(other)
+    assert other.disks == ()
+    assert found.talos == machine_settings.Talos(manifests="1.12", empty_inventory=True, boot_seconds=0)
+
+
+def test_counted_machines_keep_their_addresses_when_others_come_and_go() -> None:
+    three = settings.with_machines(settings.Settings(), control_planes=3, workers=1)
+    fewer = settings.with_machines(three, control_planes=1, workers=1)
+    more = settings.with_machines(fewer, control_planes=2, workers=2)
+
+    assert [(each.name, each.address) for each in three.machines] == [
+        ("cp-1", "10.5.0.2"),
+        ("cp-2", "10.5.0.3"),
+        ("cp-3", "10.5.0.4"),
+        ("worker-1", "10.5.0.5"),
+    ]
+    assert {each.name: each.address for each in more.machines} == {
+        "cp-1": "10.5.0.2",
+        "cp-2": "10.5.0.3",
+        "worker-1": "10.5.0.5",
+        "worker-2": "10.5.0.4",
+    }
+    assert settings.counted_machines(more) == (2, 2)
+
+
+def test_machines_that_were_declared_one_by_one_are_not_counted() -> None:
+    declared = settings.Settings(machines=(machine_settings.Machine(name="cp-1", address="10.5.0.2", cpu=2),))
+
+    with pytest.raises(errors.UsageError, match="one by one"):
+        settings.counted_machines(declared)

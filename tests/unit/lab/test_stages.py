@@ -29,3 +29,23 @@ def test_globs_of_broken_images_become_patterns_that_go_knows() -> None:
     assert r"registry\\.io/app:1\\.0" in text
     assert r".*/bad\\-.:.*" in text
     assert "(?>" not in text
+
+
+def test_where_nodes_can_be_off_nothing_starts_by_itself_and_nothing_happens_there() -> None:
+    bare = settings.with_machines(settings.Settings(), control_planes=1, workers=0)
+    stages_of_both = [yaml.safe_load_all(stages.render(wanted)) for wanted in (settings.Settings(), bare)]
+    guard = '.metadata.annotations["lab.firstlight.dev/power"]'
+
+    assert "if .spec.hostNetwork" in str(stage(settings.Settings(), "pod-accepted")).split("PodReadyToStart")[1][:80]
+    assert "if .spec.hostNetwork" not in str(stage(bare, "pod-accepted")).split("PodReadyToStart")[1][:80]
+    for documents in stages_of_both:
+        for document in documents:
+            if document["metadata"]["name"] != "node-registered":
+                expressions = document["spec"]["selector"]["matchExpressions"]
+                assert guard in [each["key"] for each in expressions], document["metadata"]["name"]
+
+
+def test_heartbeats_are_as_frequent_as_asked_for() -> None:
+    assert "durationMilliseconds: 2000, jitterDurationMilliseconds: 2400" in stages.render(
+        settings.Settings(), heartbeat=2
+    )

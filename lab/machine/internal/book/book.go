@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"sync"
+	"time"
 )
 
 // Entry is one machine of the lab.
@@ -26,26 +28,54 @@ type Book struct {
 	Shift int `json:"shift"`
 	// API is host:port where the lab's one API server really listens.
 	API string `json:"api"`
+
+	path string
+	mu   sync.RWMutex
+	read time.Time // when the file that was read last was written
 }
 
 // Load reads the book.
 func Load(path string) (*Book, error) {
-	data, err := os.ReadFile(path)
+	b := &Book{path: path}
+
+	return b, b.Refresh()
+}
+
+// Refresh reads the book again: machines may have been added to the lab. Nothing else of it changes while the lab runs.
+func (b *Book) Refresh() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	info, err := os.Stat(b.path)
+	if err != nil || info.ModTime().Equal(b.read) {
+		return err
+	}
+
+	data, err := os.ReadFile(b.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 
-	var b Book
-	if err := json.Unmarshal(data, &b); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	b.read = info.ModTime()
+
+	if err := json.Unmarshal(data, b); err != nil {
+		return fmt.Errorf("%s: %w", b.path, err)
 	}
 
-	return &b, nil
+	return nil
+}
+
+// Entries are all machines, in the order of their declaration.
+func (b *Book) Entries() []Entry {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+
+	return append([]Entry(nil), b.Machines...)
 }
 
 // Find is the machine with a name or an address of either kind; false if the lab has none.
 func (b *Book) Find(nameOrAddress string) (Entry, bool) {
-	for _, e := range b.Machines {
+	for _, e := range b.Entries() {
 		if nameOrAddress == e.Name || nameOrAddress == e.Loopback || nameOrAddress == e.Declared {
 			return e, true
 		}

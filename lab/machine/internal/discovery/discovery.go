@@ -48,7 +48,7 @@ func Withdraw(home string) error { return disk.Remove(filepath.Join(home, file))
 func Find(machines string, b *book.Book, cluster string) []Affiliate {
 	var found []Affiliate
 
-	for _, entry := range b.Machines {
+	for _, entry := range b.Entries() {
 		data, err := os.ReadFile(filepath.Join(machines, entry.Name, file))
 		if err != nil {
 			continue // bare, reset, or not in the lab any more

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -104,13 +105,31 @@ func (m *Machine) begin(cfg config.Provider) error {
 
 // look brings everything that the machine tells to where it is now.
 func (m *Machine) look() {
-	for _, step := range []func() error{m.checkEtcd, m.tell, m.hearKubelet, m.meetOthers} {
+	for _, step := range []func() error{m.checkEtcd, m.tellNews, m.hearKubelet, m.meetOthers} {
 		if err := step(); err != nil {
 			m.Journal.Printf("%s", err)
 		}
 	}
 
 	m.report()
+}
+
+// tellNews is tell, if something has changed that it depends on.
+func (m *Machine) tellNews() error {
+	meta, err := m.Disk.Meta()
+	if err != nil {
+		return err
+	}
+
+	depends := []any{
+		fmt.Sprintf("%p", m.Config()), m.runsControlPlane(), m.isStopped("kubelet"), m.isDraining(), meta.Cordoned,
+		m.Services.Problems("etcd"),
+	}
+	if !m.isNews("told", depends) {
+		return nil
+	}
+
+	return m.tell()
 }
 
 // tell writes the files that the lab plays the kubelet and the control plane by.
@@ -125,13 +144,19 @@ func (m *Machine) tell() error {
 
 // meetOthers announces the machine and publishes who else there is.
 func (m *Machine) meetOthers() error {
+	if err := m.Book.Refresh(); err != nil {
+		return err
+	}
+
 	var members []resources.Member
 	for _, other := range m.affiliates() {
 		members = append(members, other.Member)
 	}
 
-	if err := m.Resources.SetMembers(members); err != nil {
-		return err
+	if m.isNews("members", members) {
+		if err := m.Resources.SetMembers(members); err != nil {
+			return err
+		}
 	}
 
 	own, ok := m.Resources.Announcement()

@@ -115,7 +115,11 @@ func (m *Machine) checkEtcd() error {
 		return nil
 	}
 
-	return m.Resources.SetEtcdMember(service.State().MemberID)
+	if id := service.State().MemberID; m.isNews("etcd member", id) {
+		return m.Resources.SetEtcdMember(id)
+	}
+
+	return nil
 }
 
 // etcdClient is what the machines lock their manifest passes with.

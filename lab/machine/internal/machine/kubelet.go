@@ -136,6 +136,9 @@ func (m *Machine) tellKubelet(cfg config.Provider) error {
 // hearKubelet publishes what the kubelet says.
 func (m *Machine) hearKubelet() error {
 	t, there := m.kubelet()
+	if !m.isNews("kubelet", t) {
+		return nil
+	}
 
 	statuses := make(map[string]resources.PodStatus, len(t.StaticPods))
 	for _, pod := range t.StaticPods {

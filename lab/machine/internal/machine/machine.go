@@ -73,6 +73,7 @@ type Machine struct {
 	stopped  map[string]bool // services that somebody stopped through the API
 	wake     chan struct{}
 	draining bool
+	known    map[string]string // what was last told, by subject
 }
 
 // Dialer reaches the services of this machine, without TLS.
@@ -97,7 +98,7 @@ func Boot(o Options) (*Machine, error) {
 
 	m := &Machine{
 		Options: o, Hardware: hardware, Disk: onDisk, Journal: log, Events: events.New(), BootID: uuid.NewString(),
-		end: make(chan int, 1), first: make(chan config.Provider, 1), wake: make(chan struct{}, 1), stopped: map[string]bool{},
+		end: make(chan int, 1), first: make(chan config.Provider, 1), wake: make(chan struct{}, 1), stopped: map[string]bool{}, known: map[string]string{},
 	}
 	m.Services = services.New(m.serviceChanged)
 

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // tick is how often a machine looks at its etcd, its kubelet and the other machines.
-const tick = 200 * time.Millisecond
+const tick = 250 * time.Millisecond
 
 type statusReport struct {
 	stage runtime.MachineStage
@@ -109,4 +110,24 @@ func (m *Machine) every(ctx context.Context, step func()) {
 		case <-m.wake:
 		}
 	}
+}
+
+// isNews says whether a value is another one than it was when it was last asked about. Telling the resources what they
+// know already would make them compute everything anew, four times a second.
+func (m *Machine) isNews(about string, value any) bool {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return true
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if old, known := m.known[about]; known && old == string(data) {
+		return false
+	}
+
+	m.known[about] = string(data)
+
+	return true
 }

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 
+from firstlight.lab import machine_node
 from firstlight.lab.simulations.world import World
 
 SOCKET = "egress.sock"
@@ -53,12 +54,17 @@ async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.St
         await writer.drain()
         return
     host, _, port = target.rpartition(":")
+    addresses = _node_addresses(world)
+    if int(port) == KUBELET_PORT and addresses.get(host.strip("[]")) is False:
+        writer.write(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        return
     writer.write(b"HTTP/1.1 200 Connection Established\r\n\r\n")
     await writer.drain()
     first = await reader.read(1)
     if not first:
         return
-    if int(port) == KUBELET_PORT and host.strip("[]") in _node_addresses(world):
+    if int(port) == KUBELET_PORT and host.strip("[]") in addresses:
         there = await asyncio.open_connection(world.net.loopback, world.net.kubelet)
     elif first[0] == TLS_HANDSHAKE:
         there = await asyncio.open_unix_connection(os.path.relpath(world.home.run / RESPONDER_SOCKET))
@@ -70,9 +76,10 @@ async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.St
     await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
 
 
-def _node_addresses(world: World) -> set[str]:
+def _node_addresses(world: World) -> dict[str, bool]:
+    """The addresses of all nodes, and whether somebody answers there."""
     return {
-        each["address"]
+        each["address"]: machine_node.is_on(node)
         for node in world.nodes.values()
         for each in node.get("status", {}).get("addresses", ())
         if each["type"] == "InternalIP"

@@ -2,12 +2,17 @@
 
 kwok writes the rest of the status (see stages.yaml). A CNI pod is one that mounts the host's /etc/cni/net.d; once it
 is ready, its node has a network, and keeps it when the pod is replaced, as the file that it wrote stays.
+
+In a lab with machines, nodes are what the machines say (see machine_kubelets); where a kubelet does not run, nothing
+happens to its pods.
 """
 
 import contextlib
 
 from firstlight.clients import kube
-from firstlight.lab import nodes
+from firstlight.lab import machine_node, nodes
+from firstlight.lab.machine_node import MACHINE, OFF, POWER
+from firstlight.lab.simulations.machine_kubelets import MachineKubelets
 from firstlight.lab.simulations.world import MANAGER, Object, World, condition, is_ready, key, now
 
 CNI_DIRECTORY = "/etc/cni/net.d"
@@ -24,33 +29,63 @@ class Simulation:
 
     what = "nodes register, CNI agents report, pods get sandboxes"
 
+    def __init__(self) -> None:
+        self._machines: MachineKubelets | None = None
+
     async def start(self, world: World) -> None:
         """Register the declared nodes; those that are no longer declared, or not so, leave."""
-        declared = {node.name: nodes.manifest(node) for node in world.settings.nodes}
-        present = {node["metadata"]["name"]: node for node in world.nodes.values() if nodes.is_simulated(node)}
-        for name, live in present.items():
-            if name not in declared or nodes.differs(live, declared[name]):
-                await world.client.delete("v1", "Node", name)
-        for name, manifest in declared.items():
-            if name not in present or nodes.differs(present[name], manifest):
-                await world.client.create(manifest, manager=nodes.MANAGER)
+        if world.settings.machines:
+            self._machines = MachineKubelets(world)
+            self._machines.look()
+            world.tasks.create_task(self._machines.watch(), name="machines")
+        else:
+            await _register_declared(world)
         await _wait_for_default_account(world)
 
     async def act(self, world: World) -> None:
         """Bring nodes and pods to where a kubelet would have them."""
+        if self._machines is not None:
+            await self._machines.act()
 
         async def for_pod(pod: Object) -> None:
             node = world.nodes.get(("", pod["spec"].get("nodeName", "")))
-            if node is None or "deletionTimestamp" in pod["metadata"]:
+            if node is None:
+                return
+            if is_frozen(pod) == machine_node.is_on(node):
+                await _freeze(world, pod, None if is_frozen(pod) else OFF)
+            if "deletionTimestamp" in pod["metadata"] or not machine_node.is_on(node):
                 return
             if is_cni(pod) and is_ready(pod):
                 await _network_up(world, node, pod)
-            if _wants_sandbox(pod) and has_network(node):
+            if _wants_sandbox(pod) and (nodes.has_network(node) or pod["spec"].get("hostNetwork")):
                 await _set_condition(world, pod, "PodReadyToStartContainers")
-            elif _lost_ready(pod) and is_ready(node):
+            elif _lost_ready(pod) and (is_ready(node) or _needs_no_network(pod, node)):
                 await _set_condition(world, pod, "Ready")
 
         await world.each(list(world.pods.values()), for_pod)
+
+
+async def _register_declared(world: World) -> None:
+    declared = {node.name: nodes.manifest(node) for node in world.settings.nodes}
+    present = {node["metadata"]["name"]: node for node in world.nodes.values() if nodes.is_simulated(node)}
+    for name, live in present.items():
+        if name not in declared or nodes.differs(live, declared[name]):
+            await world.client.delete("v1", "Node", name)
+    for name, manifest in declared.items():
+        if name not in present or nodes.differs(present[name], manifest):
+            await world.client.create(manifest, manager=nodes.MANAGER)
+
+
+def is_frozen(pod: Object) -> bool:
+    """Whether a pod is on a node whose kubelet does not run, and kwok knows."""
+    return bool((pod["metadata"].get("annotations") or {}).get(POWER) == OFF)
+
+
+async def _freeze(world: World, pod: Object, power: str | None) -> None:
+    namespace, name = key(pod)
+    patch = {"metadata": {"annotations": {POWER: power}}}
+    patched = await world.client.patch("v1", "Pod", name, patch, manager=MANAGER, namespace=namespace)
+    world.put(world.pods, patched)
 
 
 def is_cni(pod: Object) -> bool:
@@ -58,12 +93,6 @@ def is_cni(pod: Object) -> bool:
     volumes = pod["spec"].get("volumes", ())
     paths = [volume.get("hostPath", {}).get("path", "") for volume in volumes]
     return any(path.rstrip("/") == CNI_DIRECTORY for path in paths)
-
-
-def has_network(node: Object) -> bool:
-    """Whether a CNI agent has been ready on the node."""
-    annotations: dict[str, str] = node["metadata"].get("annotations", {})
-    return annotations.get(nodes.NETWORK_ANNOTATION) == "ready"
 
 
 async def _wait_for_default_account(world: World) -> None:
@@ -84,6 +113,11 @@ def _lost_ready(pod: Object) -> bool:
     return running and condition(pod, "Ready") == "False" and condition(pod, "ContainersReady") == "True"
 
 
+def _needs_no_network(pod: Object, node: Object) -> bool:
+    """A machine that is wiped and joins again waits for its CNI agent, which must not wait for the machine."""
+    return bool(pod["spec"].get("hostNetwork") and MACHINE in (node["metadata"].get("annotations") or {}))
+
+
 async def _set_condition(world: World, pod: Object, kind: str) -> None:
     namespace, name = key(pod)
     patch = {"status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": now()}]}}
@@ -95,7 +129,7 @@ async def _set_condition(world: World, pod: Object, kind: str) -> None:
 
 async def _network_up(world: World, node: Object, pod: Object) -> None:
     name = node["metadata"]["name"]
-    if not has_network(node):
+    if not nodes.has_network(node):
         patch = {"metadata": {"annotations": {nodes.NETWORK_ANNOTATION: "ready"}}}
         node = await world.client.patch("v1", "Node", name, patch, form="merge", manager=MANAGER)
     for label, (reason, taint) in AGENTS.items():

@@ -1,0 +1,1 @@
+"""An Omni cluster template as the source of a lab's machines and their configs."""

@@ -1,0 +1,202 @@
+"""The life of virtual Talos machines, driven by the real talosctl from the first config to the reset."""
+
+import asyncio
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from firstlight import errors
+from firstlight.clients import kube as kube_client
+from firstlight.clients import talosctl
+from firstlight.lab import machine_settings
+from tests import labs, machines
+from tests.labs import condition, until
+
+pytestmark = pytest.mark.xdist_group("machines")
+
+
+async def node_of(client: kube_client.Client, name: str) -> dict[str, Any] | None:
+    try:
+        return await client.get("v1", "Node", name)
+    except kube_client.NotFound:
+        return None
+
+
+async def ready(client: kube_client.Client, name: str) -> str:
+    node = await node_of(client, name)
+    return condition(node, "Ready") if node else ""
+
+
+async def is_ready(client: kube_client.Client, name: str, wanted: str = "True") -> bool:
+    return await ready(client, name) == wanted
+
+
+async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machines.Make) -> None:
+    """Maintenance, apply, bootstrap, inline manifests as before 1.13, CNI, a late worker, reboot, upgrade, reset."""
+    mode = msgspec.structs.replace(machines.FAST, talos=machine_settings.Talos(manifests="1.12", boot_seconds=0.1))
+    one = await fresh_machines(machines=1, workers=1, settings=mode)
+    disks = await one.stranger.disks(one.here("cp-1"))
+    assert [disk.spec.dev_path for disk in disks] == ["/dev/sda"]
+
+    with pytest.raises(talosctl.Unauthorised):
+        await one.stranger.machine_config(one.here("cp-1"))
+
+    await one.apply("cp-1", patches=[machines.BARE, machines.INLINE])
+    status = await one.lab.status()
+    assert [each.stage for each in status.machines] == ["configured", "maintenance"]
+
+    await one.bootstrap()
+    with pytest.raises(talosctl.AlreadyDone):
+        await one.talos.bootstrap(one.here("cp-1"))
+
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        await _inline_manifests_are_created_once(one, client)
+        node = await until(lambda: node_of(client, "cp-1"), "the node to register")
+        assert "NetworkPluginNotReady" in str(node["status"]["conditions"])
+
+        for obj in labs.manifests(labs.NETWORK):
+            await client.apply(obj, manager="tests")
+        await until(lambda: is_ready(client, "cp-1"), "the node to be ready")
+
+        await one.apply("worker-1")
+        await until(lambda: is_ready(client, "worker-1"), "the late worker to be ready")
+        await _reboot_and_upgrade(one, client)
+        await _reset_and_remove(one, client)
+
+
+async def _inline_manifests_are_created_once(one: machines.Cluster, client: kube_client.Client) -> None:
+    async def greeting() -> dict[str, Any] | None:
+        try:
+            return await client.get("v1", "ConfigMap", "greeting", namespace="default")
+        except kube_client.NotFound:
+            return None
+
+    found = await until(greeting, "the inline manifest")
+    (entry,) = found["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("talos", "Update")
+    with pytest.raises(kube_client.NotFound):
+        await client.get("v1", "ConfigMap", "talos-bootstrap-manifests-inventory", namespace="kube-system")
+    (status,) = await one.talos.manifest_statuses(one.here("cp-1"))
+    assert "99-greeting" in status.spec.manifests_applied
+
+
+async def _reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client) -> None:
+    before = (await client.get("v1", "Node", "worker-1"))["status"]["nodeInfo"]["bootID"]
+
+    await one.talos.reboot(one.at("worker-1"), wait=False)
+
+    async def rebooted() -> bool:
+        node = await client.get("v1", "Node", "worker-1")
+        return node["status"]["nodeInfo"]["bootID"] != before and condition(node, "Ready") == "True"
+
+    await until(lambda: is_ready(client, "worker-1", "False"), "the node to say goodbye")
+    await until(rebooted, "the node to be back")
+
+    await one.talos.upgrade(one.at("worker-1"), "example.org/installer:v1.13.1", timeout=60)
+
+    assert (await one.talos.version(one.at("worker-1"))).tag == "v1.13.1"
+    node = await client.get("v1", "Node", "worker-1")
+    assert node["status"]["nodeInfo"]["osImage"] == "Talos (v1.13.1)"
+    assert "unschedulable" not in node["spec"]
+
+
+async def _reset_and_remove(one: machines.Cluster, client: kube_client.Client) -> None:
+    await one.talos.reset(one.here("worker-1"), reboot=True, system_labels=["STATE", "EPHEMERAL"], timeout=60)
+
+    assert (await one.stranger.version(one.here("worker-1"))).tag == "v1.13.1", "what is installed stays"
+    await until(lambda: is_ready(client, "worker-1", "False"), "the node to say goodbye")
+    assert (await client.get("v1", "Node", "worker-1"))["spec"]["unschedulable"] is True
+    await client.delete("v1", "Node", "worker-1")
+
+    await one.apply("worker-1")
+    await until(lambda: is_ready(client, "worker-1"), "the machine to join anew")
+
+
+async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machines.Make, tmp_path: pathlib.Path) -> None:
+    one = await fresh_machines(machines=3)
+    await one.apply("cp-1", "cp-2", "cp-3", patches=[machines.BARE])
+    await one.bootstrap()
+
+    async def three() -> bool:
+        return await one.members() == 3
+
+    await until(three, "three members")
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        keepsake = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "keepsake", "namespace": "default"}}
+        await client.apply(keepsake, manager="tests")
+    snapshot = tmp_path / "etcd.snapshot"
+    await one.talos.etcd_snapshot(one.at("cp-1"), snapshot)
+
+    for name in ("cp-2", "cp-3"):
+        await one.lab.machine(name, "off")
+
+    async def writes() -> bool:
+        try:
+            async with asyncio.timeout(3), kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+                later = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}}
+                await client.apply(later, manager="tests")
+        except (errors.ClientError, TimeoutError):
+            return False
+        return True
+
+    async def refuses() -> bool:
+        return not await writes()
+
+    await until(refuses, "the API to refuse writes")
+    assert (await one.lab.status()).has_lost_quorum
+
+    # etcd's data of the last member goes, and the snapshot begins a new cluster.
+    await one.talos.reset(
+        one.here("cp-1"), graceful=False, reboot=True, system_labels=["EPHEMERAL"], timeout=60, wait=False
+    )
+
+    async def waits() -> bool:
+        try:
+            states = await one.talos.service_states(one.here("cp-1"))
+        except talosctl.TalosError:
+            return False
+        return any(each.id == "etcd" and each.state == "Preparing" for each in states)
+
+    await until(waits, "etcd to wait for a bootstrap")
+    await one.talos.bootstrap(one.here("cp-1"), recover_from=snapshot)
+    await until(writes, "the API to take writes again", timeout=90)
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        await client.get("v1", "ConfigMap", "keepsake", namespace="default")
+
+
+async def test_two_bootstraps_make_two_clusters(fresh_machines: machines.Make) -> None:
+    """Talos refuses the second bootstrap only on the same machine, and so does the lab."""
+    one = await fresh_machines(machines=2)
+    await one.apply("cp-1", "cp-2", patches=[machines.BARE])
+
+    await one.talos.bootstrap(one.here("cp-1"))
+    await one.talos.bootstrap(one.here("cp-2"))
+
+    async def alone(name: str) -> bool:
+        try:
+            members = await one.talos.etcd_members(one.here(name))
+        except talosctl.TalosError:
+            return False
+        return [member.hostname for member in members] == [name]
+
+    await until(lambda: alone("cp-1"), "a cluster of cp-1")
+    await until(lambda: alone("cp-2"), "a cluster of cp-2")
+
+
+async def test_machines_keep_their_state_over_restarts_of_the_lab(
+    fresh_machines: machines.Make, machine_programs: dict[str, pathlib.Path]
+) -> None:
+    one = await fresh_machines(machines=1)
+    await one.apply("cp-1", patches=[machines.BARE])
+    await one.bootstrap()
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        uid = (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"]
+
+    await one.lab.down(keep=True)
+    await one.lab.up(machine_programs)
+    await one.serves()
+
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        assert (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"] == uid
