@@ -43,7 +43,7 @@ class Commission:
         return talosctl.Target.of(endpoint.partition(":")[0], endpoints=[endpoint])
 
     def write_talosconfig(self, control_planes: Sequence[str]) -> None:
-        """Keep the administrator's talosconfig in the lab's directory; workers forward nothing, and are no endpoints."""
+        """Keep the administrator's talosconfig in the lab; workers forward nothing, and are no endpoints."""
         text = yaml.load(self.talosconfig.reveal(), Loader=yaml.CSafeLoader)
         for context in text["contexts"].values():
             context["endpoints"] = [self.machines[name].endpoint for name in control_planes]

@@ -159,3 +159,11 @@ def test_machines_that_were_declared_one_by_one_are_not_counted() -> None:
 
     with pytest.raises(errors.UsageError, match="one by one"):
         settings.counted_machines(declared)
+
+
+def test_a_deeply_nested_file_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    path = tmp_path / "lab.yaml"
+    path.write_text("nodes: " + "[" * 100_000)
+
+    with pytest.raises(errors.ConfigError, match="nested deeper than 200 levels"):
+        settings.load(path)

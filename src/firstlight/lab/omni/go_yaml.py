@@ -16,9 +16,8 @@ from typing import Any, NoReturn
 import yaml
 
 from firstlight import errors
+from firstlight.document import depth
 
-DEPTH_LIMIT = 100
-"""Levels of nesting: a machine config has about ten, and libyaml's composer ends the process at some thousands."""
 SIZE_LIMIT = 32 * 1024 * 1024
 """Bytes of one file or patch: the largest message that a Talos machine accepts."""
 VALUE_LIMIT = 1_000_000
@@ -50,15 +49,8 @@ def documents(text: str, path: str, *, first_line: int = 1) -> list[yaml.Node]:
     """
     shift = first_line - 1
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > DEPTH_LIMIT:
-                    line = line_of(event) + shift
-                    raise errors.ConfigError(f"nested deeper than {DEPTH_LIMIT} levels", path=path, line=line)
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
+        if line := depth.too_deep(text):
+            raise errors.ConfigError(f"nested deeper than {depth.LIMIT} levels", path=path, line=line + shift)
         found = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -196,7 +188,7 @@ def value(node: yaml.Node, path: str) -> Any:
         budget[0] -= 1
         if isinstance(node, yaml.ScalarNode):
             budget[1] -= len(node.value)
-        if min(budget) < 0 or level > DEPTH_LIMIT:
+        if min(budget) < 0 or level > depth.LIMIT:
             raise errors.ConfigError("its aliases mean too much", path=path, line=line_of(node))
         if isinstance(node, yaml.MappingNode):
             return {
