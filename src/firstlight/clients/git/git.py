@@ -1,0 +1,7 @@
+"""git as one class: a method for each thing that is asked of it, sorted into files by what they are about."""
+
+from firstlight.clients.git.remotes import Remotes
+
+
+class Git(Remotes):
+    """git at a path. Each of its parts builds on the one before: history, trees, writing, remotes."""

@@ -1,0 +1,149 @@
+"""What was committed, what changed, and what is not committed so far. Nothing here changes a repository."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from firstlight.clients.git import errors as git_errors
+from firstlight.clients.git import names, records
+from firstlight.clients.git.program import READ, Program, Session, parsed
+from firstlight.model import git, remote_url
+
+MANY = 1000
+"""Commits that ``log`` gives unless it is told otherwise."""
+
+_PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--submodule=short")
+
+
+class History(Program):
+    """The past of a repository, and the difference of its work tree from it."""
+
+    async def head(self, path: Path, *, timeout: float = READ) -> git.Head:
+        """Where a work tree or a bare repository stands."""
+        async with self._at(path) as session:
+            work_tree = session.environment.get("GIT_WORK_TREE")
+            if work_tree is None:
+                commit = await self._tip(session)
+                done = await self._run(session, ["symbolic-ref", "--quiet", "--short", "HEAD"], check=False)
+                found = records.WorkTreeStatus(commit, done.text.strip(), ())
+            else:
+                found = await self._status(session, timeout=timeout)
+            return git.Head(
+                commit=found.commit,
+                branch=found.branch,
+                is_dirty=bool(found.changes),
+                remote_url=remote_url.without_credentials(session.settings.get("remote.origin.url", "")),
+                work_tree=Path(work_tree) if work_tree is not None else None,
+            )
+
+    async def status(self, path: Path, *, timeout: float = READ) -> tuple[git.Change, ...]:
+        """What the work tree has that its commit has not, untracked files included.
+
+        No filter is run: a file that one would change, such as one of LFS, counts as modified as soon as its time
+        stamp differs from the one in the index.
+        """
+        async with self._at(path) as session:
+            return (await self._status(session, timeout=timeout)).changes
+
+    async def resolve(self, path: Path, revision: str) -> str:
+        """The commit that a revision names.
+
+        Raises:
+            git_errors.NotFound: It names none.
+        """
+        async with self._at(path) as session:
+            return await self._resolve(session, revision)
+
+    async def log(
+        self, path: Path, base: str = "", head: str = "HEAD", *, limit: int = MANY, timeout: float = READ
+    ) -> tuple[git.Commit, ...]:
+        """The commits that ``head`` has and ``base`` has not, the newest first; all of ``head`` without a base."""
+        async with self._at(path) as session:
+            revisions = [await self._resolve(session, head)]
+            if base:
+                revisions.append(f"^{await self._resolve(session, base)}")
+            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", f"--max-count={limit}", "--no-show-signature"]
+            done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
+        return parsed(records.log, done, name="log", target=session.target)
+
+    async def changed_files(
+        self, path: Path, base: str, head: str = "HEAD", *, since_fork: bool = True, timeout: float = READ
+    ) -> tuple[git.Change, ...]:
+        """What differs between two commits, renames recognised.
+
+        Args:
+            path: The repository.
+            base: The older commit.
+            head: The newer one.
+            since_fork: Compare with the last commit that both have in common, as a review does, not with ``base``.
+            timeout: Seconds.
+
+        Raises:
+            git_errors.NotFound: There is no such commit, or they have none in common.
+        """
+        async with self._at(path) as session:
+            between = await self._between(session, base, head, since_fork=since_fork)
+            arguments = ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *_PLAIN_DIFF, *between, "--"]
+            done = await self._run(session, arguments, timeout=timeout)
+        return parsed(records.raw_diff, done, name="diff", target=session.target)
+
+    async def diff(
+        self,
+        path: Path,
+        base: str,
+        head: str = "HEAD",
+        *,
+        paths: Sequence[str] = (),
+        since_fork: bool = True,
+        timeout: float = READ,
+    ) -> str:
+        """The same as text, perhaps of some files only."""
+        async with self._at(path) as session:
+            between = await self._between(session, base, head, since_fork=since_fork)
+            options = ["--patch", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", *_PLAIN_DIFF]
+            only = [names.path(each) for each in paths]
+            done = await self._run(session, ["diff", *options, *between, "--", *only], timeout=timeout)
+        return done.text
+
+    async def is_ancestor(self, path: Path, older: str, newer: str) -> bool:
+        """Whether a commit has another one in its past, or is that one."""
+        async with self._at(path) as session:
+            return await self._is_ancestor(
+                session, await self._resolve(session, older), await self._resolve(session, newer)
+            )
+
+    async def _status(self, session: Session, *, timeout: float) -> records.WorkTreeStatus:
+        # A submodule would be asked by a Git of its own, which obeys the submodule's config.
+        arguments = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all"]
+        done = await self._run(session, [*arguments, "--no-ahead-behind", "--find-renames"], timeout=timeout)
+        return parsed(records.status, done, name="status", target=session.target)
+
+    async def _tip(self, session: Session) -> str:
+        done = await self._run(session, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], check=False)
+        return done.text.strip() if done.code == 0 else ""
+
+    async def _resolve(self, session: Session, revision: str) -> str:
+        wanted = f"{names.revision(revision)}^{{commit}}"
+        done = await self._run(session, ["rev-parse", "--verify", "--quiet", "--end-of-options", wanted], check=False)
+        found = done.text.strip()
+        if done.code != 0 or not names.is_hash(found):
+            detail = f"{revision!r} names no commit"
+            raise git_errors.NotFound("rev-parse", detail=detail, target=session.target, stderr=done.stderr)
+        return found
+
+    async def _between(self, session: Session, base: str, head: str, *, since_fork: bool) -> list[str]:
+        older, newer = await self._resolve(session, base), await self._resolve(session, head)
+        if since_fork:
+            done = await self._run(session, ["merge-base", older, newer], check=False)
+            if done.code != 0:
+                detail = f"{base!r} and {head!r} have no commit in common"
+                raise git_errors.NotFound(
+                    "merge-base", detail=detail, target=session.target, hint="is the clone deep enough?"
+                )
+            older = done.text.split()[0]
+        return [older, newer]
+
+    async def _is_ancestor(self, session: Session, older: str, newer: str) -> bool:
+        done = await self._run(session, ["merge-base", "--is-ancestor", older, newer], check=False)
+        if done.code > 1:
+            raise git_errors.from_output("merge-base", done.stderr, target=session.target)
+        return done.code == 0

@@ -1,0 +1,211 @@
+"""Other repositories: asked, cloned, fetched from and pushed to."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import tree
+from firstlight.clients.git import access, names, records, trees
+from firstlight.clients.git import errors as git_errors
+from firstlight.clients.git.program import REMOTE, TRANSFER, Session, parsed, receiver
+from firstlight.clients.git.writing import Writing
+from firstlight.model import git, remote_url
+
+_FETCH = (
+    "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head",
+)  # fmt: skip
+_OUTCOMES: Mapping[str, git.PushOutcome] = {"*": "created", " ": "updated", "+": "forced", "=": "unchanged"}
+
+
+class Remotes(Writing):
+    """What is elsewhere."""
+
+    async def ls_remote(
+        self, url: str, *, credentials: access.Credentials | None = None, timeout: float = REMOTE
+    ) -> git.RemoteRefs:
+        """What a remote offers, and thereby whether it is there and lets us in.
+
+        Raises:
+            git_errors.Unreachable: Nothing answers.
+            git_errors.Untrusted: Something answers, and cannot prove that it is the right one.
+            git_errors.Unauthorised: It wants other credentials, or any.
+            git_errors.NotFound: It has no such repository.
+        """
+        remote = self._url(url)
+        async with self._nowhere() as session:
+            return await self._ls_remote(session, remote, credentials, timeout=timeout)
+
+    async def clone(
+        self,
+        url: str,
+        into: Path,
+        *,
+        ref: str = "",
+        depth: int = 0,
+        credentials: access.Credentials | None = None,
+        limits: tree.Limits = tree.LIMITS,
+        timeout: float = TRANSFER,
+    ) -> str:
+        """Clone a repository into a directory that is not there yet, and give the commit that is checked out.
+
+        Args:
+            url: The remote.
+            into: The directory, which must not exist; the one that it is in must.
+            ref: A branch, a tag, or a commit by its whole hash; the remote's default if it is not given.
+            depth: How many commits of the past to fetch; 0 for all of them.
+            credentials: What the remote is shown.
+            limits: How much may be checked out.
+            timeout: Seconds.
+
+        Raises:
+            errors.Refused: A link in the commit leads out of it, or there is too much.
+        """
+        remote = self._url(url)
+        is_hash = names.is_hash(ref)
+        if ref and not is_hash:
+            names.branch(ref)
+        shallow = [f"--depth={depth}"] if depth else []
+        async with self._nowhere() as session:
+            with tree.landing(into) as made:
+                options = ["--quiet", "--template="]
+                if is_hash:
+                    await self._run(session, ["init", *options, "--", str(made.absolute())])
+                else:
+                    options += ["--no-checkout", "--no-recurse-submodules", "--no-hardlinks", *shallow]
+                    options += [f"--branch={ref}"] if ref else []
+                    await self._run(
+                        session,
+                        ["clone", *options, "--", remote.text, str(made.absolute())],
+                        url=remote,
+                        credentials=credentials,
+                        timeout=timeout,
+                    )
+                # The repository is new and ours, so Git may as well obey its config.
+                inside = dataclasses.replace(
+                    session,
+                    environment={**session.environment, "GIT_DIR": str(made.absolute() / ".git")},
+                    cwd=made,
+                    target=remote.text,
+                )
+                if is_hash:
+                    await self._run(
+                        inside,
+                        [*_FETCH, *shallow, "--", remote.text, ref],
+                        url=remote,
+                        credentials=credentials,
+                        timeout=timeout,
+                    )
+                    await self._run(inside, ["update-ref", "--no-deref", "HEAD", ref])
+                    await self._run(inside, ["config", "remote.origin.url", remote.text])
+                commit = await self._tip(inside)
+                if commit:
+                    trees.check_entries(
+                        await self._ls_tree(inside, commit, "", timeout=timeout), limits, target=remote.text
+                    )
+                    await self._run(inside, ["reset", "--quiet", "--hard"], timeout=timeout)
+                    tree.check(made, limits=limits, skip={".git"})
+        return commit
+
+    async def fetch(
+        self,
+        path: Path,
+        url: str,
+        branch: str,
+        *,
+        remote: str = "origin",
+        depth: int = 0,
+        credentials: access.Credentials | None = None,
+        timeout: float = TRANSFER,
+    ) -> str:
+        """Fetch a branch into ``refs/remotes/REMOTE/BRANCH`` of a repository, and give its commit."""
+        source = self._url(url)
+        kept = f"refs/remotes/{names.branch(remote)}/{names.branch(branch)}"
+        shallow = [f"--depth={depth}"] if depth else []
+        async with self._at(path, writes=True) as session:
+            arguments = [*_FETCH, *shallow, "--", source.text, f"+refs/heads/{branch}:{kept}"]
+            await self._run(session, arguments, url=source, credentials=credentials, timeout=timeout)
+            return await self._resolve(session, kept)
+
+    async def push(
+        self,
+        path: Path,
+        url: str,
+        branch: str,
+        *,
+        revision: str = "HEAD",
+        expected: str | None = None,
+        credentials: access.Credentials | None = None,
+        timeout: float = TRANSFER,
+    ) -> git.Pushed:
+        """Make a commit the tip of a remote's branch, as far as nothing there is lost by it.
+
+        Args:
+            path: The repository.
+            url: The remote.
+            branch: The branch there.
+            revision: The commit.
+            expected: The commit that may be replaced, even if it is lost by it; empty for a branch that must be new.
+            credentials: What the remote is shown.
+            timeout: Seconds.
+
+        Raises:
+            git_errors.Rejected: The branch has other commits, or the remote has rules against it.
+        """
+        remote = self._url(url)
+        ref = f"refs/heads/{names.branch(branch)}"
+        if expected and not names.is_hash(expected):
+            raise errors.UsageError("what may be replaced is named by its whole hash")
+        lease = [] if expected is None else [f"--force-with-lease={ref}:{expected}"]
+        async with self._at(path) as session:
+            commit = await self._resolve(session, revision)
+            options = ["--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no", "--no-follow-tags"]
+            done = await self._run(
+                session,
+                ["push", *options, *lease, *receiver(remote), "--", remote.text, f"{commit}:{ref}"],
+                url=remote,
+                credentials=credentials,
+                timeout=timeout,
+                check=False,
+            )
+            try:
+                flag, words = records.pushed(done.stdout, ref)
+            except ValueError:
+                raise git_errors.from_output("push", done.stderr, target=remote.text) from None
+            if flag not in _OUTCOMES or done.code != 0:
+                raise git_errors.Rejected("push", detail=words, target=remote.text, stderr=done.stderr)
+            return git.Pushed(branch, commit, _OUTCOMES[flag])
+
+    async def is_pushed(
+        self,
+        path: Path,
+        commit: str,
+        url: str,
+        branch: str,
+        *,
+        credentials: access.Credentials | None = None,
+        timeout: float = TRANSFER,
+    ) -> bool:
+        """Whether a remote's branch has a commit, as the remote says now. Nothing is stored in the repository."""
+        remote = self._url(url)
+        names.branch(branch)
+        async with self._at(path) as session:
+            wanted = await self._resolve(session, commit)
+            refs = await self._ls_remote(session, remote, credentials, timeout=REMOTE)
+            tip = refs.branch(branch)
+            if not tip or tip == wanted:
+                return bool(tip)
+            if not await self._has(session, tip):
+                arguments = [*_FETCH, "--", remote.text, f"refs/heads/{branch}"]
+                await self._run(session, arguments, url=remote, credentials=credentials, timeout=timeout)
+            return await self._is_ancestor(session, wanted, tip)
+
+    async def _ls_remote(
+        self, session: Session, remote: remote_url.RemoteUrl, credentials: access.Credentials | None, *, timeout: float
+    ) -> git.RemoteRefs:
+        arguments = ["ls-remote", "--quiet", "--symref", "--", remote.text]
+        done = await self._run(session, arguments, url=remote, credentials=credentials, timeout=timeout)
+        return parsed(records.remote_refs, done, name="ls-remote", target=remote.text)
+
+    async def _has(self, session: Session, commit: str) -> bool:
+        return (await self._run(session, ["cat-file", "-e", f"{commit}^{{commit}}"], check=False)).code == 0

@@ -1,0 +1,150 @@
+"""The files of a commit, without a checkout: no filter, no hook and no line ending gets in between."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command, tree
+from firstlight.clients.git import errors as git_errors
+from firstlight.clients.git import names, records
+from firstlight.clients.git.history import History
+from firstlight.clients.git.program import READ, TRANSFER, Session, parsed
+from firstlight.model import git
+
+FILE = 16 << 20
+"""Bytes of the largest file that is read unless it is told otherwise."""
+
+_BATCH = command.OUTPUT_LIMIT // 2
+
+
+class Trees(History):
+    """What is in a commit."""
+
+    async def ls_tree(
+        self, path: Path, revision: str = "HEAD", *, under: str = "", timeout: float = READ
+    ) -> tuple[git.Entry, ...]:
+        """The files of a commit, perhaps only those of a directory, or a single one."""
+        async with self._at(path) as session:
+            return await self._ls_tree(session, await self._resolve(session, revision), under, timeout=timeout)
+
+    async def show(self, path: Path, revision: str, file: str, *, limit: int = FILE) -> bytes:
+        """A file as it is in a commit; of a symbolic link the path to which it leads.
+
+        Raises:
+            git_errors.NotFound: The commit has no such file.
+            git_errors.TooLarge: It has more bytes than ``limit``.
+        """
+        async with self._at(path) as session:
+            commit = await self._resolve(session, revision)
+            found = [entry for entry in await self._ls_tree(session, commit, file, timeout=READ) if entry.path == file]
+            if not found or found[0].kind == "submodule":
+                raise git_errors.NotFound("show", detail=f"{revision} has no file {file!r}", target=session.target)
+            if found[0].size > limit:
+                detail = f"{file!r} has {found[0].size} bytes, more than {limit}"
+                raise git_errors.TooLarge("show", detail=detail, target=session.target)
+            return (await self._run(session, ["cat-file", "blob", found[0].id])).stdout
+
+    async def export(
+        self,
+        path: Path,
+        revision: str,
+        into: Path,
+        *,
+        under: str = "",
+        limits: tree.Limits = tree.LIMITS,
+        timeout: float = TRANSFER,
+    ) -> git.Exported:
+        """Put the files of a commit into a directory that is not there yet: all of them, or none.
+
+        Args:
+            path: The repository.
+            revision: The commit.
+            into: The directory, which must not exist; the one that it is in must.
+            under: Only what is in this directory of the commit; its path stays.
+            limits: How much there may be.
+            timeout: Seconds for Git.
+
+        Raises:
+            errors.Refused: A path or a link in the commit leads out of it, or there is too much.
+        """
+        async with self._at(path) as session:
+            commit = await self._resolve(session, revision)
+            entries = await self._ls_tree(session, commit, under, timeout=timeout)
+            check_entries(entries, limits, target=session.target)
+            with tree.landing(into) as made:
+                made.mkdir()
+                await self._write(session, entries, made, timeout=timeout)
+                tree.check(made, limits=limits)
+        kept = [entry for entry in entries if entry.kind != "submodule"]
+        return git.Exported(
+            commit=commit,
+            path=into,
+            files=len(kept),
+            size=sum(entry.size for entry in kept),
+            submodules=tuple(entry.path for entry in entries if entry.kind == "submodule"),
+        )
+
+    async def _ls_tree(self, session: Session, commit: str, under: str, *, timeout: float) -> tuple[git.Entry, ...]:
+        only = [names.path(under)] if under else []
+        arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", commit, *only]
+        done = await self._run(session, arguments, timeout=timeout)
+        return parsed(records.tree, done, name="ls-tree", target=session.target)
+
+    async def _write(self, session: Session, entries: Sequence[git.Entry], into: Path, *, timeout: float) -> None:
+        files = [entry for entry in entries if entry.kind in {"file", "executable"}]
+        links = [entry for entry in entries if entry.kind == "symlink"]
+        for batch in _batches([*files, *links]):  # links last, so that no file is written through one
+            asked = "".join(f"{entry.id}\n" for entry in batch).encode()
+            done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
+            contents = parsed(lambda output: tuple(records.blobs(output)), done, name="cat-file", target=session.target)
+            if [id_ for id_, _ in contents] != [entry.id for entry in batch]:
+                raise git_errors.Unreadable("cat-file", detail="files are missing", target=session.target)
+            for entry, (_, content) in zip(batch, contents, strict=True):
+                _put(entry, content, into)
+
+
+def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: str) -> None:
+    """Refuse what Git itself would never check out, and what is too much, before anything is read."""
+    for entry in entries:
+        parts = entry.path.split("/")
+        if any(part in {"", ".", ".."} or part.lower() == ".git" for part in parts):
+            raise errors.Refused(f"the commit of {target} has a path that leads out of it: {entry.path!r}")
+        if len(parts) > limits.depth:
+            raise errors.Refused(f"{entry.path!r} in {target} is deeper than {limits.depth} directories")
+        if entry.size > _BATCH:
+            raise errors.Refused(f"{entry.path!r} in {target} has more than {_BATCH >> 20} MiB")
+    if len(entries) > limits.files:
+        raise errors.Refused(f"the commit of {target} has more than {limits.files} files")
+    if sum(entry.size for entry in entries) > limits.size:
+        raise errors.Refused(f"the commit of {target} has more than {limits.size >> 20} MiB")
+
+
+def _batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
+    """The entries in portions of which each fits into one answer."""
+    batch: list[git.Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and size + entry.size > _BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size + 128
+    if batch:
+        yield batch
+
+
+def _put(entry: git.Entry, content: bytes, into: Path) -> None:
+    place = into / entry.path
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if entry.kind == "symlink":
+            os.symlink(content, bytes(place))
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(place, flags, 0o755 if entry.kind == "executable" else 0o644)
+    except (OSError, ValueError) as error:
+        # Two entries of one name, a file where a directory must be, a link to nothing: no Git writes such a commit.
+        raise errors.Refused(f"the commit has an entry that cannot be: {entry.path!r} ({error})") from error
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)

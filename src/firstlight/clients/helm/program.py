@@ -1,0 +1,253 @@
+"""Running helm: the one place where its environment is made, its secrets are handed over and its failures are read.
+
+It gets a home of its own that is empty: no repositories, registries, plugins or caches of the user, no Docker config,
+and a path on which there is no program. Values, kubeconfigs and passwords go in by memory files. Values of options
+are always part of them (``--namespace=…``), and what follows ``--`` is never an option.
+"""
+
+import contextlib
+import dataclasses
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command, safe_yaml
+from firstlight.clients.helm import errors as helm_errors
+from firstlight.clients.helm import registry
+from firstlight.clients.helm import values as given_values
+from firstlight.model import credentials
+from firstlight.model.secret import MASK, Secret
+
+OFFLINE = 60.0
+TRANSFER = 180.0
+READ = 30.0
+GRACE = 30.0
+"""Seconds that helm has to say that something took too long, before it is killed for it."""
+
+_INHERITED = (
+    "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory made there has a name that nobody can guess, and is ours
+_HELM_VARIABLE = re.compile(r"(?:HELM|KUBE|XDG|DOCKER|TMPDIR)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fed:
+    """An argument that names a memory file: ``Fed("--values=", secret, "the values")``."""
+
+    option: str
+    content: Secret
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the program printed; standard output is not shown, since it may be a secret."""
+
+    stdout: bytes = dataclasses.field(repr=False)
+    stderr: str
+    """Masked."""
+
+    @property
+    def text(self) -> str:
+        """Standard output."""
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The lines that it said besides."""
+        return tuple(line for line in self.stderr.splitlines() if line.strip())
+
+
+class Program:
+    """helm at a path, with what it shows to registries, repositories and a cluster."""
+
+    def __init__(
+        self,
+        program: Path,
+        *,
+        logins: Mapping[str, credentials.Login] | None = None,
+        plain_http: Collection[str] = (),
+        kubeconfig: Secret | None = None,
+        context: str = "",
+        allow_exec: bool = False,
+        allow_dependencies: bool = False,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Prepare to run it.
+
+        Args:
+            program: Where it is.
+            logins: What registries and repositories are shown, by address: ``ghcr.io``, ``127.0.0.1:5000``.
+            plain_http: Addresses that may be spoken to without TLS.
+            kubeconfig: For what concerns releases in a cluster.
+            context: The context of the kubeconfig; its current one if it is not given.
+            allow_exec: Whether the kubeconfig may name a program that makes credentials: only if it is the user's own.
+            allow_dependencies: Whether ``dependency_build`` may fetch what a chart says that it needs.
+            environ: Where the proxy is read from, and whatever a program of the kubeconfig needs.
+
+        Raises:
+            errors.Refused: The kubeconfig names a program, and ``allow_exec`` is not set.
+        """
+        if kubeconfig is not None and not allow_exec:
+            _refuse_programs(kubeconfig)
+        self._program = program.absolute()
+        self._logins = dict(logins or {})
+        self._plain_http = frozenset(plain_http)
+        self._kubeconfig = kubeconfig
+        self._context = context
+        self._allow_exec = allow_exec
+        self._allow_dependencies = allow_dependencies
+        self._environ = dict(environ)
+
+    async def version(self) -> str:
+        """Its version, such as ``4.2.1``."""
+        async with self._session() as home:
+            done = await self._run(home, ["version"], options=["--template={{.Version}}"])
+        return done.text.strip().removeprefix("v")
+
+    @contextlib.asynccontextmanager
+    async def _session(self, *, in_memory: bool = False) -> AsyncIterator[Path]:
+        """A home for one or several runs; for what Helm itself writes down, one that is on no disk if possible."""
+        place = _MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else None
+        with tempfile.TemporaryDirectory(prefix="firstlight-helm-", dir=place) as directory:
+            home = Path(directory).resolve()
+            for name in ("bin", "plugins", "work"):
+                (home / name).mkdir()
+            yield home
+
+    async def _run(
+        self,
+        home: Path,
+        words: Sequence[str],
+        *,
+        about: str = "",
+        options: Sequence[str | Fed] = (),
+        operands: Sequence[str] = (),
+        given: Sequence[given_values.Values] = (),
+        on_cluster: bool = False,
+        stdin: bytes = b"",
+        secrets: Sequence[Secret] = (),
+        timeout: float = OFFLINE,
+        stays: bool = False,
+    ) -> Answer:
+        """Run it once, to its good end.
+
+        Args:
+            home: What ``_session`` made.
+            words: The command, such as ``registry login``.
+            about: The chart or release, for messages.
+            options: Its options.
+            operands: What follows them.
+            given: Values for a chart, in the order in which they win.
+            on_cluster: Whether it talks to the cluster.
+            stdin: What it reads.
+            secrets: What must not be in its messages, besides the values.
+            timeout: Seconds after which it is killed.
+            stays: Whether it may take minutes; then it dies with this process.
+
+        Raises:
+            helm_errors.HelmError: It failed, or took too long.
+        """
+        name = " ".join(words)
+        arguments: list[str | Fed] = [*options]
+        arguments += [Fed("--values=", given_values.as_secret(each), f"values {n}") for n, each in enumerate(given, 1)]
+        names: dict[str, str] = {}
+        with contextlib.ExitStack() as stack:
+            fds: list[int] = []
+
+            def feed(content: Secret, called: str) -> str:
+                file = stack.enter_context(command.memory_file(content))
+                fds.append(file.fd)
+                names[file.path] = called
+                return file.path
+
+            argv = [str(self._program), *words]
+            for argument in arguments:
+                if isinstance(argument, Fed):
+                    argument = f"{argument.option}{feed(argument.content, argument.name)}"
+                argv.append(argument)
+            env = self._environment(home)
+            if self._logins:
+                env["HELM_REGISTRY_CONFIG"] = feed(registry.config(self._logins), "the registry config")
+            if on_cluster:
+                if self._kubeconfig is None:
+                    raise errors.UsageError(f"helm {name} needs a kubeconfig")
+                env["KUBECONFIG"] = feed(self._kubeconfig, "the kubeconfig")
+                argv += [f"--kube-context={self._context}"] if self._context else []
+            argv += ["--", *operands] if operands else []
+            try:
+                done = await command.run(
+                    argv,
+                    timeout=timeout,
+                    env=env,
+                    cwd=home / "work",
+                    stdin=stdin,
+                    pass_fds=fds,
+                    check=False,
+                    dies_with_parent=stays,
+                )
+            except errors.TimedOut as error:
+                detail = f"it did not finish within {timeout:g} s"
+                raise helm_errors.TimedOut(name, detail=detail, target=about) from error
+            except errors.Unreachable as error:
+                raise errors.ToolError(str(error), hint="firstlight tools install helm") from error
+            except errors.ClientError as error:
+                detail = f"it printed more than {command.OUTPUT_LIMIT >> 20} MiB"
+                raise helm_errors.TooLarge(name, detail=detail, target=about) from error
+        # Some commands explain a failure on standard output; for those that render it is nothing but manifests.
+        said = (
+            done.stderr
+            if done.code == 0 or words[0] != "repo"
+            else f"{done.stdout.decode(errors='replace')}\n{done.stderr}"
+        )
+        for path, called in names.items():
+            said = said.replace(path, called)
+        said = said.replace(f"{home}/", "")
+        for secret in (*secrets, *(login.password for login in self._logins.values())):
+            if value := secret.reveal().decode(errors="replace"):
+                said = said.replace(value, MASK)
+        said = given_values.masked(said, given)
+        if done.code != 0:
+            raise helm_errors.from_output(name, said, target=about)
+        return Answer(done.stdout, said)
+
+    def _environment(self, home: Path) -> dict[str, str]:
+        own = {
+            "HOME": str(home),
+            "PATH": str(home / "bin"),
+            "TMPDIR": str(home),
+            "HELM_CACHE_HOME": str(home / "cache"),
+            "HELM_CONFIG_HOME": str(home / "config"),
+            "HELM_DATA_HOME": str(home / "data"),
+            "HELM_PLUGINS": str(home / "plugins"),
+            "HELM_REGISTRY_CONFIG": str(home / "registry.json"),
+            "DOCKER_CONFIG": str(home / "docker"),
+            "KUBECONFIG": os.devnull,
+            "NO_COLOR": "1",
+        }
+        if self._allow_exec and self._kubeconfig is not None:
+            # The program that makes credentials is the user's own, and finds its way by the user's environment.
+            theirs = {name: value for name, value in self._environ.items() if not _HELM_VARIABLE.match(name)}
+            return {**own, **theirs}
+        return {**own, **{name: self._environ[name] for name in _INHERITED if name in self._environ}}
+
+    def _plain(self, address: str) -> list[str]:
+        return ["--plain-http"] if address in self._plain_http else []
+
+
+def _refuse_programs(kubeconfig: Secret) -> None:
+    try:
+        documents = safe_yaml.load_all(kubeconfig.reveal())
+        users = (documents[0] if documents and documents[0] else {}).get("users") or []
+        named = [user["name"] for user in users if {"exec", "auth-provider"} & set(user.get("user") or {})]
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
+        raise errors.UsageError("the kubeconfig cannot be read") from error
+    if named:
+        raise errors.Refused(
+            f"the kubeconfig names a program that makes the credentials of {str(named[0])[:80]!r}",
+            hint="allow it only if the kubeconfig is your own",
+        )

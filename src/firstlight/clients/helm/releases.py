@@ -1,0 +1,208 @@
+"""Releases in a cluster: listed, looked at, installed and upgraded. Uninstalling is not offered."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from firstlight import errors
+from firstlight.clients.helm import errors as helm_errors
+from firstlight.clients.helm import names, output
+from firstlight.clients.helm.charts import Charts
+from firstlight.clients.helm.program import GRACE, READ
+from firstlight.clients.helm.values import Values
+from firstlight.model import helm
+
+T = TypeVar("T")
+
+MANY = 256
+"""Revisions, or releases on one page: as many as Helm gives by itself."""
+_PAGES = 100
+_BOOLEANS = {True: "true", False: "false", None: "auto"}
+
+
+class Releases(Charts):
+    """What is done with releases."""
+
+    async def list(self, *, namespace: str = "", timeout: float = READ) -> tuple[helm.Release, ...]:
+        """The last revision of every release, in one namespace or in all, whatever its status."""
+        scope = f"--namespace={names.namespace(namespace)}" if namespace else "--all-namespaces"
+        found: list[helm.Release] = []
+        async with self._session() as home:
+            for page in range(_PAGES):
+                options = [scope, "--output=json", f"--max={MANY}", f"--offset={page * MANY}"]
+                done = await self._run(
+                    home, ["list"], about=namespace, options=options, on_cluster=True, timeout=timeout
+                )
+                more = _read(output.releases, done.stdout, "list", namespace)
+                found.extend(more)
+                if len(more) < MANY:
+                    break
+        return tuple(found)
+
+    async def status(self, name: str, *, namespace: str, revision: int = 0, timeout: float = READ) -> helm.Release:
+        """A release with its manifest: its last revision, or another.
+
+        Raises:
+            helm_errors.ReleaseNotFound: There is no such release.
+        """
+        options = [f"--namespace={names.namespace(namespace)}", "--output=json"]
+        options += [f"--revision={revision}"] if revision else []
+        about, operands = f"{namespace}/{name}", [names.release(name)]
+        async with self._session() as home:
+            known = await self._run(
+                home,
+                ["get", "metadata"],
+                about=about,
+                options=options,
+                operands=operands,
+                on_cluster=True,
+                timeout=timeout,
+            )
+            full = await self._run(
+                home, ["status"], about=about, options=options, operands=operands, on_cluster=True, timeout=timeout
+            )
+        return _read(lambda status: output.release(known.stdout, status), full.stdout, "status", about)
+
+    async def history(
+        self, name: str, *, namespace: str, limit: int = MANY, timeout: float = READ
+    ) -> tuple[helm.Release, ...]:
+        """The revisions of a release, the oldest first.
+
+        Raises:
+            helm_errors.ReleaseNotFound: There is no such release.
+        """
+        options = [f"--namespace={names.namespace(namespace)}", "--output=json", f"--max={limit}"]
+        about, operands = f"{namespace}/{name}", [names.release(name)]
+        async with self._session() as home:
+            done = await self._run(
+                home, ["history"], about=about, options=options, operands=operands, on_cluster=True, timeout=timeout
+            )
+        found = _read(
+            lambda stdout: output.history(stdout, name=name, namespace=namespace), done.stdout, "history", about
+        )
+        return tuple(sorted(found, key=lambda release: release.revision))
+
+    async def install(
+        self,
+        name: str,
+        chart: helm.ChartReference,
+        *,
+        namespace: str,
+        values: Sequence[Values] = (),
+        options: helm.ReleaseOptions | None = None,
+        patience: float | None = None,
+    ) -> helm.Release:
+        """Install a release that is not there yet.
+
+        Args:
+            name: The name of the release.
+            chart: Where its chart is.
+            namespace: Its namespace.
+            values: In the order in which they win over each other, the last over all.
+            options: How it is written.
+            patience: Seconds after which Helm is killed, which leaves the release pending; well after its own timeout
+                if it is not given.
+
+        Raises:
+            helm_errors.AlreadyExists: It is there.
+            helm_errors.NotOwned: An object of it is there, and belongs to somebody else.
+            helm_errors.Conflict: Others own fields of it.
+        """
+        how = options or helm.ReleaseOptions()
+        flags = [f"--server-side={_BOOLEANS[how.server_side is not False]}", *_flags(how)]
+        return await self._write("install", name, chart, namespace, values, flags, how, patience)
+
+    async def upgrade(
+        self,
+        name: str,
+        chart: helm.ChartReference,
+        *,
+        namespace: str,
+        values: Sequence[Values] = (),
+        options: helm.ReleaseOptions | None = None,
+        install: bool = False,
+        rollback_on_failure: bool = False,
+        history_max: int = 10,
+        patience: float | None = None,
+    ) -> helm.Release:
+        """Upgrade a release; the values that it had before are forgotten.
+
+        Args:
+            name: The name of the release.
+            chart: Where its chart is.
+            namespace: Its namespace.
+            values: In the order in which they win over each other, the last over all.
+            options: How it is written.
+            install: Install it if it is not there.
+            rollback_on_failure: Go back to the revision before if this one fails.
+            history_max: How many revisions are kept.
+            patience: Seconds after which Helm is killed, which leaves the release pending; well after its own timeout
+                if it is not given.
+
+        Raises:
+            helm_errors.ReleaseNotFound: It is not there, and ``install`` is not set.
+            helm_errors.Busy: Another Helm is at work on it.
+            helm_errors.Conflict: Others own fields of it.
+        """
+        if install and rollback_on_failure:
+            raise errors.UsageError("a release that is new cannot go back: Helm would uninstall it")
+        how = options or helm.ReleaseOptions()
+        flags = [
+            f"--server-side={_BOOLEANS[how.server_side]}",
+            "--reset-values",
+            f"--history-max={history_max}",
+            *(["--install"] if install else []),
+            *(["--rollback-on-failure"] if rollback_on_failure else []),
+            *_flags(how),
+        ]
+        return await self._write("upgrade", name, chart, namespace, values, flags, how, patience)
+
+    async def _write(
+        self,
+        verb: str,
+        name: str,
+        chart: helm.ChartReference,
+        namespace: str,
+        values: Sequence[Values],
+        flags: Sequence[str],
+        how: helm.ReleaseOptions,
+        patience: float | None,
+    ) -> helm.Release:
+        options = [f"--namespace={names.namespace(namespace)}", "--output=json", *flags]
+        about = f"{namespace}/{names.release(name)}"
+        async with self._located(chart) as (home, path):
+            done = await self._run(
+                home,
+                [verb],
+                about=about,
+                options=options,
+                operands=[name, str(path)],
+                given=values,
+                on_cluster=True,
+                timeout=patience if patience is not None else 2 * how.timeout + GRACE,
+                stays=True,
+            )
+        return _read(output.written, done.stdout, verb, about)
+
+
+def _flags(how: helm.ReleaseOptions) -> list[str]:
+    return [
+        *(["--force-conflicts"] if how.force_conflicts else []),
+        *(["--take-ownership"] if how.take_ownership else []),
+        *(["--create-namespace"] if how.create_namespace else []),
+        *(["--skip-crds"] if how.skip_crds else []),
+        *(["--no-hooks"] if how.no_hooks else []),
+        *(["--skip-schema-validation"] if how.skip_schema_validation else []),
+        f"--wait={how.wait}",
+        *(["--wait-for-jobs"] if how.wait_for_jobs else []),
+        f"--timeout={how.timeout:g}s",
+        *([f"--description={names.line(how.description)}"] if how.description else []),
+        *(f"--labels={names.label(name, value)}" for name, value in how.labels.items()),
+        f"--dry-run={how.dry_run}",
+    ]
+
+
+def _read(parse: Callable[[bytes], T], stdout: bytes, command: str, about: str) -> T:
+    try:
+        return parse(stdout)
+    except ValueError as error:
+        raise helm_errors.Unreadable(command, detail=str(error), target=about) from error

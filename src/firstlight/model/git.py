@@ -1,0 +1,109 @@
+"""What Git knows: commits, what changed between them, the files in them, and the branches of a remote."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+Status = Literal["added", "modified", "deleted", "renamed", "copied", "type-changed", "unmerged", "untracked"]
+Kind = Literal["file", "executable", "symlink", "submodule"]
+PushOutcome = Literal["created", "updated", "forced", "unchanged"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Person:
+    """Who wrote or made a commit."""
+
+    name: str
+    email: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Commit:
+    """One commit."""
+
+    id: str
+    parents: tuple[str, ...]
+    author: Person
+    authored: datetime.datetime
+    committer: Person
+    committed: datetime.datetime
+    subject: str
+    body: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What became of a file. Names that are not UTF-8 have surrogates, as the names that Python lists have."""
+
+    status: Status
+    path: str
+    old_path: str = ""
+    """Where it was, if it was renamed or copied."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Head:
+    """Where a work tree, or a bare repository, stands."""
+
+    commit: str
+    """Empty if there is none so far."""
+    branch: str
+    """Empty if the head is detached."""
+    is_dirty: bool
+    """Whether there is anything that the commit does not have, untracked files included."""
+    remote_url: str
+    """The URL of ``origin``, without credentials; empty if there is none."""
+    work_tree: Path | None
+    """None if the repository is bare."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A file in a commit."""
+
+    path: str
+    kind: Kind
+    id: str
+    size: int
+    """Bytes; 0 for a submodule."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """The files of a commit in a directory."""
+
+    commit: str
+    path: Path
+    files: int
+    size: int
+    submodules: tuple[str, ...] = ()
+    """Where submodules belong, which are not fetched: there is nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RemoteRefs:
+    """What a remote repository offers."""
+
+    head: str
+    """The branch that is checked out by default; empty if it does not say."""
+    refs: Mapping[str, str]
+    """Commits by the full names of branches and tags."""
+
+    def branch(self, name: str) -> str:
+        """The commit of a branch; empty if there is none of this name."""
+        return self.refs.get(f"refs/heads/{name}", "")
+
+    def tag(self, name: str) -> str:
+        """The commit of a tag, also if it is annotated; empty if there is none of this name."""
+        return self.refs.get(f"refs/tags/{name}^{{}}") or self.refs.get(f"refs/tags/{name}", "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pushed:
+    """What a push did."""
+
+    branch: str
+    commit: str
+    outcome: PushOutcome

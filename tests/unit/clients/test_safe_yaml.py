@@ -1,0 +1,37 @@
+import pytest
+
+from firstlight.clients import safe_yaml
+
+
+def test_documents() -> None:
+    assert safe_yaml.load_all("a: 1\n---\n- b\n---\n") == [{"a": 1}, ["b"], None]
+    assert safe_yaml.load_all(b"") == []
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{a: " * 200_000, "- " * 50_000 + "a", "[" * 201 + "]" * 201])
+def test_what_is_too_deep_does_not_end_the_process(text: str) -> None:
+    with pytest.raises(ValueError, match="deeper"):
+        safe_yaml.load_all(text)
+
+
+def test_where_it_is_wrong() -> None:
+    with pytest.raises(ValueError, match="not YAML") as caught:
+        safe_yaml.load_all("a: 1\nb: [\n")
+
+    problem, line = safe_yaml.problem_of(caught.value)
+    assert problem
+    assert line == 3
+
+
+@pytest.mark.parametrize("text", ["!!python/object:os.system {}", "a: !unknown b", "\x00", "2026-99-99T00:00:00Z"])
+def test_what_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        safe_yaml.load_all(text)
+
+
+def test_anchors_are_no_bomb() -> None:
+    levels = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 30))
+
+    [document] = safe_yaml.load_all(f"l0: &l0 [x]\n{levels}\n")
+
+    assert len(document["l29"]) == 9
