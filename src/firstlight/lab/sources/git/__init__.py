@@ -1,0 +1,1 @@
+"""Git over smart HTTP: bare repositories, served by the real git."""
