@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-pytest_plugins = ["tests.labs", "tests.machines"]
+pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
 
 BUDGETS = {"unit": 120, "integration": 240, "journeys": 240, "faults": 240}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""

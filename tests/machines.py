@@ -150,6 +150,14 @@ async def make(
     return Cluster(one, programs["talosctl"], secrets, talosconfig, loopbacks, declared, api)
 
 
+async def another(one: Cluster) -> Cluster:
+    """Another cluster on the same machines, with secrets of its own."""
+    client = talosctl.Talosctl(one.program)
+    secrets = await client.gen_secrets()
+    talosconfig = await client.gen_config("talosconfig", cluster="other", endpoint=one.api, secrets=secrets)
+    return dataclasses.replace(one, secrets=secrets, talosconfig=talosconfig)
+
+
 @pytest_asyncio.fixture(scope="session")
 async def machine_programs(programs: dict[str, Path]) -> dict[str, Path]:
     """What a lab of machines needs besides."""

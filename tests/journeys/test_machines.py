@@ -185,6 +185,46 @@ async def test_two_bootstraps_make_two_clusters(fresh_machines: machines.Make) -
     await until(lambda: alone("cp-2"), "a cluster of cp-2")
 
 
+async def test_a_second_cluster_in_the_lab_stays_apart(fresh_machines: machines.Make) -> None:
+    """Its machine has another authority and token, so it is no node, and its control plane is never followed."""
+    one = await fresh_machines(machines=2)
+    await one.apply("cp-1", patches=[machines.BARE])
+    await one.bootstrap()
+    other = await machines.another(one)
+    await other.apply("cp-2", patches=[machines.BARE])
+    await other.talos.bootstrap(other.here("cp-2"))
+
+    async def healthy() -> bool:
+        states = await other.talos.service_states(other.here("cp-2"))
+        return any(each.id == "etcd" and each.is_healthy for each in states)
+
+    await until(healthy, "the etcd of the second cluster")
+    await one.lab.process("cp-1", "kill")
+    await one.answers("cp-1")
+    await one.serves()
+
+    assert (await one.lab.status()).followed == "cp-1"
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        await until(lambda: node_of(client, "cp-1"), "the node to register")
+        assert await node_of(client, "cp-2") is None
+
+
+async def test_kubernetes_is_upgraded_kubelets_included(fresh_machines: machines.Make) -> None:
+    one = await fresh_machines(machines=1)
+    await one.apply("cp-1", patches=[machines.BARE])
+    await one.bootstrap()
+    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+        for obj in labs.manifests(labs.NETWORK):
+            await client.apply(obj, manager="tests")
+        await until(lambda: is_ready(client, "cp-1"), "the node to be ready")
+
+        await one.talos.upgrade_k8s(one.at("cp-1"), to="1.36.3", timeout=120)
+
+        node = await client.get("v1", "Node", "cp-1")
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"
+    assert not any("skew" in note for note in (await one.lab.status()).notes)
+
+
 async def test_machines_keep_their_state_over_restarts_of_the_lab(
     fresh_machines: machines.Make, machine_programs: dict[str, pathlib.Path]
 ) -> None:

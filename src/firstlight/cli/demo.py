@@ -171,9 +171,7 @@ async def _pull_the_plug(one: "Lab") -> None:
             await asyncio.sleep(0.2)
     _say(f"cp-1 is off; {time.monotonic() - begun:.1f} s later a write went through")
     await one.machine("cp-1", "on")
-    async with asyncio.timeout(TIMEOUT):
-        while not (await one.status()).is_ready:
-            await asyncio.sleep(0.2)
+    await one.wait_ready()
     _say("cp-1 is on again, and has rejoined by itself")
 
 

@@ -14,6 +14,7 @@ from firstlight.cli import lab_size, output, screen, which_lab
 from firstlight.cli.lab_fault import fault
 from firstlight.cli.lab_machine import machine
 from firstlight.cli.lab_omni import omni
+from firstlight.cli.lab_source import source
 
 if TYPE_CHECKING:
     from firstlight.lab.lab import Lab
@@ -29,6 +30,7 @@ def lab() -> None:
 lab.add_command(fault)
 lab.add_command(machine)
 lab.add_command(omni)
+lab.add_command(source)
 
 
 @lab.command()
@@ -42,19 +44,22 @@ lab.add_command(omni)
     "--settings", "settings_file", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A file that declares nodes or machines, networks, broken images, logs and exec answers (docs/lab.md).",
 )  # fmt: skip
+@click.option(
+    "--actors", callback=lab_size.actors, metavar="NAMES",
+    help="Whose real programs run beside their pods: flux, flux-operator, argocd, by commas; none for nobody's.",
+)  # fmt: skip
 @output.option
 def up(
     name: str, control_planes: int | None, machines: int | None, workers: int | None, settings_file: Path | None,
-    form: str,
+    actors: tuple[str, ...] | None, form: str,
 ) -> None:  # fmt: skip
     """Bring a lab up, or what is missing of it; run again, it changes nothing."""
     from firstlight.lab import lab as labs
     from firstlight.report import lab as page
 
     one = labs.named(name)
-    state = asyncio.run(
-        bring_up(one, lab_size.wanted(one, lab_size.Size(control_planes, machines, workers, settings_file)))
-    )
+    size = lab_size.Size(control_planes, machines, workers, settings_file)
+    state = asyncio.run(bring_up(one, lab_size.with_actors(one, lab_size.wanted(one, size), actors)))
     if form == "json":
         _write_status(one, *asyncio.run(look(one)))
         return
@@ -201,13 +206,15 @@ def restore(state: str, name: str, form: str) -> None:
 async def bring_up(one: "Lab", wanted: "Settings | None", *, owner: int = 0) -> "LabStatus":
     """Install what the lab needs, start it, and show how far it is."""
     from firstlight.cli import installing
-    from firstlight.lab import control_plane
+    from firstlight.lab import actors, control_plane
     from firstlight.lab import machines as lab_machines
     from firstlight.report import lab as page
 
     settings = wanted or (one.settings() if one.home.exists() else None)
     more = (lab_machines.PROGRAM,) if settings is not None and settings.machines else ()
-    programs = await installing.ensure([*control_plane.COMPONENTS, *more])
+    programs = await installing.ensure(
+        [*control_plane.COMPONENTS, *more, *actors.installed(settings.actors if settings is not None else ())]
+    )
     begun = time.time()
     with screen.Screen() as display:
 

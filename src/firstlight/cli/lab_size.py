@@ -4,6 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from firstlight import errors
 
 if TYPE_CHECKING:
@@ -46,6 +48,30 @@ def wanted(one: "Lab", size: Size) -> "Settings | None":
     if size.machines is not None or base.machines:
         return _with_machines(one, base, size)
     return _with_nodes(one, base, size)
+
+
+def actors(ctx: click.Context, param: click.Parameter, given: str | None) -> tuple[str, ...] | None:
+    """The names of an option's value; none of them for ``none``, nothing if it was not given."""
+    from firstlight.lab import settings
+
+    if given is None:
+        return None
+    names = tuple(name for each in given.split(",") if (name := each.strip()) and name != "none")
+    if unknown := [name for name in names if name not in settings.ACTOR_NAMES]:
+        raise click.BadParameter(f"{', '.join(unknown)}: there are {', '.join(settings.ACTOR_NAMES)}")
+    return names
+
+
+def with_actors(one: "Lab", sized: "Settings | None", names: tuple[str, ...] | None) -> "Settings | None":
+    """The same settings with other actors, if some are named."""
+    import msgspec
+
+    from firstlight.lab import settings
+
+    if names is None:
+        return sized
+    base = sized or (one.settings() if one.home.exists() else settings.DEFAULT)
+    return msgspec.structs.replace(base, actors=names)
 
 
 def _with_machines(one: "Lab", base: "Settings", size: Size) -> "Settings":

@@ -37,6 +37,7 @@ SUBCOMMANDS = {
         "lab kubeconfig": "The way in, also through faults",
         "lab save, restore": "The cluster's whole state, kept and put back",
         "lab machine": "Virtual Talos machines, and their power",
+        "lab source": "Git, OCI and Helm repositories for Flux and Argo CD",
         "lab omni": "The cluster of an Omni template, with its patches",
         "lab fault": "Trouble on request, for requests and processes",
     },

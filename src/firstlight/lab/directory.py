@@ -3,10 +3,10 @@
 import dataclasses
 import os
 import re
-import shutil
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.lab import unlocked
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?")
 
@@ -76,6 +76,35 @@ class Directory:
     def live(self) -> Path:
         """Which machines run now; the simulator reads it."""
         return self.run / "live.json"
+
+    @property
+    def sources(self) -> Path:
+        """Git repositories, OCI registry and Helm repositories."""
+        return self.path / "sources"
+
+    @property
+    def sources_control(self) -> Path:
+        """The socket of the sources."""
+        return self.run / "sources.sock"
+
+    @property
+    def standins(self) -> Path:
+        """What the stand-ins for 1Password know."""
+        return self.path / "standins"
+
+    @property
+    def actors(self) -> Path:
+        """What actors keep, a directory each, and the numbers of their addresses."""
+        return self.path / "actors"
+
+    @property
+    def wanted_actors(self) -> Path:
+        """Which actors are to run; the simulator writes it, the supervisor reads it."""
+        return self.run / "actors.json"
+
+    def actor(self, name: str) -> Path:
+        """The home of one actor's process: its kubeconfig and its temporary files."""
+        return self.run / "actors" / name
 
     @property
     def saved(self) -> Path:
@@ -169,7 +198,7 @@ class Directory:
         if not self.mark.exists() and any(self.path.iterdir()):
             raise errors.Refused(f"{self.path} is no lab, and stays as it is")
         try:
-            shutil.rmtree(self.path)
+            unlocked.remove(self.path)
         except OSError as error:
             raise errors.LabError(f"{self.path} cannot be deleted: {error}") from error
 

@@ -69,7 +69,7 @@ class Follower:
         self._basis: tuple[int, ...] = ()
         """The age of the files that the control plane was built from."""
         self._stamps: dict[str, str] = {}
-        self._live: dict[str, float] | None = None
+        self._live: tuple[dict[str, float], str] | None = None
 
     @property
     def followed(self) -> str:
@@ -85,11 +85,15 @@ class Follower:
         """See which machines live and what they say, and act on it if it has changed."""
         names = [machine.name for machine in wanted.machines]
         live = {name: self._keepers[name].started for name in names if self._keepers[name].is_live}
-        if live != self._live:
-            directory.write_whole(self.home.live, msgspec.json.encode({"live": list(live), "since": live}))
-            self._live = live
         able = {name for name in live if (self.home.machine(name) / machines.CONTROL_PLANE).exists()}
+        clusters = {name: self._cluster_of(name) for name in names if self._is_control_plane(name)}
+        able = of_one_cluster(able, clusters, self._known_cluster())
         chosen = choose(names, able, current=self._followed)
+        cluster = clusters.get(chosen, "") or self._known_cluster()
+        if (live, cluster) != self._live:
+            said = {"live": list(live), "since": live, "cluster": cluster}
+            directory.write_whole(self.home.live, msgspec.json.encode(said))
+            self._live = (live, cluster)
         if not chosen:
             await self._rest(wanted)
             return
@@ -128,6 +132,16 @@ class Follower:
         if self._keepers[LAST].may_run or (status.detail, status.idle) != (why, idle):
             await self.let_go(why, idle=idle, at_once=True)
 
+    def _known_cluster(self) -> str:
+        """The cluster whose control plane the lab has run so far; empty before the first."""
+        with contextlib.suppress(OSError):
+            return (self.home.certificates / "cluster").read_text()
+        return ""
+
+    def _cluster_of(self, name: str) -> str:
+        node = machine_node.read(self.home.machine(name))
+        return node.cluster if node else ""
+
     def _is_control_plane(self, name: str) -> bool:
         node = machine_node.read(self.home.machine(name))
         return node is not None and node.role == "control-plane"
@@ -142,8 +156,11 @@ class Follower:
         folder = self.home.machine(name)
         address = next(machine.address for machine in wanted.machines if machine.name == name)
         asked = cluster_config.of_machine(folder / machines.CONTROL_PLANE, address=address)
+        # So that talosctl and kubectl can be told where the API server really is.
+        asked = msgspec.structs.replace(asked, names=(*asked.names, self._net.loopback))
         config, notes = await self._possible(asked)
         await asyncio.to_thread(pki.adopt, folder / "pki", self.home.certificates)
+        directory.write_whole(self.home.certificates / "cluster", self._cluster_of(name).encode())
         parts = await asyncio.to_thread(
             control_plane.build, self.home, self._net, wanted, self._programs, config=config
         )
@@ -189,6 +206,16 @@ class Follower:
             scheduler=replace(asked.scheduler, extra_args=arguments["kube-scheduler"]),
         )
         return config, [*notes, *unknown]
+
+
+def of_one_cluster(able: set[str], clusters: Mapping[str, str], known: str) -> set[str]:
+    """Those who may be followed: machines of the cluster that was there first, as long as one of its machines is left.
+
+    A second cluster in the lab, by mistake or on purpose, has its etcd, and waits for its turn.
+    """
+    if known and known in clusters.values():
+        return {name for name in able if clusters.get(name) == known}
+    return able
 
 
 def _ages(folder: Path) -> tuple[int, ...]:

@@ -112,6 +112,7 @@ class Keeper:
             name=self.part.name, what=self.part.what, reality=self.part.reality, state=state, detail=detail, pid=pid,
             restarts=self._restarts, since=self._since, idle=self._is_idle or (is_off and self.may_run),
             memory=processes.memory(pid, family=self.part.switch is not None) if pid else 0,
+            workload=self.part.workload,
         )  # fmt: skip
 
     async def run(self) -> None:

@@ -10,14 +10,23 @@ from firstlight.lab import certificates, directory
 
 def write(path: Path, *, server: str, authority: Path, user: str, pair: certificates.Pair, context: str) -> None:
     """Write a kubeconfig for its owner alone; JSON is YAML, and every client reads it."""
+    identity = {
+        "client-certificate-data": _encoded(pair.certificate),
+        "client-key-data": _encoded(pair.key),
+    }
+    _write(path, server=server, authority=authority, user=user, identity=identity, context=context)
+
+
+def write_for_token(path: Path, *, server: str, authority: Path, user: str, token: Path, context: str) -> None:
+    """Write a kubeconfig whose token is in another file, which may be renewed."""
+    _write(path, server=server, authority=authority, user=user, identity={"tokenFile": str(token)}, context=context)
+
+
+def _write(path: Path, *, server: str, authority: Path, user: str, identity: dict[str, str], context: str) -> None:
     cluster = {
         "server": server,
         "tls-server-name": certificates.SERVER_NAME,
         "certificate-authority-data": _encoded(authority),
-    }
-    identity = {
-        "client-certificate-data": _encoded(pair.certificate),
-        "client-key-data": _encoded(pair.key),
     }
     config = {
         "apiVersion": "v1",

@@ -19,6 +19,7 @@ from firstlight.lab import directory, keeper, processes
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.faults import Faults
 from firstlight.lab.socket_client import SocketClient
+from firstlight.lab.sources.client import Sources
 from firstlight.model.lab_status import LabStatus
 
 START_TIMEOUT = 180
@@ -45,6 +46,10 @@ class Lab:
     def kubeconfig(self) -> Path:
         """The administrator's, straight to the API server."""
         return self.home.kubeconfig
+
+    def sources(self) -> Sources:
+        """The Git, OCI and Helm repositories of the lab, where its settings ask for them."""
+        return Sources(self.home.sources_control)
 
     def is_running(self) -> bool:
         """Whether its supervisor lives; the kernel knows."""
@@ -104,6 +109,14 @@ class Lab:
         """
         return msgspec.json.decode(await self._supervisor.call("GET", "/status"), type=LabStatus)
 
+    async def wait_ready(self, *, timeout: float = START_TIMEOUT) -> LabStatus:
+        """Wait until every part is ready that has something to do.
+
+        Raises:
+            errors.LabError: A part cannot start, or is not ready in time; the message says which and why.
+        """
+        return await self._wait_ready(lambda _: None, timeout=timeout)
+
     async def process(self, part: str, action: Action, *, share: float = 0.1) -> None:
         """Kill, stop, continue or slow down the process of a part."""
         await self._supervisor.call("POST", f"/parts/{quote(part, safe='')}/{action}?share={share}")
@@ -116,13 +129,13 @@ class Lab:
         """Keep a cold copy of the cluster's state; everything pauses for some seconds."""
         _check_state_name(name)
         await self._supervisor.call("POST", f"/save/{quote(name, safe='')}", timeout=120)
-        await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
+        await self.wait_ready()
 
     async def restore(self, name: str) -> None:
         """Put a saved state back."""
         _check_state_name(name)
         await self._supervisor.call("POST", f"/restore/{quote(name, safe='')}", timeout=120)
-        await self._wait_ready(lambda _: None, timeout=START_TIMEOUT)
+        await self.wait_ready()
 
     async def down(self, *, keep: bool = False) -> None:
         """Stop every process, however broken the lab is; then delete everything unless it is to be kept."""
@@ -235,7 +248,7 @@ class Lab:
                     self._raise_if_without_quorum(status)
             await asyncio.sleep(POLL)
         parts = status.parts if status else ()
-        busy = [part for part in parts if part.state != "ready" and not part.idle]
+        busy = [part for part in parts if part.state != "ready" and not part.idle and not part.workload]
         waiting = [f"{part.name} ({part.detail or part.state})" for part in busy]
         raise errors.LabError(
             f"lab {self.home.name} is not ready after {timeout:g} s: {', '.join(waiting) or 'no answer'}",
@@ -252,6 +265,8 @@ class Lab:
 
     def _raise_if_hopeless(self, status: LabStatus) -> None:
         for part in status.parts:
+            if part.workload:
+                continue
             if part.state == "failed":
                 raise errors.LabError(
                     f"{part.name} of lab {self.home.name} cannot start: {part.detail}",

@@ -55,6 +55,8 @@ class MachineNode(msgspec.Struct, frozen=True, rename="camel"):
     memory: int = 0
     up: bool = True
     boot_id: str = ""
+    cluster: str = ""
+    """Which cluster its config belongs to; one lab can hold machines of two."""
     drain: bool = False
     """Its Talos wants the node cordoned and drained, before it goes."""
     uncordon: bool = False

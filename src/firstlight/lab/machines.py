@@ -141,7 +141,7 @@ def part(home: directory.Directory, name: str, programs: Mapping[str, Path]) -> 
     folder = home.machine(name)
     return Part(
         name=name,
-        what="a virtual Talos machine; its etcd is real",
+        what="Talos machine; its etcd is real",
         reality="simulated",
         argv=(
             str(programs[PROGRAM]),
@@ -191,6 +191,13 @@ def _is_registered(folder: Path, node: machine_node.MachineNode) -> bool:
     return False
 
 
+def _problem(keeper: Keeper) -> str:
+    """Why a machine that is on does not run."""
+    now = keeper.status()
+    is_broken = now.state == "failed" or (now.state == "waiting" and "exited" in now.detail)
+    return now.detail if is_broken and not keeper.is_off else ""
+
+
 def status(home: directory.Directory, entry: Entry, port: int, keeper: Keeper) -> MachineStatus:
     """What to say of a machine."""
     folder = home.machine(entry.name)
@@ -202,4 +209,5 @@ def status(home: directory.Directory, entry: Entry, port: int, keeper: Keeper) -
     return MachineStatus(
         name=entry.name, endpoint=f"{entry.loopback}:{port}", address=entry.declared, power=power, stage=stage,
         node=node.name if node else "", role=node.role if node else "", boots=keeper.boots,
+        problem=_problem(keeper),
     )  # fmt: skip

@@ -19,6 +19,8 @@ FIRST, LAST = 1, 250
 PREFERRED = range(100, 200)
 """Networks of labs with machines; others take the first that is free."""
 SHIFTS = (0, 20000, 40000)
+ACTORS = 50
+"""For how many actors there is an address; they come after those of 190 machines."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Network:
         return 6444 + self.shift
 
     @property
+    def admission(self) -> int:
+        """Port of the lab's own admission webhook."""
+        return 9443 + self.shift
+
+    @property
     def kwok(self) -> int:
         """Port of kwok's health."""
         return 10247 + self.shift
@@ -84,6 +91,21 @@ class Network:
         return 10259 + self.shift
 
     @property
+    def git(self) -> int:
+        """Port of the Git server."""
+        return 3000 + self.shift
+
+    @property
+    def registry(self) -> int:
+        """Port of the OCI registry."""
+        return 5000 + self.shift
+
+    @property
+    def charts(self) -> int:
+        """Port of the Helm repositories."""
+        return 8879 + self.shift
+
+    @property
     def apid(self) -> int:
         """Port of Talos's API on every machine."""
         return 50000 + self.shift // 10000
@@ -93,9 +115,22 @@ class Network:
         """Port of Talos's certificates on control-plane machines."""
         return 50001 + self.shift // 10000
 
+    @property
+    def connect(self) -> int:
+        """Port of the stand-in for 1Password Connect."""
+        return 8080 + self.shift
+
     def machine(self, number: int) -> str:
         """Where a machine listens; they are counted from 1."""
         return f"127.71.{self.number}.{10 + number}"
+
+    def actor(self, number: int) -> str:
+        """Where an actor listens; they are counted from 1."""
+        return f"127.71.{self.number}.{200 + number}"
+
+    def everywhere(self, number: int) -> int:
+        """A port for an actor that cannot be told on which address it is to listen: no other lab's, nor actor's."""
+        return 11000 + (self.number - 1) * ACTORS + number
 
     @property
     def machine_ports(self) -> tuple[int, ...]:
@@ -106,9 +141,28 @@ class Network:
     def ports(self) -> tuple[int, ...]:
         """All of them."""
         return (
-            self.etcd, self.etcd_peer, self.etcd_metrics, self.api, self.faults, self.kwok, self.kubelet,
-            self.controller_manager, self.scheduler,
+            self.etcd, self.etcd_peer, self.etcd_metrics, self.api, self.faults, self.admission, self.kwok,
+            self.kubelet, self.controller_manager, self.scheduler,
         )  # fmt: skip
+
+    @property
+    def source_ports(self) -> tuple[int, ...]:
+        """Those of the sources, where a lab has them."""
+        return (self.git, self.registry, self.charts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Needs:
+    """What a lab listens on besides its control plane."""
+
+    machines: bool = False
+    sources: bool = False
+    actors: tuple[int, ...] = ()
+    """Ports of actors, before they are shifted."""
+    standins: bool = False
+
+
+NOTHING_ELSE = Needs()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,14 +182,14 @@ def of_place(place: str) -> Network:
 
 
 def claim(
-    preferred: Network | None, *, shifts: Sequence[int] = SHIFTS, machines: bool = False, others: bool = True
+    preferred: Network | None, *, shifts: Sequence[int] = SHIFTS, needs: Needs = NOTHING_ELSE, others: bool = True
 ) -> Claim:
     """Take a free network, the preferred one if it is free.
 
     Args:
         preferred: The one that the lab had, or would like.
         shifts: How far ports may be moved where the usual ones are taken.
-        machines: Whether the lab has machines, whose ports must be free too.
+        needs: What must be free too.
         others: Whether another network than the preferred one will do.
 
     Raises:
@@ -150,7 +204,7 @@ def claim(
         except OSError:
             holder.close()
             continue
-        taken = taken_port(network, machines=machines)
+        taken = taken_port(network, needs)
         if not taken:
             return Claim(network, holder)
         holder.close()
@@ -167,10 +221,15 @@ def claim(
     )
 
 
-def taken_port(network: Network, *, machines: bool = False) -> int:
+def taken_port(network: Network, needs: Needs = NOTHING_ELSE) -> int:
     """A port of the network that something listens on; 0 if there is none."""
     wanted = [(network.loopback, port) for port in network.ports]
-    if machines:
+    if needs.sources:
+        wanted += [(network.loopback, port) for port in network.source_ports]
+    if needs.standins:
+        wanted.append((network.loopback, network.connect))
+    wanted += [(network.actor(1), port + network.shift) for port in needs.actors]
+    if needs.machines:
         wanted += [(network.machine(1), port) for port in network.machine_ports]
     for address, port in wanted:
         with socket.socket() as probe:

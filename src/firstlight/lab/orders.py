@@ -36,6 +36,9 @@ class Supervisor(Protocol):
     async def change(self, wanted: lab_settings.Settings) -> None:
         """Take new settings."""
 
+    def retry(self) -> None:
+        """Try again what was given up."""
+
     def stop(self) -> None:
         """End the lab."""
 
@@ -128,8 +131,7 @@ class Orders:
         return _json(self._lab.status())
 
     async def _post_retry(self, request: web.Request) -> web.Response:
-        for each in self._lab.keepers.values():
-            each.retry()
+        self._lab.retry()
         return _json(self._lab.status())
 
     async def _post_stop(self, request: web.Request) -> web.Response:

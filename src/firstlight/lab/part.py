@@ -42,6 +42,8 @@ class Part:
     """Files that are true of a running process only; they are removed before it starts."""
     reads: tuple[Path, ...] = ()
     """Files that it reads at its start, besides those that its arguments name."""
+    workload: str = ""
+    """Of an actor: the workload whose program it is. The lab is ready without it, as a cluster is."""
 
     def stamp(self, folder: Path) -> str:
         """Changes whenever the part must be started anew: with its arguments, or the content of what it reads.

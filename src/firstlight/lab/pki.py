@@ -83,5 +83,5 @@ def adopt(source: Path, target: Path) -> None:
 
 def forget(home: directory.Directory) -> None:
     """Take away the way in to a cluster that is no more."""
-    for path in (home.kubeconfig, home.kubeconfig_faults):
+    for path in (home.kubeconfig, home.kubeconfig_faults, home.certificates / "cluster"):
         path.unlink(missing_ok=True)

@@ -3,14 +3,15 @@
 import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 import yaml
 
 from firstlight import errors
-from firstlight.document import place
+from firstlight.document import depth, place
 from firstlight.lab import machine_settings
+from firstlight.lab import rewrites as source_rewrites
 from firstlight.lab.machine_settings import Machine, Talos
 
 LABEL_NAME = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -21,6 +22,8 @@ LABEL_HINT = (
 QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?")
 
 Role = Literal["control-plane", "worker"]
+ActorName = Literal["flux", "argocd", "flux-operator"]
+ACTOR_NAMES: tuple[ActorName, ...] = get_args(ActorName)
 
 
 class Taint(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
@@ -96,8 +99,23 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     exec: tuple[ExecRule, ...] = ()
     custom_resources: tuple[CustomResource, ...] = ()
     """Besides the kinds that the lab knows."""
+    rewrites: tuple[source_rewrites.Rewrite, ...] = ()
+    """Sources of a rehearsed repository that lead to the lab's servers."""
+    actors: tuple[ActorName, ...] = ()
+    """Whose programs run for real, once their workloads are ready."""
+    actors_meet_faults: bool = False
+    """Whether actors reach the API through the fault proxy."""
+    sources: bool = False
+    """Whether there are Git, OCI and Helm repositories; with actors there are."""
+    standins: bool = False
+    """Whether there are stand-ins for 1Password's command line and for Connect."""
     notes: tuple[str, ...] = ()
     """What the status is to say of where this lab comes from."""
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether the lab serves repositories."""
+        return self.sources or bool(self.actors)
 
 
 def with_nodes(settings: Settings, *, control_planes: int, workers: int) -> Settings:
@@ -157,6 +175,8 @@ def load(path: Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise errors.ConfigError(f"cannot be read: {error}", path=str(path)) from error
     try:
+        if line := depth.too_deep(text):
+            raise errors.ConfigError(f"nested deeper than {depth.LIMIT} levels", path=str(path), line=line)
         raw = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -228,6 +248,7 @@ def _check(settings: Settings, *, path: Path, text: str) -> None:
         except ValueError as error:
             hint = "Write 10.5.0.200-10.5.0.250 or 10.5.1.0/24."
             fail(f"{pool!r} is no pool: {error}", "loadBalancers", index, hint=hint)
+    source_rewrites.check(settings.rewrites, fail)
 
 
 def _check_machines(settings: Settings, raw: dict[str, object], *, path: Path, text: str) -> None:

@@ -8,18 +8,19 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import shutil
 import signal
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 from aiohttp import web
 
 from firstlight.lab import (
+    actor_parts,
+    actors,
     cluster_config,
     cold_copy,
     control_plane,
@@ -31,14 +32,20 @@ from firstlight.lab import (
     network,
     orders,
     processes,
+    rewrites,
+    source_part,
+    standin_part,
+    unlocked,
 )
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.part import Part
 from firstlight.model.lab_status import LabStatus
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
+EXTRA = (source_part.NAME, standin_part.NAME)
+"""Parts that come and go with the settings."""
 LOOK = 0.2
-"""Seconds between two looks at what the machines say."""
+"""Seconds between two looks at what the machines and the simulator say."""
 
 
 class Supervisor:
@@ -64,6 +71,9 @@ class Supervisor:
         self._done = asyncio.Event()
         self._busy = asyncio.Lock()
         self._follower: follower.Follower | None = None
+        self._actors = actor_parts.ActorParts(
+            home, programs=programs, keepers=self.keepers, keep=self._start, drop=self._end
+        )
 
     async def run(self, owner: int) -> None:
         """Serve until told to stop, or until the directory or the owner is gone."""
@@ -83,33 +93,42 @@ class Supervisor:
         await web.UnixSite(runner, os.path.relpath(self.home.control)).start()
         for name, each in self.keepers.items():
             self._tasks[name] = asyncio.create_task(each.run())
-        looking = asyncio.create_task(self._look()) if self._follower is not None else None
+        looking = asyncio.create_task(self._look())
         try:
             while not self._done.is_set() and self.home.settings.exists():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._done.wait(), 1)
                 for each in self.keepers.values():
                     each.shorten_log()
-                if looking is not None and looking.done():
+                if looking.done():
                     looking.result()
         finally:
             self._done.set()
-            if looking is not None:
-                looking.cancel()
-                await asyncio.gather(looking, return_exceptions=True)
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
             await self._stop_all()
             await runner.cleanup()
 
     async def _prepare(self) -> None:
         if not self._wanted.machines:
             self._keep(control_plane.build(self.home, self._net, self._wanted, self._programs))
+            self._keep(self._extra_parts(self._wanted))
             self._tls = follower.tls(self.home)
             return
         self._book = machines.prepare(self.home, self._net, self._wanted)
         self._keep(machines.part(self.home, each.name, self._programs) for each in self._wanted.machines)
         self._keep(control_plane.unknown())
+        self._keep(self._extra_parts(self._wanted))
         self._follower = follower.Follower(self.home, self._net, programs=self._programs, keepers=self.keepers)
         await self._follower.look(self._wanted)
+
+    def _extra_parts(self, wanted: lab_settings.Settings) -> Iterator[Part]:
+        """Those that not every lab has."""
+        if wanted.has_sources:
+            yield source_part.part(self.home, self._net)
+        if wanted.standins:
+            standin_part.put_op(self.home)
+            yield standin_part.part(self.home, self._net)
 
     def _keep(self, parts: Iterable[Part]) -> None:
         # Nothing else of the caller's: neither proxies nor tokens are the parts' business.
@@ -121,17 +140,32 @@ class Supervisor:
                 is_ready=self._is_ready,
             )  # fmt: skip
 
+    def _start(self, parts: Iterable[Part]) -> None:
+        """Keep parts from now on."""
+        new = tuple(parts)
+        self._keep(new)
+        for part in new:
+            self._tasks[part.name] = asyncio.create_task(self.keepers[part.name].run())
+
+    async def _end(self, names: list[str]) -> None:
+        """Stop parts, and forget them."""
+        await self._cancel(names)
+        for name in names:
+            del self.keepers[name], self._tasks[name]
+
     def _current_tls(self) -> ssl.SSLContext | None:
         return self._tls if self._follower is None else self._follower.tls
 
     def _is_ready(self, name: str) -> bool:
-        return self.keepers[name].is_ready
+        """Whether nobody needs to wait for a part: it answers, or it is an actor that there is not."""
+        return name not in self.keepers or self.keepers[name].is_ready
 
     async def _look(self) -> None:
-        assert self._follower is not None
         while True:
             async with self._busy:
-                await self._follower.look(self._wanted)
+                if self._follower is not None:
+                    await self._follower.look(self._wanted)
+                await self._actors.look()
             await asyncio.sleep(LOOK)
 
     def _owner_died(self, handle: int) -> None:
@@ -154,6 +188,8 @@ class Supervisor:
         entries = [each for each in (self._book.machines if self._book else ()) if each.name in self.keepers]
         newer = [each.name for each in entries if machines.is_hardware_newer(self.home, self.keepers[each.name])]
         notes = [*self._wanted.notes, *(self._follower.notes if self._follower else ())]
+        notes += self._actors.notes
+        notes += rewrites.notes(self._wanted.rewrites)
         notes += [f"{name}: its new hardware is there at its next boot" for name in newer]
         return LabStatus(
             name=self.home.name, directory=str(self.home.path), loopback=self._net.loopback,
@@ -163,6 +199,13 @@ class Supervisor:
             followed=self._follower.followed if self._follower else "",
             notes=tuple(notes),
         )  # fmt: skip
+
+    def retry(self) -> None:
+        """Try again what was given up; what machines are told is written anew, should somebody have damaged it."""
+        if self._wanted.machines:
+            self._book = machines.prepare(self.home, self._net, self._wanted)
+        for each in self.keepers.values():
+            each.retry()
 
     async def save(self, name: str) -> None:
         """A cold copy of etcd's data, or of the machines, under a name."""
@@ -188,6 +231,9 @@ class Supervisor:
                 await self._change_machines(wanted)
             directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
             self._wanted = wanted
+            extra = {part.name: part for part in self._extra_parts(wanted)}
+            await self._end([name for name in EXTRA if name in self.keepers and name not in extra])
+            self._start(part for name, part in extra.items() if name not in self.keepers)
             for name in ("kwok", "simulator"):
                 if self.keepers[name].may_run:
                     await self.keepers[name].rest("takes new settings")
@@ -197,14 +243,11 @@ class Supervisor:
         """Machines that are new start, those that are no longer declared are scrapped, others stay as they are."""
         names = [each.name for each in wanted.machines]
         for name in [each.name for each in self._wanted.machines if each.name not in names]:
-            await self._cancel([name])
-            del self.keepers[name], self._tasks[name]
+            await self._end([name])
             await asyncio.to_thread(machines.remove, self.home, name)
         self._book = machines.prepare(self.home, self._net, wanted)
         new = [name for name in names if name not in self.keepers]
-        self._keep(machines.part(self.home, name, self._programs) for name in new)
-        for name in new:
-            self._tasks[name] = asyncio.create_task(self.keepers[name].run())
+        self._start(machines.part(self.home, name, self._programs) for name in new)
         ordered = [*names, *(name for name in self.keepers if name not in names)]
         for name in ordered:
             self.keepers[name] = self.keepers.pop(name)
@@ -225,10 +268,11 @@ class Supervisor:
         async with self._busy:
             why = "while its data is copied"
             stores = [self.keepers[name] for name in self._stores]
-            actors, api = [self.keepers[name] for name in control_plane.ACTORS], self.keepers["kube-apiserver"]
+            writers, api = [self.keepers[name] for name in control_plane.ACTORS], self.keepers["kube-apiserver"]
             try:
+                await self._actors.rest(why)
                 if self._follower is None:
-                    await asyncio.gather(*(each.rest(why) for each in actors))
+                    await asyncio.gather(*(each.rest(why) for each in writers))
                     await api.rest(why)
                 else:
                     await self._follower.let_go(why)
@@ -236,7 +280,7 @@ class Supervisor:
                 yield
             finally:
                 # The control plane of machines comes back when one of them says again what it is.
-                for each in [*stores, *([api, *actors] if self._follower is None else [])]:
+                for each in [*stores, *([api, *writers] if self._follower is None else [])]:
                     each.resume()
 
     async def _stop_all(self) -> None:
@@ -268,7 +312,8 @@ def _claim(home: directory.Directory, wanted: lab_settings.Settings) -> network.
     preferred = network.of_place(str(home.path)) if wanted.machines else None
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         preferred = msgspec.json.decode(home.network.read_bytes(), type=network.Network)
-    claim = network.claim(preferred, machines=bool(wanted.machines), others=not machines.has_members(home))
+    needs = network.Needs(bool(wanted.machines), wanted.has_sources, actors.ports(wanted.actors), wanted.standins)
+    claim = network.claim(preferred, needs=needs, others=not machines.has_members(home))
     directory.write_whole(home.network, msgspec.json.encode(claim.network))
     return claim
 
@@ -277,7 +322,8 @@ def serve(path: Path, programs: dict[str, Path], owner: int) -> None:
     """Run the supervisor of a lab in this process."""
     home = directory.Directory(path)
     _hold_lock(home)
-    shutil.rmtree(home.run, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        unlocked.remove(home.run)
     home.make()
     os.chdir(home.run)
     wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.Settings)

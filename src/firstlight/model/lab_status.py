@@ -25,6 +25,8 @@ class PartStatus(msgspec.Struct, frozen=True):
     memory: int = 0
     idle: bool = False
     """It does not run, and need not: a machine that is off, a control plane before the bootstrap."""
+    workload: str = ""
+    """Of an actor: the workload of the cluster whose program it is."""
 
 
 class MachineStatus(msgspec.Struct, frozen=True):
@@ -42,6 +44,8 @@ class MachineStatus(msgspec.Struct, frozen=True):
     role: str = ""
     boots: int = 1
     """How often it has been started since the lab came up."""
+    problem: str = ""
+    """Why it does not run although it is on."""
 
 
 class LabStatus(msgspec.Struct, frozen=True):
@@ -60,8 +64,10 @@ class LabStatus(msgspec.Struct, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Whether every part is that has something to do."""
-        return bool(self.parts) and all(part.state in {"ready", "slowed"} or part.idle for part in self.parts)
+        """Whether every part is that has something to do; actors are the cluster's, which may be as it likes."""
+        return bool(self.parts) and all(
+            part.state in {"ready", "slowed"} or part.idle or part.workload for part in self.parts
+        )
 
     @property
     def off(self) -> tuple[MachineStatus, ...]:

@@ -46,6 +46,8 @@ def endpoint(machine: MachineStatus) -> str:
 
 def became(machine: MachineStatus) -> str:
     """What a machine has become, in words."""
+    if machine.problem:
+        return f"does not run: {machine.problem}"
     if machine.stage == "maintenance":
         return "maintenance mode"
     wish = f"{machine.role} {machine.node}".strip()
@@ -73,13 +75,14 @@ def next_steps(state: LabStatus, *, option: str) -> list[str]:
         return [*page, f"next   export KUBECONFIG=$(firstlight lab kubeconfig{option})", status]
     first, where = state.machines[0], endpoint(state.machines[0])
     steps = [
-        ["next", f"talosctl get disks --insecure --nodes {where}", "what is there to install to"],
-        ["", f"talosctl gen config NAME https://{first.address}:6443", "configs, by declared addresses"],
-        ["", f"talosctl apply-config --insecure --nodes {where} --file controlplane.yaml", "each machine gets one"],
-        ["", f"talosctl bootstrap --talosconfig talosconfig -e {where} -n {first.address}", "only one machine, once"],
-        ["", f"firstlight lab kubeconfig{option}", "after the bootstrap"],
+        f"next   talosctl get disks --insecure --nodes {where}",
+        f"       talosctl gen config NAME https://{state.loopback}:6443",
+        f"       talosctl apply-config --insecure --nodes {where} --file controlplane.yaml",
+        "           and the other machines; then, once and on one machine only:",
+        f"       talosctl bootstrap --talosconfig talosconfig -e {where} -n {first.address}",
+        f"       export KUBECONFIG=$(firstlight lab kubeconfig{option})",
     ]
-    return [*page, *table.render(steps)]
+    return [*page, *steps]
 
 
 def simulation_rows(simulations: Mapping[str, str]) -> list[list[str]]:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
@@ -75,3 +76,33 @@ async def test_a_lab_does_not_change_between_nodes_and_machines(tmp_path: Path) 
     for before, after in ((BARE, settings.DEFAULT), (settings.DEFAULT, BARE)):
         with pytest.raises(errors.Refused, match="cannot have"):
             await lab(tmp_path, before).up({}, settings=after)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, None),
+        ("none", ()),
+        ("flux", ("flux",)),
+        ("flux, argocd", ("flux", "argocd")),
+    ],
+)
+def test_actors_by_commas(given: str | None, wanted: tuple[str, ...] | None) -> None:
+    assert lab_size.actors(click.Context(click.Command("up")), click.Option(["--actors"]), given) == wanted
+
+
+def test_an_actor_that_there_is_not_is_named() -> None:
+    with pytest.raises(click.BadParameter, match="tekton"):
+        lab_size.actors(click.Context(click.Command("up")), click.Option(["--actors"]), "flux,tekton")
+
+
+def test_actors_change_nothing_else_of_a_lab(tmp_path: Path) -> None:
+    before = settings.with_nodes(settings.Settings(pull_seconds=3), control_planes=1, workers=5)
+
+    found = lab_size.with_actors(lab(tmp_path, before), None, ("flux",))
+
+    assert found == msgspec.structs.replace(before, actors=("flux",))
+    assert lab_size.with_actors(lab(tmp_path, before), None, None) is None
+    assert lab_size.with_actors(lab(tmp_path / "new"), None, ("flux",)) == msgspec.structs.replace(
+        settings.DEFAULT, actors=("flux",)
+    )

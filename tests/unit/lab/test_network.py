@@ -64,7 +64,7 @@ def test_machines_have_addresses_of_their_own_and_one_port(shift: int, apid: int
 
 
 def test_a_network_whose_first_machine_would_clash_is_left_alone_by_labs_with_machines() -> None:
-    first = network.claim(None, shifts=(7777,), machines=True)
+    first = network.claim(None, shifts=(7777,), needs=network.Needs(machines=True))
     first.holder.close()
     with socket.socket() as stranger:
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,7 +72,7 @@ def test_a_network_whose_first_machine_would_clash_is_left_alone_by_labs_with_ma
         stranger.listen()
         without = network.claim(first.network, shifts=(7777,))
         without.holder.close()
-        with_machines = network.claim(first.network, shifts=(7777,), machines=True)
+        with_machines = network.claim(first.network, shifts=(7777,), needs=network.Needs(machines=True))
     with_machines.holder.close()
 
     assert without.network == first.network
@@ -83,10 +83,10 @@ def test_a_lab_whose_members_know_each_other_gets_its_own_network_or_none() -> N
     first = network.claim(None)
     try:
         with pytest.raises(errors.LabError, match=f"127.71.{first.network.number}.0/24, is taken: another lab has it"):
-            network.claim(first.network, machines=True, others=False)
+            network.claim(first.network, needs=network.Needs(machines=True), others=False)
     finally:
         first.holder.close()
-    again = network.claim(first.network, machines=True, others=False)
+    again = network.claim(first.network, needs=network.Needs(machines=True), others=False)
     again.holder.close()
 
     assert again.network == first.network
@@ -95,3 +95,13 @@ def test_a_lab_whose_members_know_each_other_gets_its_own_network_or_none() -> N
 def test_the_place_of_a_lab_decides_where_it_would_like_to_be() -> None:
     assert network.of_place("/labs/a") == network.of_place("/labs/a")
     assert network.of_place("/labs/a").number in network.PREFERRED
+
+
+def test_a_port_of_all_addresses_is_no_other_labs_and_not_one_that_the_kernel_hands_out() -> None:
+    ports = [
+        network.Network(number).everywhere(actor)
+        for number in range(network.FIRST, network.LAST + 1) for actor in range(1, network.ACTORS + 1)
+    ]  # fmt: skip
+
+    assert len(set(ports)) == len(ports)
+    assert 10259 < min(ports) < max(ports) < 32768

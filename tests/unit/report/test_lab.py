@@ -26,7 +26,7 @@ def test_bare_machines_are_followed_by_what_to_do_with_them() -> None:
     text = "\n".join(page.next_steps(status(BARE), option=" -n l"))
 
     assert "talosctl get disks --insecure --nodes 127.71.1.11" in text
-    assert "https://10.5.0.2:6443" in text
+    assert "https://127.71.1.1:6443" in text
     assert "firstlight lab kubeconfig -n l" in text
 
 

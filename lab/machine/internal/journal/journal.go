@@ -58,6 +58,7 @@ func (j *Journal) Printf(format string, args ...any) {
 
 	for line := range strings.SplitSeq(text, "\n") {
 		j.write(Kernel, fmt.Sprintf("%s: %7s: [%s]: [talos] %s\n", "user", "warning", now.Format(time.RFC3339Nano), line))
+		fmt.Println(now.Format(time.DateTime), line) // the lab's own log of this machine
 		j.write("machined", fmt.Sprintf("%s %s\n", now.Format("2006/01/02 15:04:05.000000"), line))
 	}
 }

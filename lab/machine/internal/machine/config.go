@@ -75,9 +75,15 @@ func (m *Machine) Activate(cfg config.Provider) error {
 
 // use is Activate for a machine that is past maintenance mode.
 func (m *Machine) use(cfg config.Provider) error {
+	before := m.Config()
+
 	m.mu.Lock()
 	m.active = cfg
 	m.mu.Unlock()
+
+	if before != nil && kubeletDiffers(before, cfg) {
+		m.restartKubelet()
+	}
 
 	// A config can be valid and still say something that cannot be done. A machine lives with that, and says so.
 	if err := m.Resources.SetActiveConfig(cfg); err != nil {

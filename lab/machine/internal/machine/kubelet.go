@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
@@ -31,6 +33,8 @@ type wish struct {
 	// Up is false when the kubelet was stopped in good order; a machine that is killed cannot say so.
 	Up     bool   `json:"up"`
 	BootID string `json:"bootId"`
+	// Cluster keeps the machines of two clusters in one lab apart, as authorities and tokens do in reality.
+	Cluster string `json:"cluster"`
 	// Drain asks for the node to be cordoned and its pods evicted; Cordoned says that Talos's own cordon is to go.
 	Drain    bool `json:"drain,omitempty"`
 	Uncordon bool `json:"uncordon,omitempty"`
@@ -115,7 +119,7 @@ func (m *Machine) tellKubelet(cfg config.Provider) error {
 	w := wish{
 		Name: m.nodename(), Address: m.Hardware.Address, Role: resources.NodeRole(cfg), Registration: registration,
 		KubeletVersion: resources.ImageVersion(cfg.Machine().Kubelet().Image()), OSImage: "Talos (" + m.Version + ")",
-		CPUs: m.Hardware.CPUs, Memory: m.Hardware.Memory, Up: !m.isStopped("kubelet"), BootID: m.BootID,
+		CPUs: m.Hardware.CPUs, Memory: m.Hardware.Memory, Up: !m.isStopped("kubelet"), BootID: m.BootID, Cluster: clusterHash(cfg),
 		Drain: draining, Uncordon: meta.Cordoned && !draining, StaticPods: m.Resources.MirrorPods(),
 	}
 
@@ -187,6 +191,33 @@ func (m *Machine) ServiceAction(id, action string) error {
 	m.Services.Set(id, services.Running, "Started task %s (%s)", id, action)
 
 	return m.tell()
+}
+
+// restartKubelet is what a config does that changes how the kubelet runs: it stops, and starts anew.
+func (m *Machine) restartKubelet() {
+	if m.Services.State("kubelet") != services.Running {
+		return
+	}
+
+	m.Services.Set("kubelet", services.Stopping, "Sending SIGTERM to task kubelet")
+	m.Services.Set("kubelet", services.Finished, "Service finished successfully")
+
+	time.AfterFunc(tick, func() {
+		if !m.isStopped("kubelet") {
+			m.Services.Set("kubelet", services.Running, "Started task kubelet")
+			m.Services.SetHealth("kubelet", true, "")
+		}
+	})
+}
+
+// kubeletDiffers says whether the kubelet has to be restarted for a config.
+func kubeletDiffers(now, then config.Provider) bool {
+	a, b := now.RawV1Alpha1(), then.RawV1Alpha1()
+	if a == nil || b == nil || a.MachineConfig == nil || b.MachineConfig == nil {
+		return false
+	}
+
+	return !reflect.DeepEqual(a.MachineConfig.MachineKubelet, b.MachineConfig.MachineKubelet)
 }
 
 func (m *Machine) isControlPlane() bool {

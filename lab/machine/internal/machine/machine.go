@@ -190,6 +190,12 @@ func (m *Machine) Run(ctx context.Context, local Dialer) (int, error) {
 }
 
 func (m *Machine) live(ctx context.Context, cfg config.Provider, local Dialer) error {
+	if cfg != nil && !m.IsInstalled() {
+		// The installation failed, or was cut off: it is tried again.
+		m.first <- cfg
+		cfg = nil
+	}
+
 	if cfg == nil {
 		var err error
 		if cfg, err = m.maintain(ctx, local); err != nil {

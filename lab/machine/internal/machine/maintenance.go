@@ -78,6 +78,8 @@ func (m *Machine) install(cfg config.Provider) {
 		{name: "install", task: "install", do: func(context.Context) error {
 			device, err := m.Resources.InstallDisk(cfg)
 			if err != nil {
+				m.setStage(runtime.MachineStageMaintenance)
+
 				return err
 			}
 

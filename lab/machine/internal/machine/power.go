@@ -3,6 +3,8 @@ package machine
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -129,6 +131,11 @@ func (m *Machine) forget(wipe func() error) error {
 		return err
 	}
 
+	// Certificates and keys of the config are in memory on a real machine.
+	if err := os.RemoveAll(filepath.Join(m.Home, "pki")); err != nil {
+		return err
+	}
+
 	return disk.Remove(m.nodeFile())
 }
 
@@ -237,7 +244,7 @@ func (m *Machine) drain(isReset bool) phase {
 			return nil // never joined
 		}
 
-		if err := m.Disk.ChangeMeta(func(meta *disk.Meta) { meta.Cordoned = !isReset }); err != nil {
+		if err := m.Disk.ChangeMeta(func(meta *disk.Meta) { meta.Cordoned = true }); err != nil {
 			return err
 		}
 

@@ -9,7 +9,10 @@ from typing import Protocol
 
 from firstlight.lab.simulations.world import World
 
-NAMES = ("kubelets", "egress", "webhooks", "volumes", "load_balancers", "certificate_requests", "custom_resources")
+NAMES = (
+    "kubelets", "egress", "webhooks", "source_rewrites", "volumes", "load_balancers", "certificate_requests",
+    "custom_resources", "redis_passwords", "actors",
+)  # fmt: skip
 
 
 class Simulation(Protocol):

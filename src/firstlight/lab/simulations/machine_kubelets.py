@@ -29,6 +29,8 @@ MEMORY = "kubelets.json"
 class _Live(msgspec.Struct, frozen=True):
     live: tuple[str, ...] = ()
     since: dict[str, float] = {}
+    cluster: str = ""
+    """Whose API server runs: kubelets of another cluster cannot join it."""
     """When each was started: what it said before is of another life."""
 
 
@@ -90,9 +92,15 @@ class MachineKubelets:
         said_at = self._seen.get(self._world.home.machine(name) / "node.json", 0) / 1e9
         return said_at + CLOCK > self._live.since.get(name, 0)
 
+    def _belongs(self, name: str) -> bool:
+        """Whether a machine is of the cluster that runs: with another authority and token it cannot join."""
+        said = self._said.get(name)
+        return said is None or self._live.cluster in {"", said.cluster}
+
     async def act(self) -> None:
         """Bring Nodes and mirror pods to where kubelets would have them."""
-        owners = claims(self._names, self._said, {name for name in self._live.live if self._is_current(name)})
+        able = {name for name in self._live.live if self._is_current(name) and self._belongs(name)}
+        owners = claims(self._names, self._said, able)
 
         async def for_machine(machine: Object) -> None:
             name = machine["metadata"]["name"]

@@ -1,0 +1,233 @@
+"""Which real programs run beside simulated pods, and how: a table, and decisions from it. Data in, data out.
+
+A pod of a workload that the table knows has its program running as a process of the lab, as long as the pod is ready
+and its node is there. One process for each workload is enough: of several replicas, only one would lead.
+"""
+
+import fnmatch
+import functools
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from firstlight import errors
+from firstlight.lab import actor_template, machine_node
+from firstlight.lab import network as networks
+from firstlight.lab.part import Reality
+
+Object = dict[str, Any]
+LONGEST = 100
+"""Characters of a part's name: it is a file's too."""
+
+
+class Row(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A program, and the containers that it stands for; actors.yaml explains the fields."""
+
+    name: str
+    of: tuple[str, ...]
+    what: str
+    namespace: str
+    image: str
+    program: str
+    probe: str
+    reality: Reality = "real"
+    container: str = "*"
+    labels: dict[str, str] = {}
+    """Those that the pod has, among others."""
+    command: str = "*"
+    """The file name of the container's first word."""
+    arguments: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    keep_env: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    path: tuple[str, ...] = ()
+    path_content: tuple[str, ...] = ()
+    grace: float = 5
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """All that is filled in."""
+        return (*self.arguments, *self.flags, *self.env.values(), self.probe)
+
+
+class Actor(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A program that is to run: what the simulator tells the supervisor."""
+
+    name: str
+    workload: str
+    pod: str
+    """The uid of the pod that it runs for: another pod is another life."""
+    row: str
+    image: str = ""
+    api: str = ""
+    """Where it reaches the API: its kubeconfig says it, and is read once."""
+    kept: tuple[str, ...] = ()
+    """Words and flags of the container, as they are."""
+    own: tuple[str, ...] = ()
+    """Those of the row; the places of contents are not filled in yet."""
+    kept_env: dict[str, str] = {}
+    own_env: dict[str, str] = {}
+    probe: str = ""
+    needs: tuple[str, ...] = ()
+    """Actors that it calls: it starts after those of them that there are."""
+    data: str = ""
+    notes: tuple[str, ...] = ()
+    waits: str = ""
+    """Why it cannot run."""
+
+
+class Actors(msgspec.Struct, frozen=True):
+    """The whole file."""
+
+    actors: tuple[Actor, ...] = ()
+
+
+def read(path: Path) -> Actors:
+    """What the simulator has said last; nothing if it has not."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Actors)
+    except (OSError, msgspec.MsgspecError):
+        return Actors()
+
+
+@functools.cache
+def table() -> tuple[Row, ...]:
+    """All rows."""
+    raw = yaml.load(Path(__file__).with_suffix(".yaml").read_text(), Loader=yaml.CSafeLoader)
+    return msgspec.convert(raw, tuple[Row, ...])
+
+
+def row(name: str) -> Row:
+    """A row by name."""
+    return next(each for each in table() if each.name == name)
+
+
+def rows(asked: Collection[str]) -> tuple[Row, ...]:
+    """The rows that are asked for."""
+    return tuple(each for each in table() if set(each.of) & set(asked))
+
+
+def installed(asked: Collection[str]) -> tuple[str, ...]:
+    """Tools and content of the catalogue that must be there."""
+    found: dict[str, None] = {}
+    for each in rows(asked):
+        contents = [name for template in each.templates for name in actor_template.contents(template)]
+        contents += [place.partition("/")[0] for place in each.path_content]
+        found |= dict.fromkeys([each.program, *each.path, *contents])
+    return tuple(found)
+
+
+def ports(asked: Collection[str]) -> tuple[int, ...]:
+    """Ports that actors take on addresses of their own, before they are moved."""
+    found = {port for each in rows(asked) for template in each.templates for port in actor_template.ports(template)}
+    return tuple(sorted(found))
+
+
+def choose(
+    rows: Iterable[Row], pods: Iterable[Object], nodes: Mapping[str, Object], *, current: Mapping[str, str]
+) -> dict[str, tuple[Row, Object]]:
+    """The pod that each actor runs for: still the same if it lives, else the oldest.
+
+    Args:
+        rows: Those that are asked for.
+        pods: All pods.
+        nodes: All nodes, by name.
+        current: The uid of the pod that each actor has run for so far.
+    """
+    known = tuple(rows)
+    candidates: dict[str, list[tuple[Row, Object]]] = {}
+    for pod in pods:
+        found = next((each for each in known if container_of(each, pod) is not None), None)
+        workload = workload_of(pod)
+        if found is not None and workload is not None and lives(pod, nodes):
+            candidates.setdefault(name_of(found, pod["metadata"]["namespace"], workload[1]), []).append((found, pod))
+    return {
+        name: min(several, key=lambda each: _rank(each[1], current.get(name, "")))
+        for name, several in sorted(candidates.items())
+    }
+
+
+def _rank(pod: Object, current: str) -> tuple[bool, str, str]:
+    metadata = pod["metadata"]
+    return metadata["uid"] != current, metadata.get("creationTimestamp", ""), metadata["name"]
+
+
+def lives(pod: Object, nodes: Mapping[str, Object]) -> bool:
+    """Whether a pod is ready, stays, and is on a node that is there and has power."""
+    node = nodes.get(pod["spec"].get("nodeName", ""))
+    ready = any(
+        each["type"] == "Ready" and each["status"] == "True" for each in pod.get("status", {}).get("conditions") or ()
+    )
+    return ready and "deletionTimestamp" not in pod["metadata"] and node is not None and machine_node.is_on(node)
+
+
+def container_of(row: Row, pod: Object) -> Object | None:
+    """The container of a pod that a row's program stands for."""
+    if not row.labels.items() <= (pod["metadata"].get("labels") or {}).items():
+        return None
+    for container in pod["spec"]["containers"]:
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        first = words[0].rpartition("/")[2] if words else ""
+        if (
+            image_name(container.get("image", "")) == row.image
+            and fnmatch.fnmatchcase(container["name"], row.container)
+            and fnmatch.fnmatchcase(first, row.command)
+        ):
+            return dict(container)
+    return None
+
+
+def image_name(image: str) -> str:
+    """The last element of an image's repository: ``x`` of ``registry:5000/a/x:tag@digest``."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def image_tag(image: str) -> str:
+    """Its tag; empty if it has none."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
+def workload_of(pod: Object) -> tuple[str, str] | None:
+    """Kind and name of the Deployment or StatefulSet that a pod belongs to."""
+    metadata = pod["metadata"]
+    owner = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
+    if owner is None:
+        return None
+    if owner["kind"] == "StatefulSet":
+        return "StatefulSet", str(owner["name"])
+    suffix = f"-{(metadata.get('labels') or {}).get('pod-template-hash', '')}"
+    if owner["kind"] == "ReplicaSet" and len(suffix) > 1 and owner["name"].endswith(suffix):
+        return "Deployment", owner["name"].removesuffix(suffix)
+    return None
+
+
+def name_of(row: Row, namespace: str, workload: str) -> str:
+    """The name of the part: the row's where everything is as usual, else that of namespace and workload."""
+    if (namespace, workload) == (row.namespace, row.name):
+        return row.name
+    whole = f"{namespace}.{workload}"
+    if len(whole) <= LONGEST:
+        return whole
+    return f"{whole[: LONGEST - 9]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def number(name: str, taken: Mapping[str, int], current: Collection[str]) -> dict[str, int]:
+    """The numbers of addresses, with one for an actor: its own again, else the lowest free one.
+
+    Raises:
+        errors.LabError: None is free.
+    """
+    if name in taken:
+        return dict(taken)
+    every = range(1, networks.ACTORS + 1)
+    for known in (taken, {each: taken[each] for each in taken if each in current}):
+        free = next((each for each in every if each not in known.values()), 0)
+        if free:
+            return {**known, name: free}
+    raise errors.LabError(f"no address is free: a lab has room for {networks.ACTORS} actors")

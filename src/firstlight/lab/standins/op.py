@@ -1,0 +1,238 @@
+"""A stand-in for 1Password's command line: ``op --version | whoami | read | item get | inject``, by its contract.
+
+The lab has it as ``LAB/bin/op``. It is not 1Password's: what it knows is in ``vault.yaml`` beside it. Programs get what
+they would get from the real one, byte for byte; people are told on their terminal, by the version, and by the address
+that ``whoami`` gives.
+"""
+
+import argparse
+import csv
+import datetime
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from firstlight import errors
+from firstlight.lab.standins import op_output, reference, session, vaults
+from firstlight.lab.standins.failure import OpFailure
+
+VERSION = "2.32.1+firstlight.lab.standin"
+HOME = "FIRSTLIGHT_STANDINS"
+"""The variable that says where the stand-ins keep their file."""
+SAID = "op: a stand-in of a firstlight lab, not 1Password's"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OpFailure(message)
+
+
+class Op:
+    """One call."""
+
+    def __init__(self, env: Mapping[str, str], stdin: IO[str], out: IO[str]) -> None:
+        self._env = env
+        self._in = stdin
+        self._out = out
+
+    def run(self, argv: Sequence[str]) -> None:
+        """Do what is asked.
+
+        Raises:
+            OpFailure: With what ``op`` says.
+        """
+        asked = _parser().parse_args(list(argv))
+        if asked.version:
+            self._out.write(VERSION + "\n")
+            return
+        if asked.run is None:
+            _parser().print_help(self._out)
+            return
+        action: Callable[[Op, argparse.Namespace], None] = asked.run
+        action(self, asked)
+
+    def _session(self) -> session.Session:
+        return session.begin(self._env, Path(self._env.get(HOME, ".")))
+
+    def _is_json(self, asked: argparse.Namespace) -> bool:
+        return bool((asked.format or self._env.get("OP_FORMAT")) == "json")
+
+    def whoami(self, asked: argparse.Namespace) -> None:
+        """Who is signed in."""
+        try:
+            mine = self._session()
+        except OpFailure as error:
+            short = {session.NO_ACCOUNTS: session.NO_ACCOUNT, session.SIGN_IN: session.NOT_SIGNED_IN}
+            raise OpFailure(short.get(str(error), str(error))) from None
+        if not isinstance(mine, session.Local):
+            raise OpFailure("whoami doesn't support Connect")
+        self._out.write(op_output.whoami(mine, as_json=self._is_json(asked)))
+
+    def read(self, asked: argparse.Namespace) -> None:
+        """The value of one reference."""
+        value = self._resolve(self._session, asked.reference)
+        if not asked.out_file:
+            self._out.write(value + ("" if asked.no_newline else "\n"))
+            return
+        self._write_file(asked, value)
+
+    def item_get(self, asked: argparse.Namespace) -> None:
+        """An item, or some of its fields."""
+        vault, item = self._session().get(asked.item, asked.vault)
+        chosen = [each for word in asked.fields for each in _chosen(item, word)] if asked.fields else None
+        if self._is_json(asked):
+            self._out.write(op_output.as_json(_shape(vault, item, chosen)))
+        elif chosen is None:
+            self._out.write(op_output.as_text(vault, item, reveal=asked.reveal))
+        else:
+            row = io.StringIO()
+            csv.writer(row, lineterminator="\n").writerow(
+                op_output.shown(item, each, reveal=asked.reveal) for each in chosen
+            )
+            self._out.write(row.getvalue())
+
+    def inject(self, asked: argparse.Namespace) -> None:
+        """A template with its references resolved."""
+        try:
+            template = Path(asked.in_file).read_text() if asked.in_file else self._in.read()
+        except OSError as error:
+            raise OpFailure(f"could not read file at {asked.in_file}: {error.strerror}") from None
+        opened: list[session.Session] = []
+
+        def once() -> session.Session:
+            if not opened:
+                opened.append(self._session())
+            return opened[0]
+
+        try:
+            text = reference.inject(template, lambda text: self._resolve(once, text), self._env)
+        except reference.InvalidReferenceError as error:
+            raise OpFailure(str(error)) from None
+        if asked.out_file:
+            self._write_file(asked, text)
+        else:
+            self._out.write(text)
+
+    def _resolve(self, begin: Callable[[], session.Session], text: str) -> str:
+        try:
+            asked = reference.parse(text)
+        except reference.InvalidReferenceError as error:
+            raise OpFailure(str(error)) from None
+        try:
+            mine = begin()
+            _, item = mine.read(asked.vault, asked.item)
+            found = item.find(asked.field, asked.section)
+            if found is None:
+                raise OpFailure(mine.lacks(asked.place, asked.field, asked.section))
+            return _attribute(found, asked.attribute)
+        except OpFailure as error:
+            if str(error) == session.NO_ACCOUNTS:
+                raise
+            raise OpFailure(f"could not read secret '{text}': {error}") from None
+
+    def _write_file(self, asked: argparse.Namespace, text: str) -> None:
+        path = Path(asked.out_file)
+        if path.exists() and not asked.force:
+            raise OpFailure(f"file {path} already exists, use --force to overwrite it")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, int(asked.file_mode, 8))
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        self._out.write(f"{path.absolute()}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The arguments that are understood; the global flags are taken anywhere, as the real one does."""
+    shared = _Parser(add_help=False, allow_abbrev=False)
+    for flag in ("--account", "--session", "--config", "--encoding", "--format"):
+        shared.add_argument(flag, default=argparse.SUPPRESS)
+    for flag in ("--cache", "--debug", "--no-color", "--iso-timestamps"):
+        shared.add_argument(flag, nargs="?", const="true", default=argparse.SUPPRESS)
+    top = _Parser(prog="op", description=SAID, parents=[shared], allow_abbrev=False)
+    top.add_argument("--version", "-v", action="store_true")
+    top.set_defaults(run=None, format="")
+    commands = top.add_subparsers(metavar="command", parser_class=_Parser)
+
+    def command(name: str, action: Callable[[Op, argparse.Namespace], None], into: Any = commands) -> Any:
+        made = into.add_parser(name, parents=[shared], allow_abbrev=False)
+        made.set_defaults(run=action)
+        return made
+
+    command("whoami", Op.whoami)
+    read = command("read", Op.read)
+    read.add_argument("reference")
+    read.add_argument("--no-newline", "-n", action="store_true")
+    inject = command("inject", Op.inject)
+    inject.add_argument("--in-file", "-i", default="")
+    for each in (read, inject):
+        each.add_argument("--out-file", "-o", default="")
+        each.add_argument("--file-mode", default="0600")
+        each.add_argument("--force", "-f", action="store_true")
+    items = commands.add_parser("item", allow_abbrev=False).add_subparsers(metavar="command", parser_class=_Parser)
+    get = command("get", Op.item_get, items)
+    get.add_argument("item")
+    get.add_argument("--vault", default="")
+    get.add_argument("--fields", type=lambda text: text.split(","), default=[])
+    get.add_argument("--reveal", action="store_true")
+    return top
+
+
+def _chosen(item: vaults.Item, word: str) -> list[vaults.Field]:
+    """The fields that ``--fields`` names: a label, an id, or ``label=…`` and ``type=…``."""
+    key, _, value = word.partition("=")
+    if key == "type" and value:
+        return [each for each in item.fields if each.type == value.upper()]
+    name = value if key == "label" and value else word
+    section, _, label = name.rpartition(".")
+    found = item.find(name) or item.find(label, section)
+    if not isinstance(found, vaults.Field):
+        raise OpFailure(f'"{name}" isn\'t a field in the "{item.title}" item')
+    return [found]
+
+
+def _shape(vault: vaults.Vault, item: vaults.Item, chosen: list[vaults.Field] | None) -> object:
+    if chosen is None:
+        return op_output.item(vault, item)
+    shapes = [op_output.field(vault, item, each) for each in chosen]
+    return shapes[0] if len(shapes) == 1 else shapes
+
+
+def _attribute(found: vaults.Field | vaults.File, name: str) -> str:
+    if isinstance(found, vaults.Field):
+        known = {"value": found.value, "type": found.type, "title": found.label, "label": found.label, "id": found.id}
+        known |= {"": found.value, "purpose": found.purpose}
+    else:
+        content = found.content.decode(errors="replace")
+        known = {"": content, "content": content, "size": str(len(found.content)), "id": found.id, "name": found.name}
+        known["type"] = "FILE"
+    if name not in known:
+        raise OpFailure(f"the lab's stand-in has no attribute '{name}'")
+    return known[name]
+
+
+def call(argv: Sequence[str], *, env: Mapping[str, str], stdin: IO[str], out: IO[str], err: IO[str]) -> int:
+    """Run ``op``; the exit code."""
+    if err.isatty():
+        err.write(SAID + "\n")
+    try:
+        Op(env, stdin, out).run(argv)
+    except OpFailure as error:
+        # Where no account is configured, the real one prints help instead of an error.
+        stamp = "" if str(error) == session.NO_ACCOUNTS else f"[ERROR] {datetime.datetime.now():%Y/%m/%d %H:%M:%S} "
+        err.write(f"{stamp}{error}\n")
+        return 1
+    except errors.ConfigError as error:
+        err.write(f"{SAID}: {error.path}: {error}. {error.hint}".rstrip() + "\n")
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Entry point of ``LAB/bin/op``."""
+    sys.exit(call(sys.argv[1:], env=os.environ, stdin=sys.stdin, out=sys.stdout, err=sys.stderr))
+
+
+if __name__ == "__main__":
+    main()
