@@ -42,10 +42,10 @@ tools-test: .venv/ready ## What the tests need built, in the order in which they
 	@$(BIN)/firstlight tools install --for tests
 
 test: .venv/ready lint tools-test ## Lint, types and the tests, each kind within its budget
-	@$(BIN)/pytest -q -n 2 --dist loadgroup
+	@$(BIN)/pytest -q -n 2 --dist loadfile
 
 test-all: .venv/ready lint tools-test ## Everything, samples in full
-	@$(BIN)/pytest -q -n 2 --dist loadgroup --everything
+	@$(BIN)/pytest -q -n 2 --dist loadfile --everything
 
 bench: .venv/ready ## Speed, as ratios against peers in one run
 	@$(BIN)/firstlight tools install --for bench

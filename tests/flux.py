@@ -136,7 +136,7 @@ class Flux:
         """Wait until actors are ready."""
 
         async def are() -> bool:
-            ready = {each.name for each in (await self.lab.status()).parts if each.state == "ready"}
+            ready = {each.name for each in (await self.lab.status()).parts if each.state == "ready" and each.pid}
             return ready >= set(names)
 
         await until(are, f"{', '.join(names)} to run")

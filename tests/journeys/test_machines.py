@@ -14,8 +14,6 @@ from firstlight.lab import machine_settings
 from tests import labs, machines
 from tests.labs import condition, until
 
-pytestmark = pytest.mark.xdist_group("machines")
-
 
 async def node_of(client: kube_client.Client, name: str) -> dict[str, Any] | None:
     try:

@@ -14,8 +14,6 @@ from firstlight.lab.lab import Lab
 from tests.journeys.test_lab_life import names, write
 from tests.labs import condition, until
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 @pytest_asyncio.fixture(scope="module")
 async def sturdy(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:

@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from firstlight.lab.sources.access import Access, Credential
 from tests.argocd import ACTORS, API, AUTOMATED, CONTROLLER, HOME, REPO_SERVER, ArgoCD, application
 from tests.flux import chart, config
 from tests.labs import until
-
-pytestmark = pytest.mark.xdist_group("argocd")
 
 TEMPLATE = """
 apiVersion: v1

@@ -16,8 +16,6 @@ from firstlight.model.secret import Secret
 from tests import machines
 from tests.labs import condition, until
 
-pytestmark = pytest.mark.xdist_group("machines")
-
 
 @pytest_asyncio.fixture
 async def client(cluster: machines.Cluster) -> AsyncIterator[kube_client.Client]:

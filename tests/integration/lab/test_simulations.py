@@ -312,8 +312,12 @@ async def test_custom_resources_get_a_status_only_when_their_controller_is_up(ku
     }
 
     async def established() -> bool:
-        live = await kube.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"issuers.{group}")
-        return condition(live, "Established") == "True"
+        # Discovery is later than the condition.
+        try:
+            await kube.list(f"{group}/v1", "Issuer", namespace=namespace)
+        except (kube_client.UnknownKind, kube_client.NotFound):
+            return False
+        return True
 
     async def ready() -> bool:
         return condition(await kube.get(f"{group}/v1", "Issuer", "self", namespace=namespace), "Ready") == "True"
