@@ -266,6 +266,15 @@ class TestKubernetes:
         await until(back, "the node to be ready again")
         await cluster.answers("worker-1")
 
+        async def routed() -> bool:
+            try:
+                await cluster.talos.version(cluster.at("worker-1"))
+            except talosctl.TalosError:
+                return False
+            return True
+
+        await until(routed, "the others to find it again")
+
     async def test_inline_manifests_are_applied_with_an_inventory(
         self, cluster: machines.Cluster, client: kube_client.Client
     ) -> None:

@@ -57,9 +57,10 @@ func (r *remotes) get(target string) (proxy.Backend, error) {
 }
 
 func (r *remotes) connect(target string) (*grpc.ClientConn, error) {
-	// A machine that comes back from a reboot is to be found soon, hence not gRPC's two minutes.
+	// A machine that comes back from a reboot is to be found soon. Talos waits for 15 s at most, and its machines boot
+	// for minutes; these boot in a second.
 	pauses := backoff.DefaultConfig
-	pauses.MaxDelay = 15 * time.Second
+	pauses.MaxDelay = 2 * time.Second
 
 	return grpc.NewClient(
 		fmt.Sprintf("passthrough:///%s:%d", talosnet.FormatAddress(target), r.addresses.book.Port),
