@@ -11,9 +11,10 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import tree
+from firstlight.clients.feeding import Fed
 from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import names, output, registry
-from firstlight.clients.helm.program import OFFLINE, TRANSFER, Answer, Fed, Program
+from firstlight.clients.helm.program import OFFLINE, TRANSFER, Answer, Program
 from firstlight.clients.helm.values import Values
 from firstlight.model import credentials, helm, remote_url
 from firstlight.model.rendered import Rendered

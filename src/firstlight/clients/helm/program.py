@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, safe_yaml
+from firstlight.clients import command, feeding, safe_yaml
+from firstlight.clients.feeding import Fed
 from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import registry
 from firstlight.clients.helm import values as given_values
@@ -32,15 +33,6 @@ _INHERITED = (
 )  # fmt: skip
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory made there has a name that nobody can guess, and is ours
 _HELM_VARIABLE = re.compile(r"(?:HELM|KUBE|XDG|DOCKER|TMPDIR)")
-
-
-@dataclasses.dataclass(frozen=True)
-class Fed:
-    """An argument that names a memory file: ``Fed("--values=", secret, "the values")``."""
-
-    option: str
-    content: Secret
-    name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,43 +145,24 @@ class Program:
             helm_errors.HelmError: It failed, or took too long.
         """
         name = " ".join(words)
-        arguments: list[str | Fed] = [*options]
-        arguments += [Fed("--values=", given_values.as_secret(each), f"values {n}") for n, each in enumerate(given, 1)]
-        names: dict[str, str] = {}
-        with contextlib.ExitStack() as stack:
-            fds: list[int] = []
-
-            def feed(content: Secret, called: str) -> str:
-                file = stack.enter_context(command.memory_file(content))
-                fds.append(file.fd)
-                names[file.path] = called
-                return file.path
-
-            argv = [str(self._program), *words]
-            for argument in arguments:
-                if isinstance(argument, Fed):
-                    argument = f"{argument.option}{feed(argument.content, argument.name)}"
-                argv.append(argument)
+        values = [Fed("--values=", given_values.as_secret(each), f"values {n}") for n, each in enumerate(given, 1)]
+        with feeding.feeding() as fed:
             env = self._environment(home)
+            arguments = [*words, *options, *values]
             if self._logins:
-                env["HELM_REGISTRY_CONFIG"] = feed(registry.config(self._logins), "the registry config")
+                env["HELM_REGISTRY_CONFIG"] = fed.path(registry.config(self._logins), "the registry config")
             if on_cluster:
                 if self._kubeconfig is None:
                     raise errors.UsageError(f"helm {name} needs a kubeconfig")
-                env["KUBECONFIG"] = feed(self._kubeconfig, "the kubeconfig")
-                argv += [f"--kube-context={self._context}"] if self._context else []
-            argv += ["--", *operands] if operands else []
+                env["KUBECONFIG"] = fed.path(self._kubeconfig, "the kubeconfig")
+                arguments += [f"--kube-context={self._context}"] if self._context else []
+            arguments += ["--", *operands] if operands else []
+            argv = [str(self._program), *fed.argv(arguments)]
             try:
                 done = await command.run(
-                    argv,
-                    timeout=timeout,
-                    env=env,
-                    cwd=home / "work",
-                    stdin=stdin,
-                    pass_fds=fds,
-                    check=False,
+                    argv, timeout=timeout, env=env, cwd=home / "work", stdin=stdin, pass_fds=fed.fds, check=False,
                     dies_with_parent=stays,
-                )
+                )  # fmt: skip
             except errors.TimedOut as error:
                 detail = f"it did not finish within {timeout:g} s"
                 raise helm_errors.TimedOut(name, detail=detail, target=about) from error
@@ -198,22 +171,21 @@ class Program:
             except errors.ClientError as error:
                 detail = f"it printed more than {command.OUTPUT_LIMIT >> 20} MiB"
                 raise helm_errors.TooLarge(name, detail=detail, target=about) from error
-        # Some commands explain a failure on standard output; for those that render it is nothing but manifests.
-        said = (
-            done.stderr
-            if done.code == 0 or words[0] != "repo"
-            else f"{done.stdout.decode(errors='replace')}\n{done.stderr}"
-        )
-        for path, called in names.items():
-            said = said.replace(path, called)
+            # Only of repositories a failure is explained on standard output; elsewhere it is nothing but manifests.
+            explains = done.code != 0 and words[0] == "repo"
+            output = f"{done.stdout.decode(errors='replace')}\n{done.stderr}" if explains else done.stderr
+            said = self._masked(fed.told(output), home, given=given, secrets=secrets)
+        if done.code != 0:
+            raise helm_errors.from_output(name, said, target=about)
+        return Answer(done.stdout, said)
+
+    def _masked(self, said: str, home: Path, *, given: Sequence[given_values.Values], secrets: Sequence[Secret]) -> str:
+        """What it said, without our directory and without what nobody is to read."""
         said = said.replace(f"{home}/", "")
         for secret in (*secrets, *(login.password for login in self._logins.values())):
             if value := secret.reveal().decode(errors="replace"):
                 said = said.replace(value, MASK)
-        said = given_values.masked(said, given)
-        if done.code != 0:
-            raise helm_errors.from_output(name, said, target=about)
-        return Answer(done.stdout, said)
+        return given_values.masked(said, given)
 
     def _environment(self, home: Path) -> dict[str, str]:
         own = {

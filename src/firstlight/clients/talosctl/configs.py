@@ -8,9 +8,10 @@ import re
 from collections.abc import Sequence
 
 from firstlight import errors
+from firstlight.clients.feeding import Fed
 from firstlight.clients.talosctl import errors as talos_errors
 from firstlight.clients.talosctl import units
-from firstlight.clients.talosctl.program import OFFLINE, WRITE, Answer, Fed, Program
+from firstlight.clients.talosctl.program import OFFLINE, WRITE, Answer, Program
 from firstlight.clients.talosctl.target import Target, is_host
 from firstlight.model import machine_config
 from firstlight.model.secret import Secret

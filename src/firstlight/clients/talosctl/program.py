@@ -6,7 +6,6 @@ Values are always part of their option (``--nodes=…``), and what follows ``--`
 """
 
 import asyncio
-import contextlib
 import dataclasses
 import os
 import tempfile
@@ -14,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, feeding
+from firstlight.clients.feeding import Fed
 from firstlight.clients.talosctl import errors as talos_errors
 from firstlight.clients.talosctl import masking
 from firstlight.clients.talosctl.target import Target
@@ -32,15 +32,6 @@ Listener = Callable[[str], None]
 _INHERITED = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _PROBES = 6
 """How often a machine that cuts connections is asked why; each answer is a toss of a coin."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Fed:
-    """An argument that names a memory file: ``Fed("--file=", config, "the machine config")``."""
-
-    option: str
-    content: Secret
-    name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,37 +177,26 @@ class Program:
         stays: bool = False,
     ) -> Answer:
         """Run it and mask what it says; whatever it ends with."""
-        fed = [argument for argument in arguments if isinstance(argument, Fed)]
-        names: dict[str, str] = {}
+        given = [argument.content for argument in arguments if isinstance(argument, Fed)]
+        with (
+            tempfile.TemporaryDirectory(prefix="firstlight-talosctl-") as home,
+            feeding.feeding() as fed,
+        ):
 
-        def masked(text: str) -> str:
-            for path in sorted(names, key=len, reverse=True):  # …/fd/61 before …/fd/6
-                text = text.replace(path, names[path])
-            return masking.text(text, given=[argument.content for argument in fed])
+            def masked(text: str) -> str:
+                return masking.text(fed.told(text), given=given)
 
-        def tell(line: str) -> None:
-            assert on_line is not None
-            on_line(masked(line))
+            def tell(line: str) -> None:
+                assert on_line is not None
+                on_line(masked(line))
 
-        with contextlib.ExitStack() as stack:
-            home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="firstlight-talosctl-")))
-            argv = [str(self._program), *call.words]
-            fds = []
-            for argument in arguments:
-                if isinstance(argument, Fed):
-                    file = stack.enter_context(command.memory_file(argument.content))
-                    fds.append(file.fd)
-                    names[file.path] = argument.name
-                    argv.append(f"{argument.option}{file.path}")
-                else:
-                    argv.append(argument)
             try:
                 done = await command.run(
-                    argv,
+                    [str(self._program), *call.words, *fed.argv(arguments)],
                     timeout=timeout,
-                    env={**self._environ, "HOME": str(home)},
-                    cwd=home,
-                    pass_fds=fds,
+                    env={**self._environ, "HOME": home},
+                    cwd=Path(home),
+                    pass_fds=fed.fds,
                     check=False,
                     on_stderr=tell if on_line is not None else None,
                     dies_with_parent=stays,
@@ -225,7 +205,7 @@ class Program:
                 raise talos_errors.TimedOut(call, detail=f"it did not finish within {timeout:g} s") from error
             except errors.Unreachable as error:
                 raise errors.ToolError(str(error), hint="firstlight tools install talosctl") from error
-        return Answer(done.code, done.stdout, masked(done.stderr), Secret(done.stderr))
+            return Answer(done.code, done.stdout, masked(done.stderr), Secret(done.stderr))
 
     async def _explained(self, error: talos_errors.TalosError, target: Target) -> talos_errors.TalosError:
         """The error, or the reason behind it where a machine closed the connection without one.
