@@ -1,0 +1,87 @@
+"""A cluster as the repo declares it: its machines, networks, settings and the path that Git owns."""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+
+from firstlight.model.place import Place
+
+
+class Engine(enum.StrEnum):
+    """Who reconciles the cluster from Git."""
+
+    FLUX = "flux"
+    ARGOCD = "argocd"
+
+
+class MachineRole(enum.StrEnum):
+    """What a Talos machine is in its cluster."""
+
+    CONTROL_PLANE = "controlplane"
+    WORKER = "worker"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One Talos machine, as declared."""
+
+    name: str
+    """Its host name; where none is declared, the id or address by which it is known."""
+    role: MachineRole
+    place: Place
+    address: str = ""
+    id: str = ""
+    """Omni's id."""
+    patches: tuple[Place, ...] = ()
+    """What applies to this machine alone."""
+    install_disk: str = ""
+    schematic: str = ""
+    """An image factory schematic: its id, or the file that describes it."""
+    extensions: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Networks and what answers in them."""
+
+    pods: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    load_balancers: tuple[str, ...] = ()
+    endpoint: str = ""
+    """The URL of the Kubernetes API."""
+    vip: str = ""
+    dns_domain: str = ""
+    cni: str = ""
+    """Talos's ``cluster.network.cni.name``: ``none`` where a component is the CNI."""
+    kube_proxy: bool | None = None
+    core_dns: bool | None = None
+    """Whether Talos brings its own; None where nothing says so, which means that it does."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """One Kubernetes cluster. Readers return what they know of it; together it is the whole."""
+
+    name: str
+    place: Place
+    """Where it is declared first."""
+    role: str = ""
+    """``infra``, ``apps`` or whatever the platform calls it."""
+    engine: Engine | None = None
+    url: str = ""
+    """The Git repository that the engine follows, and its branch."""
+    branch: str = ""
+    path: str = ""
+    """The directory of the repo that the engine starts from."""
+    machines: tuple[Machine, ...] = ()
+    network: Network = dataclasses.field(default_factory=Network)
+    talos: str = ""
+    kubernetes: str = ""
+    """Versions as declared."""
+    schedules_on_control_planes: bool | None = None
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    """What Flux substitutes everywhere in the cluster."""
+    files: tuple[Place, ...] = ()
+    """Talos configs, patches, templates and schematics that shape its machines."""
+    said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""

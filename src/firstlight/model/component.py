@@ -1,0 +1,159 @@
+"""Components: what is deployed, where that is said, what it needs, and who owns it in the end."""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.model.place import Place
+from firstlight.model.source import Source, Sources
+
+
+class Phase(enum.StrEnum):
+    """A stretch of a run, in this order."""
+
+    MACHINE = "machine"
+    INLINE = "inline"
+    CRDS = "crds"
+    CORE = "core"
+    ENGINE = "engine"
+    HANDOVER = "handover"
+    GITOPS = "gitops"
+
+
+class Side(enum.StrEnum):
+    """Where a change or a component belongs."""
+
+    BOOTSTRAP = "bootstrap"
+    GITOPS = "gitops"
+    HYBRID = "hybrid"
+
+
+class Owner(enum.StrEnum):
+    """Who owns a component in the end."""
+
+    BOOTSTRAP = "bootstrap"
+    GITOPS = "gitops"
+
+
+class Certainty(enum.StrEnum):
+    """How sure the reading is."""
+
+    DECLARED = "declared"
+    """A manifest or a config file says it."""
+    PARSED = "parsed"
+    """A command in a script says it, and every word of it is known."""
+    GUESSED = "guessed"
+    """A command says it, and parts are variables that only a run would tell."""
+
+
+class Form(enum.StrEnum):
+    """In which form a repo says that something is deployed."""
+
+    KUSTOMIZATION = "Kustomization"
+    HELM_RELEASE = "HelmRelease"
+    FLUX_INSTANCE = "FluxInstance"
+    APPLICATION = "Application"
+    HELMFILE = "helmfile release"
+    INLINE_MANIFEST = "inline manifest"
+    EXTRA_MANIFEST = "extra manifest"
+    HELM_COMMAND = "helm command"
+    KUBECTL_COMMAND = "kubectl command"
+    KUSTOMIZE_COMMAND = "kustomize command"
+    FLUX_COMMAND = "flux command"
+    HOOK = "hook"
+    DECLARED = "firstlight.yaml"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class ObjectId:
+    """One Kubernetes object."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """That one thing needs another."""
+
+    id: str
+    """The id of the origin that is needed, such as ``kustomization/flux-system/cilium``."""
+    place: Place
+    why: str = ""
+    """``dependsOn``, ``needs``, ``sync wave 2 after 1``, ``task order`` …"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """One place that deploys something: what a reader finds. Components are made of these."""
+
+    form: Form
+    side: Side
+    place: Place
+    name: str
+    namespace: str = ""
+    """Of the declaration itself; where its objects go is the source's to say."""
+    cluster: str = ""
+    """Empty where nothing says to which cluster it belongs."""
+    phase: Phase | None = None
+    """Where the form alone tells it."""
+    source: Source | Sources
+    version: str = ""
+    """As people call it: the chart's version, a tag, a revision."""
+    needs: tuple[Need, ...] = ()
+    parent: str = ""
+    """The id of the origin that brings this one: the Kustomization of a HelmRelease, the app of an app."""
+    certainty: Certainty = Certainty.DECLARED
+    doubt: str = ""
+    """Why it is not certain."""
+    wave: int | None = None
+    suspended: bool = False
+    objects: tuple[ObjectId, ...] = ()
+    """The plain objects that it applies itself; those of its charts and children are not among them."""
+    definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """The object that declares it, as the engine would see it; empty for forms that are no objects."""
+    command: str = ""
+    """The command line of a script, on one line."""
+
+    @property
+    def id(self) -> str:
+        """Unique in its cluster: ``helmrelease/kube-system/cilium``, ``helmfile-release/kube-system/cilium``."""
+        form = self.form.value.lower().replace(" ", "-")
+        return "/".join(each for each in (form, self.namespace, self.name) if each)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """The smallest unit that is deployed by itself, in one cluster."""
+
+    name: str
+    """Unique in its cluster, and as short as that allows."""
+    cluster: str
+    phase: Phase
+    side: Side
+    owner: Owner
+    role: str = ""
+    """What it is for, where that is known: cni, dns, certificates, secrets, engine, storage, crds …"""
+    why: str
+    is_why_declared: bool = False
+    version: str = ""
+    needs: tuple[str, ...] = ()
+    """Names of components of the same cluster."""
+    missing: tuple[Need, ...] = ()
+    """Needs that nothing in the cluster meets."""
+    parent: str = ""
+    """The name of the component that brings this one."""
+    part_of: str = ""
+    """The name of the hybrid whose GitOps half this is, such as Cilium for its BGP peers."""
+    origins: tuple[Origin, ...]
+
+    @property
+    def halves(self) -> tuple[tuple[Origin, ...], tuple[Origin, ...]]:
+        """What bootstrap has of it, and what GitOps has of it."""
+        return (
+            tuple(each for each in self.origins if each.side == Side.BOOTSTRAP),
+            tuple(each for each in self.origins if each.side == Side.GITOPS),
+        )

@@ -1,0 +1,50 @@
+"""The platform: everything that one Git repo describes."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.component import Component, Origin
+from firstlight.model.place import Place
+from firstlight.model.remark import Remark
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FoundationSecret:
+    """A Secret that must exist before an operator can fetch the rest."""
+
+    name: str
+    namespace: str
+    data: Mapping[str, str]
+    """References by key, never values: ``op://…``, ``sops:…``, ``vault:…``, ``env:…``, ``file:…``."""
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """Everything that one Git repo describes."""
+
+    name: str
+    root: Path
+    engine: Engine | None
+    clusters: tuple[Cluster, ...]
+    components: tuple[Component, ...]
+    secrets: tuple[FoundationSecret, ...] = ()
+    unreached: tuple[Origin, ...] = ()
+    """Declared in the repo, and no cluster's tree leads there."""
+    remarks: tuple[Remark, ...] = ()
+    declared: Place | None = None
+    """The firstlight.yaml, if there is one."""
+
+    def cluster(self, name: str) -> Cluster | None:
+        """A cluster by its name."""
+        return next((each for each in self.clusters if each.name == name), None)
+
+    def components_of(self, cluster: str) -> tuple[Component, ...]:
+        """What is deployed in a cluster."""
+        return tuple(each for each in self.components if each.cluster == cluster)
+
+    def dependents(self, component: Component) -> tuple[Component, ...]:
+        """What needs a component, directly."""
+        return tuple(each for each in self.components_of(component.cluster) if component.name in each.needs)
