@@ -38,6 +38,7 @@ def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> l
     return chosen
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """With several workers it is they who choose samples, all the same; the summary is printed here."""
     _samples.update(getattr(node, "workeroutput", {}).get("samples", {}))

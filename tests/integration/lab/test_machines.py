@@ -68,6 +68,20 @@ class TestQuestions:
 
         assert {each.peer_urls for each in members} == {(f"https://10.5.0.{n}:2380",) for n in (2, 3, 4)}
 
+    async def test_etcd_says_whether_it_could_go_back_to_a_version(self, cluster: machines.Cluster) -> None:
+        async def asked(version: str) -> command.Completed:
+            with command.memory_file(cluster.talosconfig) as file:
+                return await command.run(
+                    [str(cluster.program), f"--talosconfig={file.path}", f"--endpoints={cluster.loopbacks['cp-1']}",
+                     f"--nodes={cluster.declared['cp-1']}", "etcd", "downgrade", "validate", version],
+                    pass_fds=[file.fd], check=False,
+                )  # fmt: skip
+
+        possible, impossible = await asked("3.5"), await asked("2.0")
+
+        assert "downgrade validate success" in possible.stdout.decode() + possible.stderr
+        assert impossible.code != 0
+
     async def test_dmesg_and_logs_say_what_happened(self, cluster: machines.Cluster) -> None:
         lines = await cluster.talos.dmesg(cluster.at("cp-1"))
         assert any("bootstrap request received" in line for line in lines)

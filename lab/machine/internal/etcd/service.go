@@ -106,9 +106,6 @@ func (s *Service) HasData() bool {
 // Endpoint is where the local member really is, as a URL.
 func (s *Service) Endpoint() string { return s.opts.clientURL() }
 
-// ClientTLS is the configuration of an administrator's client.
-func (s *Service) ClientTLS() *tls.Config { return s.tls.Clone() }
-
 // Bootstrap makes this machine the first member of a new cluster. Whatever waits to join is stopped. It returns when
 // etcd has been started; WaitHealthy tells when it serves. Nothing hinders a second cluster on another machine.
 func (s *Service) Bootstrap(ctx context.Context) error {

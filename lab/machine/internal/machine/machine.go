@@ -7,7 +7,6 @@ package machine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -238,16 +237,6 @@ func (m *Machine) Etcd() *etcd.Service {
 
 // Machines is the directory that holds all machines of the lab.
 func (m *Machine) Machines() string { return filepath.Dir(m.Home) }
-
-// Self is this machine's line in the address book.
-func (m *Machine) Self() (book.Entry, error) {
-	entry, ok := m.Book.Find(m.Hardware.Name)
-	if !ok {
-		return book.Entry{}, fmt.Errorf("machine %s is not in the address book", m.Hardware.Name)
-	}
-
-	return entry, nil
-}
 
 // Wake makes the machine look at itself now rather than at the next tick.
 func (m *Machine) Wake() {

@@ -217,3 +217,45 @@ func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine
 
 	return &machineapi.EtcdDefragmentResponse{Messages: []*machineapi.EtcdDefragment{{}}}, err
 }
+
+// EtcdDowngradeValidate asks whether the cluster could go back to a version.
+func (s *Server) EtcdDowngradeValidate(
+	ctx context.Context, in *machineapi.EtcdDowngradeValidateRequest,
+) (*machineapi.EtcdDowngradeValidateResponse, error) {
+	if err := s.requireControlPlane("etcd downgrade validate"); err != nil {
+		return nil, err
+	}
+
+	version, err := s.m.Etcd().DowngradeValidate(ctx, in.GetVersion())
+	answer := &machineapi.EtcdDowngradeValidate{ClusterDowngrade: &machineapi.EtcdClusterDowngrade{ClusterVersion: version}}
+
+	return &machineapi.EtcdDowngradeValidateResponse{Messages: []*machineapi.EtcdDowngradeValidate{answer}}, err
+}
+
+// EtcdDowngradeEnable makes the cluster ready for a version.
+func (s *Server) EtcdDowngradeEnable(
+	ctx context.Context, in *machineapi.EtcdDowngradeEnableRequest,
+) (*machineapi.EtcdDowngradeEnableResponse, error) {
+	if err := s.requireControlPlane("etcd downgrade enable"); err != nil {
+		return nil, err
+	}
+
+	version, err := s.m.Etcd().DowngradeEnable(ctx, in.GetVersion())
+	answer := &machineapi.EtcdDowngradeEnable{ClusterDowngrade: &machineapi.EtcdClusterDowngrade{ClusterVersion: version}}
+
+	return &machineapi.EtcdDowngradeEnableResponse{Messages: []*machineapi.EtcdDowngradeEnable{answer}}, err
+}
+
+// EtcdDowngradeCancel takes that back.
+func (s *Server) EtcdDowngradeCancel(
+	ctx context.Context, _ *emptypb.Empty,
+) (*machineapi.EtcdDowngradeCancelResponse, error) {
+	if err := s.requireControlPlane("etcd downgrade cancel"); err != nil {
+		return nil, err
+	}
+
+	version, err := s.m.Etcd().DowngradeCancel(ctx)
+	answer := &machineapi.EtcdDowngradeCancel{ClusterDowngrade: &machineapi.EtcdClusterDowngrade{ClusterVersion: version}}
+
+	return &machineapi.EtcdDowngradeCancelResponse{Messages: []*machineapi.EtcdDowngradeCancel{answer}}, err
+}

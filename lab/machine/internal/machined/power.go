@@ -119,7 +119,7 @@ func (s *Server) checkUserDisks(in *machineapi.ResetRequest) error {
 }
 
 // Upgrade is the upgrade of Talos before 1.13: install, then reboot.
-func (s *Server) Upgrade(_ context.Context, in *machineapi.UpgradeRequest) (*machineapi.UpgradeResponse, error) {
+func (s *Server) Upgrade(ctx context.Context, in *machineapi.UpgradeRequest) (*machineapi.UpgradeResponse, error) {
 	if !s.m.IsInstalled() {
 		return nil, status.Errorf(codes.FailedPrecondition, "Talos is not installed")
 	}
@@ -128,6 +128,12 @@ func (s *Server) Upgrade(_ context.Context, in *machineapi.UpgradeRequest) (*mac
 
 	if _, err := machine.ImageVersion(in.GetImage()); err != nil {
 		return nil, fmt.Errorf("error validating installer image %q: %w", in.GetImage(), err)
+	}
+
+	if s.requireControlPlane("upgrade") == nil && !in.GetForce() {
+		if err := s.m.Etcd().ValidateForUpgrade(ctx); err != nil {
+			return nil, fmt.Errorf("error validating etcd for upgrade: %w", err)
+		}
 	}
 
 	actor := s.m.UpgradeAndReboot(in.GetImage(), in.GetStage())

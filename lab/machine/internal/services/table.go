@@ -33,8 +33,8 @@ type Table struct {
 
 // Change is what listeners learn.
 type Change struct {
-	ID, State, Message        string
-	Healthy, Unknown, Removed bool
+	ID, State, Message string
+	Healthy, Unknown   bool
 }
 
 // Running says whether the service runs.
@@ -92,18 +92,6 @@ func (t *Table) SetHealth(id string, healthy bool, message string) {
 
 		return true
 	})
-}
-
-// Remove forgets a service.
-func (t *Table) Remove(id string) {
-	t.mu.Lock()
-	_, there := t.rows[id]
-	delete(t.rows, id)
-	t.mu.Unlock()
-
-	if there {
-		t.listen(Change{ID: id, Removed: true})
-	}
 }
 
 // Has says whether a service is there.
