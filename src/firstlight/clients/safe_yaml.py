@@ -1,32 +1,38 @@
-"""YAML that strangers wrote: read or refused, but never the end of this process."""
+"""YAML that strangers wrote: read as Kubernetes reads it or refused, but never the end of this process."""
 
 from typing import Any
 
-import yaml
+from firstlight.document import reading
+from firstlight.model.remark import Grade, Remark
 
-from firstlight.document import depth
+
+class Unreadable(ValueError):
+    """A text that is not YAML, or means something that only its author knows."""
+
+    def __init__(self, remark: Remark) -> None:
+        super().__init__(f"it is not YAML: {remark.message}")
+        self.remark = remark
 
 
 def load_all(text: str | bytes) -> list[Any]:
-    """Every document of a text.
+    """Every document of a text, empty ones as None.
 
     Raises:
-        ValueError: It is not YAML, or deeper than anybody writes; ``problem_of`` says where.
+        ValueError: It cannot be read; ``problem_of`` says where.
     """
-    if isinstance(text, bytes):
-        text = text.decode()
-    try:
-        if line := depth.too_deep(text):
-            raise ValueError(f"line {line} is nested deeper than {depth.LIMIT} levels")
-        return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        # A date that no calendar has is a ValueError by itself; it comes through as it is.
-        raise ValueError("it is not YAML") from error
+    data = text.encode("utf-8", errors="surrogatepass") if isinstance(text, str) else text
+    contents = reading.read(data, "")
+    for remark in contents.remarks:
+        if remark.grade is not Grade.WARNING:
+            raise Unreadable(remark)
+    values: list[Any] = [None] * contents.count
+    for document in contents.documents:
+        values[document.index] = document.value
+    return values
 
 
 def problem_of(error: ValueError) -> tuple[str, int]:
     """What is wrong, and in which line; 0 if that is not known."""
-    cause = error.__cause__
-    mark = getattr(cause, "problem_mark", None)
-    problem = getattr(cause, "problem", None) or str(error)
-    return str(problem), mark.line + 1 if mark is not None else 0
+    if isinstance(error, Unreadable):
+        return error.remark.message, error.remark.place.line
+    return str(error), 0

@@ -1,1 +1,1 @@
-"""YAML files as places: where a value stands, so that an error can name its line."""
+"""YAML as Kubernetes and as Talos read it, written so that Go reads the same, and edited where it stands."""

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import msgspec
-import yaml
 
 from firstlight import errors
-from firstlight.document import depth, place
+from firstlight.document import place, reading
 from firstlight.lab import machine_settings
 from firstlight.lab import rewrites as source_rewrites
 from firstlight.lab.machine_settings import Machine, Talos
@@ -171,40 +170,37 @@ def load(path: Path) -> Settings:
         errors.ConfigError: With the line, and what to write instead.
     """
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        contents = reading.read(path.read_bytes(), str(path))
+    except OSError as error:
         raise errors.ConfigError(f"cannot be read: {error}", path=str(path)) from error
+    for remark in contents.remarks:
+        raise errors.ConfigError(remark.message, path=str(path), line=remark.place.line, hint=remark.hint)
+    if len(contents.documents) > 1:
+        raise errors.ConfigError(
+            "there is more than one document", path=str(path), line=contents.documents[1].line, hint="Keep one."
+        )
+    document = contents.documents[0] if contents.documents else reading.Document(str(path), 1, 0, {}, "")
     try:
-        if line := depth.too_deep(text):
-            raise errors.ConfigError(f"nested deeper than {depth.LIMIT} levels", path=str(path), line=line)
-        raw = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error)
-        raise errors.ConfigError(problem, path=str(path), line=mark.line + 1 if mark else 0) from error
-    if repeated := place.repeated_key(text):
-        raise errors.ConfigError(f"{repeated[0]} is given twice", path=str(path), line=repeated[1])
-    try:
-        settings = msgspec.convert({} if raw is None else raw, Settings)
+        settings = msgspec.convert(document.value, Settings)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at `")
         steps = place.parse_path(where.rstrip("`"))
-        line = place.line_of(text, steps)
+        line = document.place(*steps).line
         raise errors.ConfigError(
             f"{steps[-1]}: {message}" if steps else message,
             path=str(path),
             line=line,
             hint="Keys and an example: docs/lab.md, 'The settings file'.",
         ) from error
-    _check(settings, path=path, text=text)
+    _check(settings, document)
     if settings.machines:
-        _check_machines(settings, raw, path=path, text=text)
+        _check_machines(settings, document)
     return settings
 
 
-def _check(settings: Settings, *, path: Path, text: str) -> None:
+def _check(settings: Settings, document: reading.Document) -> None:
     def fail(message: str, *steps: str | int, hint: str = "") -> None:
-        raise errors.ConfigError(message, path=str(path), line=place.line_of(text, steps), hint=hint)
+        raise errors.ConfigError(message, path=document.path, line=document.place(*steps).line, hint=hint)
 
     for key, value in (("podCidr", settings.pod_cidr), ("serviceCidr", settings.service_cidr)):
         try:
@@ -251,14 +247,14 @@ def _check(settings: Settings, *, path: Path, text: str) -> None:
     source_rewrites.check(settings.rewrites, fail)
 
 
-def _check_machines(settings: Settings, raw: dict[str, object], *, path: Path, text: str) -> None:
+def _check_machines(settings: Settings, document: reading.Document) -> None:
     def fail(message: str, *steps: str | int, hint: str = "") -> None:
-        raise errors.ConfigError(message, path=str(path), line=place.line_of(text, steps), hint=hint)
+        raise errors.ConfigError(message, path=document.path, line=document.place(*steps).line, hint=hint)
 
     if settings.nodes:
         fail("a lab has either nodes or machines", "machines", hint="Machines become nodes when they join a cluster.")
     for key in ("podCidr", "serviceCidr"):
-        if key in raw:
+        if key in document.value:
             fail(f"{key} of a lab with machines is the one of their configs", key, hint="Leave it out.")
     machine_settings.check(settings.machines, fail)
 

@@ -1,4 +1,5 @@
 import pytest
+import yaml
 
 from firstlight.document import place
 
@@ -17,3 +18,11 @@ list:
 )
 def test_the_line_of_a_value_or_of_its_nearest_parent(path: str, line: int) -> None:
     assert place.line_of(TEXT, place.parse_path(path)) == line
+
+
+def test_a_key_that_stands_twice() -> None:
+    assert place.repeated_key("a: {b: 1}\nc:\n  b: 1\n  d: 2\n  b: 3\n") == ("b", 5)
+    assert place.repeated_key("a: {b: 1}\nc: {b: 1}\n") is None
+    assert place.repeated_key("a: &a\n  b: *a\n") is None
+    with pytest.raises(yaml.YAMLError, match="more than one"):
+        place.repeated_key("a: 1\n---\nb: 1\n")

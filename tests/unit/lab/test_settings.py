@@ -82,7 +82,7 @@ def test_everything_that_can_be_declared_is_read(tmp_path: Path) -> None:
         ("talos: {bootSeconds: -1}\n", 1, "bootSeconds"),
         ("[]\n", 1, "Expected `object`"),
         ("podCIDR: 10.0.0.0/8\n", 1, "unknown field `podCIDR`"),
-        ("nodes: [\n", 2, "expected"),
+        ("nodes: [\n", 2, "not closed"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:

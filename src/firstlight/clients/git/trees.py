@@ -1,4 +1,7 @@
-"""The files of a commit, without a checkout: no filter, no hook and no line ending gets in between."""
+"""The files of a commit, without a checkout: no filter, no hook and no line ending gets in between.
+
+And the names of those in a work tree.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -27,6 +30,26 @@ class Trees(History):
         """The files of a commit, perhaps only those of a directory, or a single one."""
         async with self._at(path) as session:
             return await self._ls_tree(session, await self._resolve(session, revision), under, timeout=timeout)
+
+    async def ls_files(self, path: Path, *, timeout: float = READ) -> tuple[str, ...]:
+        """What is in a work tree: what is tracked, and what is neither tracked nor ignored.
+
+        Names are relative to ``path``, which may be a directory in the work tree. Deleted files are still named while
+        they are tracked, a submodule is named like a file, and another repository in the tree ends with a slash.
+
+        Raises:
+            git_errors.NotARepository: There is no work tree.
+        """
+        path = path.resolve()
+        async with self._at(path) as session:
+            if not path.is_relative_to(session.cwd):
+                raise git_errors.NotARepository("ls-files", detail="it has no work tree", target=session.target)
+            inside = path.relative_to(session.cwd).as_posix()
+            arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--"]
+            done = await self._run(session, [*arguments, inside], timeout=timeout)
+        names_ = os.fsdecode(done.stdout).split("\0")[:-1]
+        prefix = "" if inside == "." else f"{inside}/"
+        return tuple(dict.fromkeys(name.removeprefix(prefix) for name in names_ if name.startswith(prefix)))
 
     async def show(self, path: Path, revision: str, file: str, *, limit: int = FILE) -> bytes:
         """A file as it is in a commit; of a symbolic link the path to which it leads.

@@ -17,6 +17,7 @@ _SHORTEST = 4
 """Sensitive values that are shorter are parts of too many words."""
 _LONG = 8
 """Values from which on everything in a Secret is masked, whatever its name."""
+_WORDS = re.compile(r"[^\s\[\]{},:'\"]{8,}")
 _HARMLESS = re.compile(r"true|false|null|~|[0-9.]{1,6}|[Ii]f[A-Z]\w+|Always|Never|ClusterIP|NodePort|LoadBalancer")
 
 
@@ -42,8 +43,9 @@ def masked(text: str, given: Iterable[Values]) -> str:
             try:
                 found |= set(_sensitive(safe_yaml.load_all(values.reveal())))
             except ValueError:
-                # Not YAML at all: Helm will say so, and may quote any line of it.
-                found |= {line.strip() for line in values.reveal().decode(errors="replace").splitlines()}
+                # Helm will refuse it as well, and may quote any line or word of it.
+                written = values.reveal().decode(errors="replace")
+                found |= {line.strip() for line in written.splitlines()} | set(_WORDS.findall(written))
     for value in sorted(found, key=len, reverse=True):
         if len(value) >= _SHORTEST:
             text = text.replace(value, MASK)

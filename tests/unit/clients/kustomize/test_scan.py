@@ -216,7 +216,7 @@ def test_configurations_that_cannot_be_checked(tmp_path: Path) -> None:
 
 
 BAD = {
-    "resources: [a": "expected",
+    "resources: [a": "not closed",
     "": "empty",
     "---\n---\n": "empty",
     "- a": "mapping",
@@ -227,7 +227,7 @@ BAD = {
     "resources: []\nresources: ['https://x']": "twice",
     "resources: []\nResources: ['https://x']": "twice",
     "resources: ['']": "not a path",
-    "resources: [!x y]": "constructor",
+    "resources: [!x y]": "tag !x",
     "a: " + "[" * 300 + "]" * 300: "deeper",
     "helmCharts: x": "not a list",
 }
