@@ -83,5 +83,7 @@ class Cluster:
     """What Flux substitutes everywhere in the cluster."""
     files: tuple[Place, ...] = ()
     """Talos configs, patches, templates and schematics that shape its machines."""
+    documents: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict, repr=False)
+    """What each of the files holds, by path: ``talconfig``, ``patch``, ``schematic``, ``ExtensionServiceConfig`` …"""
     said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""

@@ -53,6 +53,7 @@ class Form(enum.StrEnum):
     KUSTOMIZATION = "Kustomization"
     HELM_RELEASE = "HelmRelease"
     FLUX_INSTANCE = "FluxInstance"
+    FLUX_COMPONENTS = "Flux components"
     APPLICATION = "Application"
     HELMFILE = "helmfile release"
     INLINE_MANIFEST = "inline manifest"
@@ -87,6 +88,19 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SecretNeed:
+    """A Secret that must exist before something works."""
+
+    name: str
+    namespace: str
+    keys: tuple[str, ...] = ()
+    """What must be in it, as far as that is known."""
+    place: Place
+    why: str
+    """``decrypts …``, ``credentials of …``, ``what the store … logs in with``."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """One place that deploys something: what a reader finds. Components are made of these."""
 
@@ -113,6 +127,8 @@ class Origin:
     suspended: bool = False
     objects: tuple[ObjectId, ...] = ()
     """The plain objects that it applies itself; those of its charts and children are not among them."""
+    secrets: tuple[SecretNeed, ...] = ()
+    """The Secrets that it names and cannot work without."""
     definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     """The object that declares it, as the engine would see it; empty for forms that are no objects."""
     command: str = ""

@@ -17,8 +17,12 @@ class FoundationSecret:
     name: str
     namespace: str
     data: Mapping[str, str]
-    """References by key, never values: ``op://…``, ``sops:…``, ``vault:…``, ``env:…``, ``file:…``."""
+    """References by key, never values: ``op://…``, ``sops:…``, ``vault:…``, ``env:…``, ``file:…``; an empty one is
+    not known."""
     place: Place
+    why: str = ""
+    cluster: str = ""
+    """Empty for every cluster."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,10 @@ class Platform:
         """What is deployed in a cluster."""
         return tuple(each for each in self.components if each.cluster == cluster)
 
-    def dependents(self, component: Component) -> tuple[Component, ...]:
-        """What needs a component, directly."""
-        return tuple(each for each in self.components_of(component.cluster) if component.name in each.needs)
+    def dependents(self) -> dict[tuple[str, str], list[str]]:
+        """What needs a component directly, by the component's cluster and name."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for each in self.components:
+            for need in each.needs:
+                found.setdefault((each.cluster, need), []).append(each.name)
+        return found

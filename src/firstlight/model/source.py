@@ -24,6 +24,10 @@ class Values:
     """The key in the reference; Flux's default is values.yaml."""
     target: str = ""
     """The path in the values where a single value goes, as ``helm --set`` has it."""
+    text: str | None = dataclasses.field(default=None, repr=False)
+    """The single value for ``target`` as it is written, where it is neither in a file nor in a reference."""
+    is_text: bool = False
+    """Whether the single value stays a text, as with ``helm --set-string``."""
     optional: bool = False
     unresolved: str = ""
     """Why they are not known, if they are not: a template without its variables, an encrypted file …"""
@@ -100,6 +104,8 @@ class Remote:
     url: str
     revision: str = ""
     path: str = ""
+    digest: str = ""
+    """``sha256:…``, which a file must have if it is given."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,27 +3,50 @@
 Readers ask for paths relative to the root, with forward slashes. What cannot be read is a remark, not an exception.
 """
 
+import builtins
+import contextlib
 import os
 import posixpath
-from collections.abc import Iterator
+import stat
+import weakref
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from firstlight import errors
 from firstlight.document import reading
-from firstlight.document.reading import Document
-from firstlight.model.remark import Remark
+from firstlight.document.reading import Dialect, Document
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.repo import files
 
 YAML = (".yaml", ".yml")
-_SKIPPED = {".git", "node_modules", ".venv", ".terraform"}
+
+SIZE = 32 << 20
+"""Bytes of the largest file that is read: rendered CRDs of a whole platform have a few."""
+
+_KEPT = 256 << 20
+"""Bytes that are kept in memory in all; what comes later is read again when it is asked for again."""
 
 
 class WorkTree:
     """A directory of files, read lazily."""
 
     def __init__(self, root: Path) -> None:
+        """Look at a directory.
+
+        Raises:
+            errors.UsageError: It is none.
+        """
+        if not root.is_dir():
+            what = "is a file" if root.exists() else "does not exist"
+            raise errors.UsageError(f"{root} {what}", hint="give the directory of a GitOps repo")
         self.root = root.resolve()
-        self._contents: dict[str, reading.Contents] = {}
-        self._remarks: list[Remark] = []
+        self._contents: dict[tuple[str, Dialect], reading.Contents] = {}
+        self._bytes: dict[str, builtins.bytes | None] = {}
+        self._kept = 0
+        self._remarks: dict[Remark, None] = {}
+        self._opened = _Directory(self.root)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
@@ -31,14 +54,15 @@ class WorkTree:
         return tuple(self._remarks)
 
     @cached_property
+    def _listing(self) -> files.Listing:
+        found = files.listed(self.root)
+        self._say(found.remarks)
+        return found
+
+    @cached_property
     def files(self) -> tuple[str, ...]:
-        """Every file, sorted; directories of tools and of Git are left out."""
-        found = []
-        for directory, names, files in os.walk(self.root):
-            names[:] = [name for name in names if name not in _SKIPPED]
-            base = os.path.relpath(directory, self.root).replace(os.sep, "/")
-            found += [posixpath.normpath(posixpath.join(base, name)) for name in files]
-        return tuple(sorted(found))
+        """Every file, sorted; Git's own files, ignored ones and links are not among them."""
+        return self._listing.files
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -49,53 +73,173 @@ class WorkTree:
         """Directories with the names of what is directly in them; a directory's name ends with a slash."""
         found: dict[str, list[str]] = {".": []}
         for path in self.files:
-            parent, name = posixpath.split(path)
-            while True:
-                known = (parent or ".") in found
-                found.setdefault(parent or ".", []).append(name)
-                if known or not parent:
-                    break
-                parent, name = posixpath.split(parent)
-                name += "/"
-        return found
+            _file_under(found, path, "")
+        for link, target in self._listing.links.items():
+            _file_under(found, link, "" if target in self._names else "/")
+        return {path: sorted(names) for path, names in found.items()}
+
+    def real(self, path: str) -> str:
+        """A path with the links on its way followed; it need not exist."""
+        links = self._listing.links
+        if not links:
+            return path
+        for _ in range(files.DEPTH):
+            at = path
+            while at and at not in links:
+                at = posixpath.dirname(at)
+            if not at:
+                break
+            path = posixpath.normpath(links[at] + path[len(at) :])
+        return path
 
     def is_file(self, path: str) -> bool:
-        """Whether the tree has such a file."""
-        return path in self._names
+        """Whether the tree has such a file; links are followed."""
+        return path in self._names or self.real(path) in self._names
 
     def is_dir(self, path: str) -> bool:
-        """Whether the tree has files below such a directory."""
-        return path in self._directories
+        """Whether the tree has files below such a directory; links are followed."""
+        return path in self._directories or self.real(path) in self._directories
 
     def listing(self, path: str) -> tuple[str, ...]:
         """Names directly in a directory, sorted; those of directories end with a slash."""
-        return tuple(sorted(self._directories.get(path, ())))
+        found = self._directories.get(path)
+        return tuple(self._directories.get(self.real(path), ()) if found is None else found)
 
     def below(self, path: str, *suffixes: str) -> Iterator[str]:
-        """Files below a directory, optionally only with some suffixes."""
+        """Files below a directory, optionally only with some suffixes; links below it are not followed."""
+        real = path if path in self._directories else self.real(path)
         prefix = "" if path == "." else f"{path}/"
-        return (each for each in self.files if each.startswith(prefix) and (not suffixes or each.endswith(suffixes)))
+        waiting = [""] if real in self._directories else []
+        while waiting:
+            base = waiting.pop()
+            inner = []
+            for name in self._directories[posixpath.normpath(f"{real}/{base}")]:
+                if name.endswith("/"):
+                    inner.append(f"{base}{name}")
+                elif not suffixes or name.endswith(suffixes):
+                    yield f"{prefix}{base}{name}"
+            waiting += reversed([each for each in inner if f"{real}/{each}"[:-1] not in self._listing.links])
 
-    def bytes(self, path: str) -> bytes | None:
+    def bytes(self, path: str) -> builtins.bytes | None:
         """A file's content; None, and a remark, where it cannot be had."""
-        return (self.root / path).read_bytes()
+        real = self.real(path)
+        if real not in self._bytes:
+            data = self._read(real)
+            if data is not None and self._kept + len(data) > _KEPT:
+                return data
+            self._kept += len(data or b"")
+            self._bytes[real] = data
+        return self._bytes[real]
 
     def text(self, path: str) -> str | None:
         """A file's text; None, and a remark, where it is none."""
         data = self.bytes(path)
+        if data is not None and b"\0" in data[:8192]:
+            self._say([Remark(Place(path), Grade.ERROR, "this is no text")])
+            return None
         return None if data is None else data.decode("utf-8-sig", errors="replace")
 
-    def documents(self, path: str) -> tuple[Document, ...]:
-        """The YAML documents of a file, as Kubernetes reads them; broken files have none, and a remark."""
-        if path not in self._contents:
-            data = self.bytes(path)
-            contents = reading.Contents(()) if data is None else reading.read(data, path)
-            self._contents[path] = contents
-            self._remarks += contents.remarks
-        return self._contents[path].documents
+    def documents(self, path: str, *, dialect: Dialect = Dialect.KUBERNETES) -> tuple[Document, ...]:
+        """The YAML documents of a file, as Kubernetes reads them or by other rules; broken files have a remark."""
+        real = self.real(path)
+        key = (real, dialect)
+        if key not in self._contents:
+            data = self.bytes(real)
+            contents = reading.Contents(()) if data is None else reading.read(data, real, dialect=dialect)
+            self._contents[key] = contents
+            self._say(contents.remarks)
+        return self._contents[key].documents
+
+    def _say(self, remarks: Iterable[Remark]) -> None:
+        self._remarks.update(dict.fromkeys(remarks))
+
+    def _read(self, path: str) -> builtins.bytes | None:
+        if path not in self._names:
+            self._say([Remark(Place(path), Grade.ERROR, "there is no such file")])
+            return None
+        try:
+            data = self._opened.read(path, SIZE)
+        except OSError as error:
+            message = f"the file cannot be read: {error.strerror or error}"
+            self._say([Remark(Place(path), Grade.ERROR, message)])
+            return None
+        if data is None:
+            message = f"not read, since it has more than {SIZE >> 20} MiB"
+            self._say([Remark(Place(path), Grade.ERROR, message)])
+        return data
 
 
 def join(base: str, path: str) -> str | None:
     """A path as a file below ``base`` writes it, from the root; None where it leads out of the repo."""
     joined = posixpath.normpath(posixpath.join(base, path))
-    return None if joined.startswith(("..", "/")) else joined
+    return None if joined == ".." or joined.startswith(("../", "/")) else joined
+
+
+def top(path: Path) -> Path:
+    """The top of the Git work tree that a path is in, since engines count paths from there; else the path itself."""
+    path = path.resolve()
+    return next((each for each in (path, *path.parents) if os.path.lexists(each / ".git")), path)
+
+
+class _Directory:
+    """The directory that was read from last, held open: files of one directory are mostly read one after the other.
+
+    Every step is opened by itself and no link is followed, so whatever is put into the tree while it is read, nothing
+    outside of it is ever opened.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._path: str | None = None
+        self._fd: list[int] = []
+        weakref.finalize(self, _close, self._fd)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """A file's content, or None if there is more than ``limit``."""
+        parent, name = posixpath.split(path)
+        if parent != self._path:
+            self._enter(parent)
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._fd[0])
+        with os.fdopen(fd, "rb") as file:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError("it is no file any more")
+            if found.st_size > limit:
+                return None
+            data = file.read(limit + 1)
+        return None if len(data) > limit else data
+
+    def _enter(self, path: str) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        fd = os.open(self._root, flags)
+        try:
+            for name in path.split("/") if path else ():
+                inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=fd)
+                os.close(fd)
+                fd = inner
+        except OSError:
+            os.close(fd)
+            raise
+        _close(self._fd)
+        self._fd.append(fd)
+        self._path = path
+
+
+def _close(fds: list[int]) -> None:
+    while fds:
+        with contextlib.suppress(OSError):
+            os.close(fds.pop())
+
+
+def _file_under(directories: dict[str, list[str]], path: str, mark: str) -> None:
+    """Note a path in its directory, and each directory on the way in the one above."""
+    parent, name = posixpath.split(path)
+    name += mark
+    while True:
+        known = directories.get(parent or ".")
+        if known is not None:
+            known.append(name)
+            return
+        directories[parent] = [name]
+        parent, name = posixpath.split(parent)
+        name += "/"

@@ -1,0 +1,90 @@
+"""Secrets that must exist before parts of a tree work: keys, credentials, variables, what stores log in with."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.model.component import SecretNeed
+from firstlight.repo.flux import kinds
+from firstlight.repo.flux.kinds import called, entries, mapping, text
+from firstlight.repo.manifest import Manifest
+
+_STORES = {"SecretStore", "ClusterSecretStore"}
+_DEEPEST = 10
+"""Levels below a store's provider; the deepest that its API has is six."""
+
+
+def of_kustomization(manifest: Manifest) -> Iterator[SecretNeed]:
+    """What a Kustomization itself names."""
+    spec = kinds.spec(manifest)
+    namespace = manifest.id.namespace
+    if name := text(mapping(mapping(spec.get("decryption")).get("secretRef")).get("name")):
+        place = manifest.at("spec", "decryption", "secretRef")
+        yield SecretNeed(name=name, namespace=namespace, place=place, why=f"decrypts {called(manifest)}")
+    for number, each in enumerate(entries(mapping(spec.get("postBuild")).get("substituteFrom"))):
+        each = mapping(each)
+        if each.get("kind") == "Secret" and each.get("optional") is not True and text(each.get("name")):
+            place = manifest.at("spec", "postBuild", "substituteFrom", number)
+            why = f"variables of {called(manifest)}"
+            yield SecretNeed(name=text(each["name"]), namespace=namespace, place=place, why=why)
+    yield from _of_kubeconfig(manifest)
+
+
+def of_helm_release(manifest: Manifest) -> Iterator[SecretNeed]:
+    """What a HelmRelease itself names."""
+    for number, each in enumerate(entries(kinds.spec(manifest).get("valuesFrom"))):
+        each = mapping(each)
+        if each.get("kind") == "Secret" and each.get("optional") is not True and text(each.get("name")):
+            place = manifest.at("spec", "valuesFrom", number)
+            keys = (text(each["valuesKey"]),) if text(each.get("valuesKey")) else ()
+            why = f"values of {called(manifest)}"
+            yield SecretNeed(name=text(each["name"]), namespace=manifest.id.namespace, keys=keys, place=place, why=why)
+    yield from _of_kubeconfig(manifest)
+
+
+def of_source(manifest: Manifest | None) -> Iterator[SecretNeed]:
+    """The credentials of a source."""
+    if manifest is None:
+        return
+    for field in ("secretRef", "certSecretRef", "proxySecretRef"):
+        if name := text(mapping(kinds.spec(manifest).get(field)).get("name")):
+            why = f"credentials of {manifest.id.kind} {called(manifest)}"
+            place = manifest.at("spec", field)
+            yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)
+
+
+def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
+    """What a FluxInstance pulls its sources with."""
+    if name := text(mapping(kinds.spec(manifest).get("sync")).get("pullSecret")):
+        place = manifest.at("spec", "sync", "pullSecret")
+        why = f"credentials of the source of FluxInstance {called(manifest)}"
+        yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)
+
+
+def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
+    """What a store of External Secrets logs in with."""
+    if manifest.id.kind not in _STORES or manifest.id.group != "external-secrets.io":
+        return
+    provider = mapping(kinds.spec(manifest).get("provider"))
+    why = f"what the store {manifest.id.name} logs in with"
+    for reference in _references(provider, 0):
+        namespace = text(reference.get("namespace")) or manifest.id.namespace
+        keys = (text(reference["key"]),) if text(reference.get("key")) else ()
+        yield SecretNeed(name=text(reference["name"]), namespace=namespace, keys=keys, place=manifest.place, why=why)
+
+
+def _references(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return
+    for name, each in value.items():
+        if name.lower().endswith("secretref") and text(mapping(each).get("name")):
+            yield each
+        else:
+            yield from _references(each, depth + 1)
+
+
+def _of_kubeconfig(manifest: Manifest) -> Iterator[SecretNeed]:
+    reference = mapping(mapping(kinds.spec(manifest).get("kubeConfig")).get("secretRef"))
+    if name := text(reference.get("name")):
+        place = manifest.at("spec", "kubeConfig", "secretRef")
+        why = f"the cluster that {called(manifest)} is for"
+        yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)

@@ -1,0 +1,264 @@
+"""Objects of a kustomization and of everything that it is made of, in the order in which kustomize works.
+
+Resources, then generators, then components, then transformers. What cannot be done becomes a remark, and the work goes
+on with the rest: kustomize would stop, but a reader wants to know what else is there.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import Chart, Remote
+from firstlight.repo.kustomize import (
+    field_specs,
+    generators,
+    helm_charts,
+    kustomization,
+    objects,
+    remote,
+    transform,
+)
+from firstlight.repo.kustomize.field_specs import FieldSpecs
+from firstlight.repo.kustomize.kustomization import Kustomization
+from firstlight.repo.kustomize.loading import Loader
+from firstlight.repo.kustomize.problem import Problem, unknown
+from firstlight.repo.kustomize.resource import Resource
+from firstlight.repo.work_tree import WorkTree
+
+DEPTH = 50
+"""Kustomizations in each other; people write five."""
+OBJECTS = 20_000
+"""Objects of one kustomization: prefixes can multiply a base as often as somebody likes."""
+WORK = 500_000
+"""Objects that are handled in all kustomizations of a tree together, each as often as it is taken up into another."""
+_REPEATED = 20
+"""Objects that are named as being there twice; a base that is named twice has all of its objects so."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Elsewhere:
+    """A resource that is not in the repo."""
+
+    place: Place
+    remote: Remote
+
+
+@dataclasses.dataclass(frozen=True)
+class Accumulated:
+    """What a kustomization has come to so far."""
+
+    resources: tuple[Resource, ...] = dataclasses.field(default=(), repr=False)
+    specs: FieldSpecs = dataclasses.field(default=field_specs.DEFAULT, repr=False)
+    charts: tuple[Chart, ...] = ()
+    remotes: tuple[Elsewhere, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    files: frozenset[str] = frozenset()
+
+
+class Accumulator:
+    """Accumulates directories of a tree, each once."""
+
+    def __init__(self, tree: WorkTree) -> None:
+        self.tree = tree
+        self.work = 0
+        self._known: dict[str, Accumulated] = {}
+        self._files: dict[str, Kustomization | None] = {}
+        self._objects: dict[str, objects.Objects] = {}
+
+    def directory(self, path: str, stack: tuple[str, ...] = ()) -> Accumulated | None:
+        """What a directory's kustomization comes to; None where it has none."""
+        path = self.tree.real(path)
+        if path not in self._known:
+            found = self.file(path)
+            if found is None:
+                return None
+            self._known[path] = self.kustomization(found, Accumulated(), stack)
+        return self._known[path]
+
+    def file(self, path: str) -> Kustomization | None:
+        """The kustomization of a directory, as it is written; None where it has none."""
+        if path not in self._files:
+            self._files[path] = kustomization.load(self.tree, path)
+        return self._files[path]
+
+    def objects(self, path: str) -> objects.Objects:
+        """The objects of a file."""
+        if path not in self._objects:
+            self._objects[path] = objects.read(self.tree, path)
+        return self._objects[path]
+
+    def kustomization(self, found: Kustomization, start: Accumulated, stack: tuple[str, ...]) -> Accumulated:
+        """What instructions come to, on top of what is there already."""
+        return _Work(self, found, start, stack).done()
+
+
+class _Work:
+    """One kustomization, being worked through."""
+
+    def __init__(self, whole: Accumulator, file: Kustomization, start: Accumulated, stack: tuple[str, ...]) -> None:
+        self._whole = whole
+        self._tree = whole.tree
+        self._file = file
+        self._loader = Loader(whole.tree, file.directory)
+        self._stack = (*stack, file.directory)
+        self._resources = list(start.resources)
+        self._ids = {each.id: each for each in start.resources}
+        self._specs = start.specs
+        self._charts = list(start.charts)
+        self._remotes = list(start.remotes)
+        self._remarks = dict.fromkeys([*start.remarks, *file.remarks])
+        self._files = set(start.files) | ({file.file} if file.file else set())
+
+    def done(self) -> Accumulated:
+        for field in ("resources", "bases"):
+            for number, entry in enumerate(self._file.entries(field)):
+                with self._noting(field, number):
+                    self._resource(entry, field, number)
+        self._configurations()
+        self._generate()
+        for number, entry in enumerate(self._file.entries("components")):
+            with self._noting("components", number):
+                self._component(entry, number)
+        self._resources, remarks = transform.transform(self._resources, self._file, self._specs, self._loader)
+        self._remark(*remarks)
+        return self._so_far()
+
+    def _so_far(self) -> Accumulated:
+        return Accumulated(
+            tuple(self._resources),
+            self._specs,
+            tuple(self._charts),
+            tuple(self._remotes),
+            tuple(self._remarks),
+            frozenset(self._files | self._loader.files),
+        )
+
+    @contextmanager
+    def _noting(self, *steps: str | int) -> Iterator[None]:
+        try:
+            yield
+        except Problem as problem:
+            self._remark(Remark(self._file.place(*steps), problem.grade, problem.message, problem.hint))
+
+    def _remark(self, *remarks: Remark) -> None:
+        self._remarks.update(dict.fromkeys(remarks))
+
+    def _resource(self, entry: Any, field: str, number: int) -> None:
+        if not isinstance(entry, str) or not entry:
+            raise Problem(f"an entry of {field} must be a path or a URL")
+        path = self._loader.inside(entry)
+        if path is not None and self._tree.is_file(path):
+            real = self._tree.real(path)
+            self._files.add(real)
+            found = self._whole.objects(real)
+            self._remark(*found.remarks)
+            self._append(found.resources)
+        elif (elsewhere := remote.parse(entry)) is not None:
+            self._elsewhere(elsewhere, field, number)
+        else:
+            self._merge(self._base(self._loader.path(entry), entry))
+
+    def _elsewhere(self, found: Remote, field: str, number: int) -> None:
+        place = self._file.place(field, number)
+        self._remotes.append(Elsewhere(place, found))
+        raise unknown(f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known")
+
+    def _base(self, path: str, entry: str) -> Accumulated:
+        self._check_directory(path, entry)
+        found = self._whole.directory(path, self._stack)
+        if found is None:
+            names = "kustomization.yaml"
+            raise Problem(f"the directory {entry[:120]} has no {names}", hint=f"add a {names}, or name its files")
+        file = self._whole.file(self._tree.real(path))
+        if file is not None and file.is_component:
+            raise Problem(f"{entry[:120]} is a Component", hint="name it in components, not in resources")
+        return found
+
+    def _check_directory(self, path: str, entry: str) -> None:
+        if not self._tree.is_dir(path):
+            raise self._loader.missing(entry, path)
+        real = self._tree.real(path)
+        if any(real in (".", each) or each.startswith(f"{real}/") for each in self._stack):
+            raise Problem(f"{entry[:120]} leads in a circle: it contains a directory that is being built")
+        if len(self._stack) > DEPTH:
+            raise Problem(f"kustomizations are nested more than {DEPTH} deep")
+
+    def _append(self, resources: tuple[Resource, ...]) -> None:
+        self._whole.work += len(resources)
+        if self._whole.work > WORK:
+            raise Problem(f"left out: all kustomizations together have more than {WORK} objects")
+        repeated = 0
+        for each in resources:
+            if each.id in self._ids:
+                repeated += 1
+                where = self._ids[each.id].source.place
+                message = f"{each.gvk.kind} {each.name} is in the same kustomization as the one at {where}"
+                if repeated <= _REPEATED:
+                    self._remark(Remark(each.source.place, Grade.ERROR, message, "name each object once"))
+            else:
+                self._ids[each.id] = each
+                self._resources.append(each)
+        if len(self._resources) > OBJECTS:
+            del self._resources[OBJECTS:]
+            raise Problem(f"there are more than {OBJECTS} objects; the rest is left out")
+
+    def _merge(self, other: Accumulated) -> None:
+        self._specs = field_specs.merged(self._specs, other.specs)
+        own = self._file.text("namespace")
+        self._charts += [dataclasses.replace(each, namespace=each.namespace or own) for each in other.charts]
+        self._remotes += other.remotes
+        self._remark(*other.remarks)
+        self._files |= other.files
+        self._append(other.resources)
+
+    def _component(self, entry: Any, number: int) -> None:
+        if not isinstance(entry, str) or not entry:
+            raise Problem("an entry of components must be a directory")
+        path = self._loader.inside(entry)
+        elsewhere = remote.parse(entry)
+        if elsewhere is not None and (path is None or not self._tree.is_dir(path)):
+            self._elsewhere(elsewhere, "components", number)
+        path = self._loader.path(entry)
+        self._check_directory(path, entry)
+        found = self._whole.file(self._tree.real(path))
+        if found is None:
+            raise Problem(f"the directory {entry[:120]} has no kustomization.yaml")
+        if not found.is_component:
+            raise Problem(f"{entry[:120]} is no Component", hint="write kind: Component, or name it in resources")
+        done = self._whole.kustomization(found, self._so_far(), self._stack)
+        self._resources = list(done.resources)
+        self._specs = done.specs
+        self._charts = list(done.charts)
+        self._remotes = list(done.remotes)
+        self._remarks = dict.fromkeys(done.remarks)
+        self._files = set(done.files)
+
+    def _configurations(self) -> None:
+        for number, entry in enumerate(self._file.entries("configurations")):
+            with self._noting("configurations", number):
+                for value in self._loader.values(str(entry)):
+                    if isinstance(value, dict):
+                        self._specs = field_specs.with_configuration(self._specs, value)
+
+    def _generate(self) -> None:
+        options = self._file.mapping("generatorOptions")
+        for field, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+            for number, entry in enumerate(self._file.entries(field)):
+                with self._noting(field, number):
+                    if not isinstance(entry, dict):
+                        raise Problem(f"an entry of {field} must be a mapping")
+                    place = self._file.place(field, number)
+                    made = generators.generate(kind, entry, options, load=self._loader.bytes, place=place)
+                    self._resources = generators.absorbed(self._resources, made)
+                    if generators.is_encrypted(entry, self._loader.bytes):
+                        what = f"{kind} {made.name}"
+                        raise unknown(f"{what} is made of an encrypted file: its real name and content differ")
+        self._charts += helm_charts.charts(
+            self._file.value,
+            namespace=self._file.text("namespace"),
+            path=self._loader.inside,
+            place=self._file.place,
+        )

@@ -1,0 +1,153 @@
+"""A kustomization file: which one a directory has, and what in it kustomize would refuse."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firstlight.document.reading import Document
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.repo.work_tree import WorkTree
+
+EMPTY = "the kustomization is empty"
+UNKNOWN_FIELD = "kustomize knows no field"
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+_FIELDS = {
+    "apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
+    "commonAnnotations", "patchesStrategicMerge", "patchesJson6902", "patches", "images", "imageTags", "replacements",
+    "replicas", "vars", "sortOptions", "resources", "components", "crds", "bases", "configMapGenerator",
+    "secretGenerator", "helmGlobals", "helmCharts", "helmChartInflationGenerator", "generatorOptions",
+    "configurations", "generators", "transformers", "validators", "buildMetadata",
+}  # fmt: skip
+
+_VERSIONS = {
+    "Kustomization": "kustomize.config.k8s.io/v1beta1",
+    "Component": "kustomize.config.k8s.io/v1alpha1",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Kustomization:
+    """The instructions of one directory."""
+
+    directory: str
+    value: Mapping[str, Any] = dataclasses.field(repr=False)
+    file: str = ""
+    """Where they are written; empty where there is no file and Flux would make one up."""
+    document: Document | None = dataclasses.field(default=None, repr=False, compare=False)
+    remarks: tuple[Remark, ...] = ()
+    origin: Place | None = None
+    """Who else adds to them: the Flux Kustomization, whose own patches and components have no place in the file."""
+    own: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """How many entries of a list are the file's own; those after them are the origin's."""
+
+    @property
+    def is_component(self) -> bool:
+        """Whether it is merged into the kustomization that names it."""
+        return self.value.get("kind") == "Component"
+
+    def place(self, *steps: str | int) -> Place:
+        """Where a field is written, or else the file, or who adds to it."""
+        field, number = (*steps, "", 0)[:2]
+        is_added = isinstance(number, int) and number >= self.own.get(str(field), number + 1)
+        if self.origin is not None and (is_added or self.document is None):
+            return self.origin
+        return self.document.place(*steps) if self.document is not None else Place(self.file or self.directory)
+
+    def entries(self, field: str) -> list[Any]:
+        """A field that is a list; empty where it is something else, which ``load`` has said."""
+        found = self.value.get(field)
+        return found if isinstance(found, list) else []
+
+    def text(self, field: str) -> str:
+        """A field that is a text."""
+        found = self.value.get(field)
+        return found if isinstance(found, str) else ""
+
+    def mapping(self, field: str) -> Mapping[str, Any]:
+        """A field that is a mapping."""
+        found = self.value.get(field)
+        return found if isinstance(found, dict) else {}
+
+
+def file_of(tree: WorkTree, directory: str) -> str:
+    """The kustomization file of a directory; empty if it has none."""
+    base = "" if directory == "." else f"{directory}/"
+    return next((base + name for name in NAMES if tree.is_file(base + name)), "")
+
+
+def load(tree: WorkTree, directory: str) -> Kustomization | None:
+    """The kustomization of a directory; None if it has none."""
+    file = file_of(tree, directory)
+    if not file:
+        return None
+    documents = tree.documents(file)
+    if not documents:
+        return Kustomization(directory, {}, file, remarks=_empty(tree, file))
+    document = documents[0]
+    value = document.value
+    if not isinstance(value, dict):
+        remark = Remark(document.place(), Grade.ERROR, "a kustomization must be a mapping")
+        return Kustomization(directory, {}, file, document, (remark,))
+    found = Kustomization(directory, value, file, document)
+    return dataclasses.replace(found, remarks=tuple(_checked(tree, found)))
+
+
+def forgiven(remarks: Iterable[Remark], file: str) -> tuple[Remark, ...]:
+    """Remarks without those on what Flux puts right: it writes the first file anew, with what it knows of it."""
+    found = []
+    for each in remarks:
+        if each.place.path == file and each.message == EMPTY:
+            continue
+        if each.place.path == file and each.message.startswith(UNKNOWN_FIELD):
+            each = dataclasses.replace(each, grade=Grade.WARNING, message=f"{each.message}, and Flux drops it")
+        found.append(each)
+    return tuple(found)
+
+
+def _empty(tree: WorkTree, file: str) -> tuple[Remark, ...]:
+    """What to say of a file without documents, unless it is broken, which the tree has said."""
+    broken = any(each.place.path == tree.real(file) and each.grade == Grade.ERROR for each in tree.remarks)
+    return () if broken else (Remark(Place(file), Grade.ERROR, EMPTY),)
+
+
+def _checked(tree: WorkTree, found: Kustomization) -> list[Remark]:
+    remarks = []
+    base = "" if found.directory == "." else f"{found.directory}/"
+    also = [name for name in NAMES if tree.is_file(base + name) and base + name != found.file]
+    if also:
+        message = f"the directory has {also[0]} too, and kustomize refuses to choose"
+        remarks.append(Remark(Place(found.file), Grade.ERROR, message, "keep one of them"))
+    kind = str(found.value.get("kind") or "Kustomization")
+    version = found.value.get("apiVersion")
+    if kind not in _VERSIONS:
+        message = f"kind must be Kustomization or Component, not {kind[:40]}"
+        remarks.append(Remark(found.place("kind"), Grade.ERROR, message))
+    elif version and version != _VERSIONS[kind]:
+        message = f"kustomize refuses apiVersion {str(version)[:60]} for a {kind}"
+        remarks.append(Remark(found.place("apiVersion"), Grade.ERROR, message, f"write {_VERSIONS[kind]}"))
+    for name, value in found.value.items():
+        if name not in _FIELDS:
+            near = difflib.get_close_matches(str(name), _FIELDS, n=1)
+            hint = f"write {near[0]}" if near else ""
+            message = f"{UNKNOWN_FIELD} {str(name)[:60]!r}"
+            remarks.append(Remark(found.place(str(name)), Grade.ERROR, message, hint))
+        elif value is not None and not isinstance(value, _type(name)):
+            what = {list: "a list", dict: "a mapping", str: "a text"}[_type(name)]
+            remarks.append(Remark(found.place(name), Grade.ERROR, f"{name} must be {what}"))
+    if all(value in (None, "") for name, value in found.value.items() if name not in ("apiVersion", "kind")):
+        remarks.append(Remark(Place(found.file), Grade.ERROR, EMPTY))
+    return remarks
+
+
+def _type(name: str) -> type[list[Any]] | type[dict[str, Any]] | type[str]:
+    if name in ("apiVersion", "kind", "namePrefix", "nameSuffix", "namespace"):
+        return str
+    if name in (
+        "metadata", "openapi", "commonLabels", "commonAnnotations", "sortOptions", "helmGlobals", "generatorOptions",
+    ):  # fmt: skip
+        return dict
+    return list

@@ -1,0 +1,82 @@
+"""Variables in objects: Flux works on their text, so types change with what a variable stands for."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from firstlight.repo.flux import substitution
+from firstlight.repo.flux.envsubst import BadSubstitution
+
+VARIABLES = {
+    "COUNT": "3",
+    "ON": "true",
+    "WORD": "web",
+    "LIST": '["10.0.0.0/8", "10.1.0.0/16"]',
+    "MAP": "{a: 1}",
+    "NUMBER_TEXT": '"5"',
+    "VERSION": "1.10",
+    "PAIR": "a: b",
+    "DATE": "2024-01-01",
+    "YES": "yes",
+}
+
+
+def substituted(value: Any) -> Any:
+    return substitution.substitute({"spec": value}, lambda name: VARIABLES.get(name, "")).value["spec"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("${COUNT}", 3),
+        ("${ON}", True),
+        ("${YES}", True),
+        ("${VERSION}", 1.1),
+        ("v${VERSION}", "v1.10"),
+        ("${NUMBER_TEXT}", "5"),
+        ("${LIST}", ["10.0.0.0/8", "10.1.0.0/16"]),
+        ("${MAP}", {"a": 1}),
+        ("${NONE}", None),
+        ("x${NONE}", "x"),
+        ("${DATE}", "2024-01-01"),
+        ("${WORD} and ${WORD}", "web and web"),
+        ("- ${WORD}", "- web"),
+        ("name: ${COUNT}", "name: 3"),
+        ("${COUNT}\n", "3\n"),
+        ("line\n${COUNT}", "line\n3"),
+        ("'${COUNT}'", "'3'"),
+        ("$${COUNT}", "${COUNT}"),
+        ("no dollar", "no dollar"),
+        (5, 5),
+        (["${COUNT}", {"a": "${WORD}"}], [3, {"a": "web"}]),
+        ({"${WORD}-key": "${COUNT}"}, {"web-key": 3}),
+    ],
+)
+def test_what_a_text_becomes(written: Any, expected: Any) -> None:
+    before = copy.deepcopy(written)
+
+    assert substituted(written) == expected
+    assert written == before
+
+
+@pytest.mark.parametrize("written", ["${PAIR}", "x ${PAIR}", "${", "${a.b}"])
+def test_what_breaks_the_text_around_it(written: str) -> None:
+    with pytest.raises(BadSubstitution):
+        substituted(written)
+
+
+@pytest.mark.parametrize("where", ["labels", "annotations"])
+def test_objects_that_do_not_want_it(where: str) -> None:
+    value = {"metadata": {where: {"kustomize.toolkit.fluxcd.io/substitute": "disabled"}}, "spec": "${COUNT}"}
+
+    assert substitution.substitute(value, lambda _: "x").value is value
+
+
+def test_what_does_not_change_is_shared() -> None:
+    value = {"metadata": {"name": "a"}, "spec": {"deep": {"er": 1}, "text": "${COUNT}"}}
+
+    found = substitution.substitute(value, lambda _: "x").value
+
+    assert found["metadata"] is value["metadata"]
+    assert found["spec"]["deep"] is value["spec"]["deep"]  # type: ignore[index]
