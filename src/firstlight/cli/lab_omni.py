@@ -30,9 +30,10 @@ async def _omni(template: Path, name: str, sizes: dict[str, int], form: str) -> 
     from firstlight.cli import lab as lab_command
     from firstlight.lab import lab as labs
     from firstlight.lab import settings
-    from firstlight.lab.omni import configs, server, templates
+    from firstlight.lab.omni import configs, server
+    from firstlight.repo.omni import parsing
 
-    resolved = configs.resolve(templates.parse(template), sizes)
+    resolved = configs.resolve(parsing.parse(template), sizes)
     one = labs.named(name)
     base = one.settings() if one.home.exists() else settings.Settings()
     programs = await installing.ensure(["talosctl"])

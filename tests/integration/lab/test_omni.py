@@ -10,8 +10,9 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import command, talosctl
-from firstlight.lab.omni import configs, go_yaml, patching, templates
+from firstlight.lab.omni import configs, patching
 from firstlight.model.secret import Secret
+from firstlight.repo.omni import go_yaml, parsing
 from firstlight.tools import install
 
 FOLDER = Path(__file__).parents[2] / "unit" / "lab" / "omni"
@@ -77,7 +78,7 @@ def config_of(secret: Secret) -> list[Any]:
 )
 async def test_our_patches_are_those_that_omnictl_would_send(omnictl: Path, case: Path, tmp_path: Path) -> None:
     resources = await render(omnictl, case / "template.yaml", tmp_path)
-    template = templates.parse(case / "template.yaml")
+    template = parsing.parse(case / "template.yaml")
 
     ours = patching.of(template)
 
@@ -101,7 +102,7 @@ async def test_our_machines_are_those_that_omnictl_would_put_into_sets(
     omnictl: Path, case: Path, tmp_path: Path
 ) -> None:
     resources = await render(omnictl, case / "template.yaml", tmp_path)
-    template = templates.parse(case / "template.yaml")
+    template = parsing.parse(case / "template.yaml")
     classes = {each.name for each in template.sets if each.machine_class}
 
     ours = configs.machines(template, expected_of(case).get("sizes"))
@@ -156,7 +157,7 @@ async def test_real_templates_are_judged_as_omnictl_judges_them(omnictl: Path, t
             resources = []
         theirs[str(path)] = bool(resources)
         try:
-            found = patching.of(templates.parse(path))
+            found = patching.of(parsing.parse(path))
         except errors.ConfigError:
             ours[str(path)] = False
             continue
@@ -170,7 +171,7 @@ async def test_real_templates_are_judged_as_omnictl_judges_them(omnictl: Path, t
 async def test_configs_have_the_patches_in_order_and_talos_accepts_them(
     talos: talosctl.Talosctl, secrets: Secret
 ) -> None:
-    resolved = configs.resolve(templates.parse(FOLDER / "layers" / "template.yaml"))
+    resolved = configs.resolve(parsing.parse(FOLDER / "layers" / "template.yaml"))
 
     made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
@@ -204,7 +205,7 @@ async def test_the_version_contract_is_that_of_the_template(
 ) -> None:
     documents = {}
     for version in ("v1.11.1", "v1.13.0"):
-        resolved = configs.resolve(templates.parse(template_of(tmp_path, talos=version)))
+        resolved = configs.resolve(parsing.parse(template_of(tmp_path, talos=version)))
         made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
         documents[version] = config_of(made.by_machine[A])
 
@@ -214,7 +215,7 @@ async def test_the_version_contract_is_that_of_the_template(
 
 
 async def test_a_talos_newer_than_talosctl_is_said(talos: talosctl.Talosctl, secrets: Secret, tmp_path: Path) -> None:
-    resolved = configs.resolve(templates.parse(template_of(tmp_path, talos="v1.99.0")))
+    resolved = configs.resolve(parsing.parse(template_of(tmp_path, talos="v1.99.0")))
 
     made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
@@ -231,7 +232,7 @@ async def test_every_case_gives_configs_that_talos_accepts(
     talos: talosctl.Talosctl, secrets: Secret, case: Path
 ) -> None:
     """Not the one of scalars: no sysctl is null."""
-    resolved = configs.resolve(templates.parse(case / "template.yaml"), expected_of(case).get("sizes"))
+    resolved = configs.resolve(parsing.parse(case / "template.yaml"), expected_of(case).get("sizes"))
 
     made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
@@ -242,7 +243,7 @@ async def test_every_case_gives_configs_that_talos_accepts(
 
 async def test_documents_of_a_patch_are_documents_of_the_config(talos: talosctl.Talosctl, secrets: Secret) -> None:
     for case in ("documents-in-a-patch", "inline-as-newer-clients-take-it"):
-        resolved = configs.resolve(templates.parse(FOLDER / case / "template.yaml"))
+        resolved = configs.resolve(parsing.parse(FOLDER / case / "template.yaml"))
 
         made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
@@ -259,7 +260,7 @@ async def test_a_patch_that_talos_refuses_is_named_with_its_line(
     path = template_of(tmp_path, patches="[{file: fine.yaml}, {file: wrong.yaml}, {idOverride: 5, file: fine.yaml}]")
 
     with pytest.raises(errors.ConfigError) as caught:
-        await configs.make(configs.resolve(templates.parse(path)), client=talos, secrets=secrets, endpoint=ENDPOINT)
+        await configs.make(configs.resolve(parsing.parse(path)), client=talos, secrets=secrets, endpoint=ENDPOINT)
 
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "wrong.yaml"), 4)
     assert "201-cluster-shed-wrong.yaml: it knows no machine.network.hostnam" in caught.value.message
@@ -279,7 +280,7 @@ async def test_no_secret_reaches_a_command_line_or_a_disk(secrets: Secret, tmp_p
     path = template_of(tmp_path, patches="[{name: a, inline: {machine: {sysctls: {a: hunter2hunter2}}}}]")
 
     made = await configs.make(
-        configs.resolve(templates.parse(path)), client=talosctl.Talosctl(spy), secrets=secrets, endpoint=ENDPOINT
+        configs.resolve(parsing.parse(path)), client=talosctl.Talosctl(spy), secrets=secrets, endpoint=ENDPOINT
     )
 
     assert b"hunter2hunter2" in made.by_machine[A].reveal()

@@ -12,7 +12,8 @@ import yaml
 
 from firstlight import errors
 from firstlight.lab import machine_settings
-from firstlight.lab.omni import configs, go_yaml, templates
+from firstlight.lab.omni import configs
+from firstlight.repo.omni import go_yaml, parsing, templates
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "omni").glob("*/expected.yaml"))
 HEAD = "kind: Cluster\nname: shed\nkubernetes: {version: v1.36.0}\ntalos: {version: v1.13.0}\n"
@@ -27,14 +28,14 @@ def load(path: Path) -> Any:
 def template_of(tmp_path: Path, patches: str) -> templates.Template:
     path = tmp_path / "template.yaml"
     path.write_text(f"{HEAD}patches:\n{patches}{CONTROL_PLANE}")
-    return templates.parse(path)
+    return parsing.parse(path)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "error" not in load(case / "expected.yaml")], ids=str)
 def test_a_template_gives_machines_with_patches_in_the_servers_order(case: Path) -> None:
     expected = load(case / "expected.yaml")
 
-    found = configs.resolve(templates.parse(case / "template.yaml"), expected.get("sizes"))
+    found = configs.resolve(parsing.parse(case / "template.yaml"), expected.get("sizes"))
 
     assert {
         machine.name: {
@@ -62,7 +63,7 @@ def test_an_error_names_the_line_and_what_to_do(case: Path) -> None:
     error = expected["error"]
 
     with pytest.raises(errors.FirstlightError) as caught:
-        configs.resolve(templates.parse(case / "template.yaml"), expected.get("sizes"))
+        configs.resolve(parsing.parse(case / "template.yaml"), expected.get("sizes"))
 
     assert type(caught.value).__name__ == error.get("kind", "ConfigError")
     assert error["message"] in caught.value.message
@@ -108,7 +109,7 @@ def test_a_template_that_is_itself_a_link_has_its_files_beside_the_link(tmp_path
     (elsewhere / "real.yaml").write_text(f"{HEAD}patches: [{{file: a.yaml}}]\n{CONTROL_PLANE}")
     (here / "template.yaml").symlink_to(elsewhere / "real.yaml")
 
-    assert templates.parse(here / "template.yaml").cluster.patches[0].path == str(here / "a.yaml")
+    assert parsing.parse(here / "template.yaml").cluster.patches[0].path == str(here / "a.yaml")
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="not an ordinary file"):
         template_of(tmp_path, "  - file: pipe.yaml\n")
     with pytest.raises(errors.ConfigError, match="cannot be read"):
-        templates.parse(tmp_path / "none.yaml")
+        parsing.parse(tmp_path / "none.yaml")
 
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_patches_and_manifests_do_not_show_what_they_hold(tmp_path: Path) -> Non
 def test_a_class_gets_the_same_machines_again_and_more_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "template.yaml"
     path.write_text(f"{HEAD}{CONTROL_PLANE}---\nkind: Workers\nmachineClass: {{name: a, size: 2}}\n")
-    template = templates.parse(path)
+    template = parsing.parse(path)
 
     two, three = configs.machines(template), configs.machines(template, {"workers": 3})
 

@@ -1,6 +1,6 @@
 """An Omni cluster template as the source of a lab's machine configs: what Omni's server would merge.
 
-``templates.parse`` reads the template, ``resolve`` says which lab machines there are and which patches each gets
+``parsing.parse`` reads the template, ``resolve`` says which lab machines there are and which patches each gets
 in which order, ``make`` makes the configs with talosctl: a base as Omni generates it (the cluster's secrets, the
 version contract of the template's Talos, its Kubernetes), then the patches. Nothing is sent: there is no Omni here.
 """
@@ -16,8 +16,9 @@ import yaml
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.lab import settings
-from firstlight.lab.omni import go_yaml, patching, templates
+from firstlight.lab.omni import patching
 from firstlight.model.secret import Secret
+from firstlight.repo.omni import go_yaml, templates
 
 NOT_PROVEN = (
     "from an Omni template: merged in the order of Omni's server, which is not here; omnictl cluster template sync,"

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from firstlight import errors
-from firstlight.lab.omni import go_yaml, templates
+from firstlight.repo.omni import go_yaml, templates
 
 INSTALL_DISK_WEIGHT = 0
 CLUSTER_WEIGHT = 200

@@ -1,29 +1,36 @@
-"""An Omni cluster template as data: one cluster, one control plane, sets of workers, single machines, their patches.
+"""Reads an Omni cluster template as omnictl reads it, with the files that it names.
 
 What ``omnictl cluster template validate`` refuses is refused here, with the line and what to write instead. A little
 more is refused: files outside the template's directory, versions without a patch number, machine ids that no machine
 has, and fields of Omni's own in any document of a patch (Omni looks at the first one only).
 
+``parse`` raises what is wrong first; ``problems`` tells all of it, as far as one mistake does not hide another.
 Files are looked up beside the template. omnictl looks in the directory where it runs, so run it there.
 """
 
-import dataclasses
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 import yaml
 
 from firstlight import errors
-from firstlight.lab import settings
-from firstlight.lab.omni import contents, go_yaml
-
-RESERVED = "omni.sidero.dev/"
-"""Labels and annotations that begin so are Omni's own."""
-CONTROL_PLANES = "control-planes"
-WORKERS = "workers"
+from firstlight.repo.omni import contents, go_yaml
+from firstlight.repo.omni.templates import (
+    CONTROL_PLANES,
+    RESERVED,
+    WORKERS,
+    Cluster,
+    Features,
+    Machine,
+    MachineClass,
+    MachineSet,
+    Manifest,
+    Patch,
+    Template,
+)
 
 _MARKS = {"kind", "labels", "annotations", "systemExtensions", "kernelArgs", "patches"}
 _CLUSTER = _MARKS | {"name", "kubernetes", "talos", "features"}
@@ -39,136 +46,7 @@ _NAME = re.compile(r"[\w-]+")
 _VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}\.\d{1,6}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _INTERVAL = re.compile(r"0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
 _UNLIMITED = {"unlimited", "Unlimited", "infinity", "∞"}
-
-Mode = Literal["one-time", "full"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Patch:
-    """A patch as it is declared."""
-
-    name: str
-    """What it is called, else its file; may be empty when there is an id."""
-    id_override: str
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    file: str
-    """As it is written in the template; empty if the patch is written there itself."""
-    data: str = dataclasses.field(repr=False)
-    """The patch as omnictl would send it; hidden, since people put passwords of registries into patches."""
-    path: str
-    """Where errors in it are to be looked for: its file, or the template."""
-    line: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Manifest:
-    """Kubernetes objects that Omni's server would apply (Omni 1.7 and newer)."""
-
-    name: str
-    mode: Mode
-    objects: tuple[Mapping[str, Any], ...] = dataclasses.field(repr=False)
-    file: str
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    line: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Marks:
-    """What the cluster, the sets and the machines have in common."""
-
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    system_extensions: tuple[str, ...]
-    kernel_args: tuple[str, ...] | None
-    """None leaves them alone, an empty list clears them."""
-    patches: tuple[Patch, ...]
-    line: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Features:
-    """What Omni's server does for a cluster besides."""
-
-    disk_encryption: bool = False
-    workload_proxy: bool = False
-    embedded_discovery: bool = False
-    backup_interval: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Cluster(Marks):
-    """The cluster."""
-
-    name: str
-    kubernetes_version: str
-    """Without a v."""
-    talos_version: str
-    """With a v, as templates must have it."""
-    features: Features
-    manifests: tuple[Manifest, ...]
-    has_healthchecks: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class MachineClass:
-    """Machines that Omni chooses by their labels."""
-
-    name: str
-    size: int | None
-    """None takes all that there are."""
-
-
-@dataclasses.dataclass(frozen=True)
-class MachineSet(Marks):
-    """The control plane, or one of the sets of workers."""
-
-    role: settings.Role
-    name: str
-    """``control-planes``, ``workers``, or the name of the set."""
-    machines: tuple[str, ...]
-    machine_class: MachineClass | None
-    restores: str
-    """The snapshot that the cluster begins with; empty if it begins empty."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Machine(Marks):
-    """What is special about one machine."""
-
-    name: str
-    locked: bool
-    install_disk: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Template:
-    """A whole template. Documents keep their order: omnictl renders them in it."""
-
-    path: str
-    cluster: Cluster
-    documents: tuple[Cluster | MachineSet | Machine, ...]
-
-    @property
-    def control_plane(self) -> MachineSet:
-        """The set of control-plane machines."""
-        return next(each for each in self.sets if each.role == "control-plane")
-
-    @property
-    def workers(self) -> tuple[MachineSet, ...]:
-        """The sets of workers."""
-        return tuple(each for each in self.sets if each.role == "worker")
-
-    @property
-    def sets(self) -> tuple[MachineSet, ...]:
-        """Every set of machines."""
-        return tuple(each for each in self.documents if isinstance(each, MachineSet))
-
-    @property
-    def machines(self) -> tuple[Machine, ...]:
-        """What is special about machines."""
-        return tuple(each for each in self.documents if isinstance(each, Machine))
+_T = TypeVar("_T")
 
 
 def parse(path: Path) -> Template:
@@ -177,24 +55,99 @@ def parse(path: Path) -> Template:
     Raises:
         errors.ConfigError: With the line, and what to write instead.
     """
-    reader = _Reader(str(path), path.parent.resolve())
     text = contents.read(path, shown=str(path))
-    documents = tuple(reader.document(node) for node in go_yaml.documents(text, str(path)))
-    clusters = [each for each in documents if isinstance(each, Cluster)]
-    if len(clusters) != 1:
-        line = clusters[1].line if clusters else 0
-        hint = "Write one document of kind Cluster, with name, kubernetes.version and talos.version."
-        raise errors.ConfigError(f"{len(clusters)} clusters in one template", path=str(path), line=line, hint=hint)
-    template = Template(str(path), clusters[0], documents)
-    _check(template)
+    template, wrong = _read(text, str(path), contents.beside(path))
+    if wrong or template is None:
+        raise wrong[0]
     return template
 
 
-class _Reader:
-    """Reads documents; knows where the template and its files are."""
+def problems(text: str, path: str, *, files: contents.Files) -> tuple[errors.ConfigError, ...]:
+    """Everything that is wrong with a template, in the order in which it is found.
 
-    def __init__(self, path: str, root: Path) -> None:
-        self.path, self.root = path, root
+    Args:
+        text: The template.
+        path: What it is called in errors.
+        files: How the files are read that it names.
+    """
+    return tuple(_read(text, path, files)[1])
+
+
+def _read(text: str, path: str, files: contents.Files) -> tuple[Template | None, list[errors.ConfigError]]:
+    reader = _Reader(path, files)
+    nodes = reader.attempt(lambda: go_yaml.documents(text, path))
+    documents = [reader.read(node) for node in nodes or ()]
+    found = tuple(each for each in documents if each is not None)
+    if nodes is None or len(found) < len(documents):  # what the whole lacks may stand in what could not be read
+        return None, reader.problems
+    clusters = [each for each in found if isinstance(each, Cluster)]
+    if len(clusters) != 1:
+        line = clusters[1].line if clusters else 0
+        hint = "Write one document of kind Cluster, with name, kubernetes.version and talos.version."
+        message = f"{len(clusters)} clusters in one template"
+        return None, [*reader.problems, errors.ConfigError(message, path=path, line=line, hint=hint)]
+    template = Template(path, clusters[0], found)
+    return template, [*reader.problems, *_check(template)]
+
+
+class _Reader:
+    """Reads documents; knows where the template and its files are, and collects what is wrong with them."""
+
+    def __init__(self, path: str, files: contents.Files) -> None:
+        self.path, self.files = path, files
+        self.problems: list[errors.ConfigError] = []
+
+    def attempt(self, read: Callable[..., _T], *arguments: Any) -> _T | None:
+        """What a reading gives; None, and a problem more, where it fails."""
+        try:
+            return read(*arguments)
+        except errors.ConfigError as error:
+            self.problems.append(error)
+            return None
+
+    def each(
+        self, read: Callable[[go_yaml.Fields], _T], fields: go_yaml.Fields, key: str, what: str, keys: set[str]
+    ) -> tuple[_T, ...]:
+        """The entries of a list that can be read."""
+
+        def one(node: yaml.Node) -> _T:
+            return read(go_yaml.Fields(self.path, node, what, keys))
+
+        found = (self.attempt(one, node) for node in fields.items(key))
+        return tuple(entry for entry in found if entry is not None)
+
+    def read(self, node: yaml.Node) -> Cluster | MachineSet | Machine | None:
+        """A document; None where it is wrong, and then its parts are looked at one by one for what else is."""
+        found = self.attempt(self.document, node)
+        if found is None and isinstance(node, yaml.MappingNode):
+            said = {str(each) for each in self.problems}
+            before = len(self.problems)
+            self.attempt(self.parts, node)
+            self.problems[before:] = [each for each in self.problems[before:] if str(each) not in said]
+        return found
+
+    def parts(self, node: yaml.MappingNode) -> None:
+        """Look at the parts of a document that do not depend on each other."""
+        entries = go_yaml.entries(node, self.path)
+        fields = go_yaml.Fields(self.path, node, "a document", entries)
+        kind = fields.text("kind")
+        known = {"Cluster": _CLUSTER, "Machine": _MACHINE}.get(kind, _SET)
+        for key in sorted(entries.keys() - known):
+            self.attempt(fields.fail, f"{kind} has no key {key}", key)
+        for key in ("kubernetes", "talos") if kind == "Cluster" else ():
+            self.attempt(
+                lambda key=key: self.version(fields, fields.child(key, {"version", "manifests", "healthchecks"}), key)
+            )
+        for entry in self.attempt(fields.items, "machines") or ():
+            self.attempt(self.machine_id, fields, entry)
+        self.each(self.patch, fields, "patches", "a patch", _PATCH)
+
+    def machine_id(self, fields: go_yaml.Fields, node: yaml.Node) -> None:
+        """The id of a machine in a list."""
+        if not isinstance(node, yaml.ScalarNode):
+            hint = "Write the value alone."
+            fields.fail("an entry of machines is not a text", line=go_yaml.line_of(node), hint=hint)
+        self.check_id(fields, str(node.value), go_yaml.line_of(node))
 
     def document(self, node: yaml.Node) -> Cluster | MachineSet | Machine:
         found = go_yaml.find(node, ["kind"], self.path) if isinstance(node, yaml.MappingNode) else None
@@ -221,7 +174,7 @@ class _Reader:
             **self.descriptors(fields),
             "system_extensions": tuple(text for text, _ in fields.texts("systemExtensions")),
             "kernel_args": arguments,
-            "patches": tuple(self.patch(each) for each in fields.children("patches", "a patch", _PATCH)),
+            "patches": self.each(self.patch, fields, "patches", "a patch", _PATCH),
             "line": fields.line,
         }
 
@@ -248,7 +201,7 @@ class _Reader:
             talos.fail("the version of Talos begins with a v", "version", hint=f"Write v{talos_version}.")
         manifests: tuple[Manifest, ...] = ()
         if kubernetes:
-            manifests = tuple(self.manifest(each) for each in kubernetes.children("manifests", "a manifest", _MANIFEST))
+            manifests = self.each(self.manifest, kubernetes, "manifests", "a manifest", _MANIFEST)
             for index, manifest in enumerate(manifests):
                 if any(other.name == manifest.name for other in manifests[:index]):
                     fields.fail(
@@ -410,37 +363,40 @@ class _Reader:
     def content(self, fields: go_yaml.Fields, file: str, inline: yaml.Node | None) -> contents.Content:
         if inline is not None:
             return contents.from_node(inline, self.path, line=fields.line)
-        return contents.from_file(file, self.root, template=self.path, line=fields.line_of("file"))
+        text, shown = self.files(file, fields.line_of("file"))
+        return contents.from_text(text, shown)
 
 
-def _check(template: Template) -> None:
+def _check(template: Template) -> Iterator[errors.ConfigError]:
     """What only the whole template shows."""
 
-    def fail(message: str, line: int, hint: str) -> None:
-        raise errors.ConfigError(message, path=template.path, line=line, hint=hint)
+    def wrong(message: str, line: int, hint: str) -> errors.ConfigError:
+        return errors.ConfigError(message, path=template.path, line=line, hint=hint)
 
     planes = [each for each in template.sets if each.role == "control-plane"]
     if len(planes) != 1:
         line = planes[1].line if planes else 0
-        fail(f"{len(planes)} control planes in one template", line, "Write one document of kind ControlPlane.")
+        yield wrong(f"{len(planes)} control planes in one template", line, "Write one document of kind ControlPlane.")
     used: dict[str, MachineSet] = {}
     names: set[str] = set()
     for each in template.sets:
         if each.name in names:
-            fail(f"two sets of workers are called {each.name}", each.line, "Give each a name of its own.")
+            yield wrong(f"two sets of workers are called {each.name}", each.line, "Give each a name of its own.")
         names.add(each.name)
         if each.machine_class and template.cluster.kernel_args is not None:
-            fail("a cluster with a machineClass has no kernelArgs", template.cluster.line, "Leave them out.")
+            yield wrong("a cluster with a machineClass has no kernelArgs", template.cluster.line, "Leave them out.")
         for machine in each.machines:
             if machine in used:
-                fail(f"machine {machine} is in {used[machine].name} and in {each.name}", each.line, "Keep one of them.")
+                message = f"machine {machine} is in {used[machine].name} and in {each.name}"
+                yield wrong(message, each.line, "Keep one of them.")
             used[machine] = each
     for special in template.machines:
         if special.name not in used:
             hint = "Add it to the machines of the ControlPlane or of Workers."
-            fail(f"machine {special.name} is in no set", special.line, hint)
-        if special.locked and used[special.name].role == "control-plane":
-            fail(f"machine {special.name} is locked and a control plane", special.line, "Only workers can be locked.")
+            yield wrong(f"machine {special.name} is in no set", special.line, hint)
+        elif special.locked and used[special.name].role == "control-plane":
+            message = f"machine {special.name} is locked and a control plane"
+            yield wrong(message, special.line, "Only workers can be locked.")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

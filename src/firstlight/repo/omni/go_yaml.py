@@ -5,18 +5,16 @@ way round. omnictl reads an inline patch and writes it again before it sends it,
 The same happens here; the tests hold ``omnictl cluster template render`` against it.
 """
 
-import datetime
 import json
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
-from decimal import Decimal
 from typing import Any, NoReturn
 
 import yaml
 
 from firstlight import errors
-from firstlight.document import depth
+from firstlight.document import depth, scalars
 
 SIZE_LIMIT = 32 * 1024 * 1024
 """Bytes of one file or patch: the largest message that a Talos machine accepts."""
@@ -30,14 +28,6 @@ _NULLS = {"", "~", "null", "Null", "NULL"}
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
 _NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
-_OCTAL = re.compile(r"[-+]?0[0-7]+")
-_INT = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SPECIAL = re.compile(r"([-+]?)(?:\.(inf|Inf|INF)|\.(nan|NaN|NAN))")
-_TIME = re.compile(
-    r"(?P<date>\d{4}-\d\d?-\d\d?)"
-    r"(?:(?P<sep>[Tt ])(?P<time>\d\d?:\d\d?:\d\d?)(?:\.(?P<part>\d+))?(?P<zone>Z|[+-]\d\d:\d\d)?)?"
-)
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -127,7 +117,7 @@ class Fields:
     def texts(self, key: str) -> tuple[tuple[str, int], ...]:
         """A list of scalars, with their lines."""
         found = []
-        for node in self._items(key):
+        for node in self.items(key):
             if not isinstance(node, yaml.ScalarNode):
                 self.fail(f"an entry of {key} is not a text", line=line_of(node), hint="Write the value alone.")
             found.append((str(node.value), line_of(node)))
@@ -152,11 +142,8 @@ class Fields:
         node = self.node(key)
         return None if node is None else Fields(self.path, node, f"{self.what}.{key}", keys)
 
-    def children(self, key: str, what: str, keys: Collection[str]) -> tuple["Fields", ...]:
-        """A list of mappings inside."""
-        return tuple(Fields(self.path, node, what, keys) for node in self._items(key))
-
-    def _items(self, key: str) -> list[yaml.Node]:
+    def items(self, key: str) -> list[yaml.Node]:
+        """The entries of a list."""
         node = self.node(key)
         if node is None:
             return []
@@ -244,45 +231,13 @@ def _scalar(node: yaml.ScalarNode, path: str) -> Any:
         )
     if node.tag == f"{_TAG}str" and (node.style or _is_marked(written)):
         return written
-    if written in _NULLS:
-        return None
-    if written in _BOOLS:
-        return _BOOLS[written]
-    if special := _SPECIAL.fullmatch(written):
-        return math.nan if special[3] else -math.inf if special[1] == "-" else math.inf
-    number = _number(written.replace("_", "")) if written[0] in "+-.0123456789" else None
-    return _time(written) if number is None else number
+    return scalars.talos(written)
 
 
 def _is_marked(written: str) -> bool:
     """Whether a plain text is one only because !!str stands before it."""
     implied = _RESOLVER.resolve(yaml.ScalarNode, written, (True, False))  # type: ignore[no-untyped-call]
     return bool(implied != f"{_TAG}str")
-
-
-def _number(written: str) -> int | float | None:
-    if _OCTAL.fullmatch(written):
-        return int(written, 8)
-    if _INT.fullmatch(written) and written != "-0":
-        number = int(written, 0)
-        return number if -(1 << 63) <= number < 1 << 64 else float(number)
-    if _FLOAT.fullmatch(written) and not math.isinf(approximate := float(written)):
-        return approximate
-    return None
-
-
-def _time(written: str) -> str:
-    found = _TIME.fullmatch(written)
-    # Go knows T with a zone and a space without one.
-    if not found or (found["sep"] and (found["sep"] == " ") == bool(found["zone"])):
-        return written
-    numbers = [int(each) for each in re.findall(r"\d+", f"{found['date']} {found['time'] or '0:0:0'}")]
-    try:
-        moment = datetime.datetime(*numbers)  # type: ignore[arg-type]
-    except ValueError:
-        return written
-    part = (found["part"] or "").rstrip("0")
-    return f"{moment.isoformat()}{'.' if part else ''}{part}{found['zone'] or 'Z'}"
 
 
 def _write(data: Any) -> Iterator[str]:
@@ -320,16 +275,7 @@ def _float(number: float) -> str:
         return ".nan"
     if math.isinf(number):
         return ".inf" if number > 0 else "-.inf"
-    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    figures, minus = "".join(map(str, digits)), "-" if sign else ""
-    power = len(figures) + exponent - 1
-    if number == 0:
-        return f"{minus}0"
-    if -4 <= power < 6:
-        return f"{minus}{Decimal(repr(abs(number))).normalize():f}"
-    rest = f".{figures[1:]}" if figures[1:] else ""
-    return f"{minus}{figures[0]}{rest}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    return scalars.format_float(number)
 
 
 def _repeated(document: yaml.Node) -> tuple[str, int] | None:

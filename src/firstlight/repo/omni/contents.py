@@ -3,14 +3,14 @@
 import dataclasses
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from firstlight import errors
-from firstlight.lab.omni import go_yaml
+from firstlight.repo.omni import go_yaml
 
 _FORBIDDEN = (
     "cluster.clusterName", "cluster.id", "cluster.controlPlane.endpoint", "cluster.token", "cluster.secret",
@@ -19,6 +19,9 @@ _FORBIDDEN = (
 )  # fmt: skip
 """Omni writes these itself, and its client refuses them (config_patch.go)."""
 _ROLES = "machine.features.kubernetesTalosAPIAccess.allowedRoles"
+
+Files = Callable[[str, int], tuple[str, str]]
+"""Reads a file that a template names, for the line that names it: its text, and what it is called in errors."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,27 +52,29 @@ def from_node(node: yaml.Node, path: str, *, line: int) -> Content:
     return Content(text, path, line, tuple(roots))
 
 
-def from_file(name: str, root: Path, *, template: str, line: int) -> Content:
-    """A file below the template's directory; what lies outside may be anybody's.
+def from_text(text: str, path: str) -> Content:
+    """What is written in a file of its own."""
+    return Content(text, path, 1, tuple(go_yaml.documents(text, path)))
 
-    Args:
-        name: As the template writes it.
-        root: The template's directory, resolved.
-        template: The template, for errors.
-        line: The line that names the file, for errors.
-    """
-    try:
-        target = (root / name).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        hint = f"Files are looked up beside the template, in {root}."
-        raise errors.ConfigError(f"there is no file {name}", path=template, line=line, hint=hint) from error
-    if not target.is_relative_to(root):
-        hint = f"Move it into {root}, or the template up to where both are below it."
-        message = f"{name} is outside the template's directory"
-        raise errors.ConfigError(message, path=template, line=line, hint=hint)
-    shown = str(Path(template).parent / name)
-    text = read(target, shown=shown, template=template, line=line)
-    return Content(text, shown, 1, tuple(go_yaml.documents(text, shown)))
+
+def beside(template: Path) -> Files:
+    """Reads files below the template's directory; what lies outside may be anybody's."""
+    root = template.parent.resolve()
+
+    def text(name: str, line: int) -> tuple[str, str]:
+        try:
+            target = (root / name).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError) as error:
+            hint = f"Files are looked up beside the template, in {root}."
+            raise errors.ConfigError(f"there is no file {name}", path=str(template), line=line, hint=hint) from error
+        if not target.is_relative_to(root):
+            hint = f"Move it into {root}, or the template up to where both are below it."
+            message = f"{name} is outside the template's directory"
+            raise errors.ConfigError(message, path=str(template), line=line, hint=hint)
+        shown = str(template.parent / name)
+        return read(target, shown=shown, template=str(template), line=line), shown
+
+    return text
 
 
 def read(path: Path, *, shown: str, template: str = "", line: int = 0) -> str:

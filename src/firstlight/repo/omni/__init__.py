@@ -1,0 +1,1 @@
+"""Omni cluster templates, read strictly as omnictl reads them."""

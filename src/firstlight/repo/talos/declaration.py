@@ -1,0 +1,73 @@
+"""What one file, or a set of files, declares about a cluster, before it is put together."""
+
+import dataclasses
+import enum
+import posixpath
+from collections.abc import Mapping
+
+from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.place import Place
+from firstlight.model.remark import Remark
+from firstlight.repo.talos.config import Config
+from firstlight.repo.talos.facts import Fact
+from firstlight.repo.talos.manifests import Listed
+
+
+class Style(enum.StrEnum):
+    """How a team writes its machine configs."""
+
+    TALHELPER = "talhelper"
+    TOPF = "topf"
+    OMNI = "Omni"
+    PLAIN = "talosctl"
+
+
+class Rank(enum.IntEnum):
+    """What is applied to what: the later one counts."""
+
+    BASE = 10
+    """Fields of the tool's own file, and whole machine configs."""
+    ALL = 30
+    SET = 40
+    """Patches of the control plane, or of workers."""
+    MACHINE = 50
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """One document of machine config, and which machines it is for."""
+
+    config: Config
+    rank: Rank
+    role: MachineRole | None = None
+    """None: for all."""
+    machine: str = ""
+    """For this one alone."""
+
+    def reaches(self, role: MachineRole, machine: str) -> bool:
+        """Whether it goes into the config of a machine."""
+        return self.role in (None, role) and self.machine in ("", machine)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """A cluster, as far as one place declares it."""
+
+    cluster: str
+    """Empty where nothing names it."""
+    place: Place
+    style: Style
+    machines: tuple[Machine, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    """What is said in fields of the tool's own."""
+    parts: tuple[Part, ...] = ()
+    listed: tuple[Listed, ...] = ()
+    """Manifests that stand in no machine config."""
+    kinds: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    """What each file holds."""
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def directory(self) -> str:
+        """Where it stands."""
+        return posixpath.dirname(self.place.path)

@@ -1,0 +1,167 @@
+"""Kubernetes manifests in machine configs: inline ones with what they hold, extra ones with where they are."""
+
+import dataclasses
+import posixpath
+import re
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.document.reading import Document
+from firstlight.model.component import Form, ObjectId
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import Directory, Embedded, Remote, Source, Unresolved
+from firstlight.repo.go_template import unknown
+from firstlight.repo.manifest import Manifest
+from firstlight.repo.talos import embedded, facts, versions
+from firstlight.repo.talos.config import DELETE, Config, mapping
+from firstlight.repo.talos.embedded import Step
+from firstlight.repo.work_tree import WorkTree
+
+_REPOSITORY_HOSTS = {"github.com", "raw.githubusercontent.com", "gitlab.com", "codeberg.org"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A manifest as a machine config lists it."""
+
+    form: Form
+    name: str
+    place: Place
+    source: Source
+    objects: tuple[ObjectId, ...] = ()
+    version: str = ""
+    text: str = dataclasses.field(default="", repr=False)
+    """The contents, to see whether two are the same."""
+    is_deletion: bool = False
+    """Not a manifest: it takes one of this name away."""
+    doubt: str = ""
+    mode: str = ""
+    """Of Omni: ``one-time`` or ``full``."""
+    remarks: tuple[Remark, ...] = ()
+
+
+def of(tree: WorkTree, config: Config) -> Iterator[Listed]:
+    """The manifests of a document of machine config."""
+    kind = facts.kind_of(config)
+    if kind == "KubeInlineManifestConfig":
+        yield _inline(config, mapping(config.value), (), "manifest")
+    elif kind == "KubeExternalManifestConfig":
+        yield _extra(tree, config, config.value.get("url"), ("url",), name=config.text("name"))
+    elif not kind:
+        for index, entry in config.items("cluster", "inlineManifests"):
+            yield _inline(config, mapping(entry), ("cluster", "inlineManifests", index), "contents")
+        for steps in (
+            ("cluster", "extraManifests"),
+            ("cluster", "network", "cni", "urls"),
+            ("cluster", "externalCloudProvider", "manifests"),
+        ):
+            for index, entry in config.items(*steps):
+                yield _extra(tree, config, entry, (*steps, index))
+
+
+def _inline(config: Config, entry: Mapping[str, Any], steps: tuple[Step, ...], key: str) -> Listed:
+    place = config.place(*steps)
+    name = config.shown(str(entry.get("name") or ""))
+    document, way = config.way(*steps, key)
+    source = Embedded(place=Place(document.path, document.line), steps=way)
+    listed = Listed(form=Form.INLINE_MANIFEST, name=name, place=place, source=source)
+    if entry.get(DELETE) == "delete":
+        return dataclasses.replace(listed, is_deletion=True)
+    remarks: list[Remark] = []
+    if not name:
+        remarks.append(Remark(place, Grade.ERROR, "an inline manifest has no name", "Give it one: Talos refuses it."))
+        listed = dataclasses.replace(listed, name=f"line-{place.line}")
+    text = entry.get(key)
+    if not isinstance(text, str):
+        message = f"{key} of the inline manifest {name} is not a text" if key in entry else f"{name} has no {key}"
+        remarks.append(Remark(place, Grade.ERROR, message, f"Write {key}: | and the manifests below it."))
+        return dataclasses.replace(listed, remarks=tuple(remarks))
+    if text.startswith("ENC["):
+        source_unknown = Unresolved(text="encrypted contents", reason="it is encrypted")
+        return dataclasses.replace(listed, source=source_unknown, doubt="it is encrypted", remarks=tuple(remarks))
+    contents = config.inside(text, *steps, key)
+    objects, wrong = objects_in(contents)
+    assert isinstance(listed.source, Embedded)
+    return dataclasses.replace(
+        listed,
+        source=dataclasses.replace(listed.source, size=len(config.shown(text).encode(errors="replace"))),
+        objects=tuple(_shown(config, each.id) for each in objects),
+        version=versions.of((each.value for each in objects), name),
+        text=text,
+        doubt=_doubt(config, text, *steps, key),
+        remarks=(*remarks, *contents.remarks, *wrong),
+    )
+
+
+def objects_in(contents: embedded.Contents) -> tuple[list[Manifest], list[Remark]]:
+    """The Kubernetes objects of a text, those of lists too, and what is none."""
+    found: list[Manifest] = []
+    remarks: list[Remark] = []
+    for document in contents.documents:
+        place = Place(document.path, document.file_line)
+        objects = list(of_document(document, place))
+        found += objects
+        if not objects:
+            message = "this is no Kubernetes object: it needs apiVersion and kind"
+            remarks.append(Remark(place, Grade.ERROR, message, "Talos refuses the manifest with it."))
+    return found, remarks
+
+
+def of_document(document: Document, place: Place | None = None) -> Iterator[Manifest]:
+    """The Kubernetes objects of a document: itself, or the items of a list."""
+    value = document.value
+    place = place or Place(document.path, document.line)
+    if not isinstance(value, Mapping) or not value.get("kind") or not value.get("apiVersion"):
+        return
+    if str(value["kind"]).endswith("List") and isinstance(value.get("items"), list):
+        for index, item in enumerate(value["items"]):
+            if isinstance(item, Mapping):
+                yield Manifest(item, place, document, ("items", index))
+        return
+    yield Manifest(value, place, document)
+
+
+def _doubt(config: Config, text: str, *steps: Step) -> str:
+    if unknown.has_mark(text):
+        return "parts of it are variables of a template"
+    return "a template writes it only under a condition" if config.is_conditional(*steps) else ""
+
+
+def _shown(config: Config, found: ObjectId) -> ObjectId:
+    return ObjectId(*(config.shown(each) for each in dataclasses.astuple(found)))
+
+
+def _extra(tree: WorkTree, config: Config, entry: Any, steps: tuple[Step, ...], *, name: str = "") -> Listed:
+    place = config.place(*steps)
+    url = config.shown(entry) if isinstance(entry, str) else ""
+    remarks: tuple[Remark, ...] = ()
+    source: Source = Remote(url=url)
+    if not url:
+        remarks = (Remark(place, Grade.ERROR, "an extra manifest is not a URL", "Write the URL of a manifest."),)
+        source = Unresolved(text="", reason="it is not a text")
+    elif isinstance(entry, str) and unknown.has_mark(entry):
+        source = Unresolved(text=url, reason="parts of it are variables of a template")
+    elif tree.is_file(posixpath.normpath(url)):
+        source = Directory(path=posixpath.normpath(url), kustomize=False, recurse=False)
+        message = f"Talos takes URLs, and {url} is a file of the repo"
+        remarks = (Remark(place, Grade.WARNING, message, "Write a URL that the machines can reach."),)
+    doubt = source.reason if isinstance(source, Unresolved) else _doubt(config, "", *steps)
+    return Listed(
+        form=Form.EXTRA_MANIFEST, name=name or name_of_url(url) or f"line-{place.line}", place=place, source=source,
+        version=versions.in_url(url), text=url, doubt=doubt, remarks=remarks,
+    )  # fmt: skip
+
+
+def name_of_url(url: str) -> str:
+    """A name for what a URL holds: the repository's for the usual hosts, else the file's."""
+    try:
+        parts = urllib.parse.urlsplit(url if "://" in url else f"https://{url}")
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    path = [each for each in parts.path.split("/") if each]
+    if host in _REPOSITORY_HOSTS and len(path) > 1:
+        return path[1].removesuffix(".git")
+    return re.sub(r"\.(ya?ml|json)$", "", path[-1]) if path else host

@@ -1,0 +1,75 @@
+"""Talos's own secrets, if they stand unencrypted in a repo; their values are never shown."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.document.reading import Document
+from firstlight.model.remark import Grade, Remark
+from firstlight.repo.go_template import unknown
+from firstlight.repo.talos import kinds
+from firstlight.repo.talos.config import Config, mapping
+from firstlight.repo.talos.embedded import Step
+
+_REFERENCES = ("op://", "ref+", "vault:", "sops:", "env:", "file:", "ENC[", "$", "<", "{{", "secretref+", "awssecret")
+"""What stands for a secret that is kept elsewhere."""
+_CONFIG: tuple[tuple[str, ...], ...] = (
+    ("cluster", "secret"), ("cluster", "token"), ("machine", "token"), ("machine", "ca", "key"),
+    ("cluster", "ca", "key"), ("cluster", "aggregatorCA", "key"), ("cluster", "etcd", "ca", "key"),
+    ("cluster", "serviceAccount", "key"), ("cluster", "aescbcEncryptionSecret"),
+    ("cluster", "secretboxEncryptionSecret"),
+)  # fmt: skip
+_BUNDLE: tuple[tuple[str, ...], ...] = (
+    ("cluster", "secret"), ("secrets", "bootstraptoken"), ("secrets", "secretboxencryptionsecret"),
+    ("secrets", "aescbcencryptionsecret"), ("trustdinfo", "token"), ("certs", "etcd", "key"), ("certs", "k8s", "key"),
+    ("certs", "k8saggregator", "key"), ("certs", "k8sserviceaccount", "key"), ("certs", "os", "key"),
+)  # fmt: skip
+_OF_KIND = {kinds.CONFIG: _CONFIG, kinds.PATCH: _CONFIG, kinds.SECRETS: _BUNDLE}
+_DOCUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "DiscoveryIdentityConfig": (("clusterSecret",),),
+    "KubeAPIServerCAConfig": (("issuingCA", "key"),),
+    "KubeAggregatorCAConfig": (("issuingCA", "key"),),
+    "KubeServiceAccountConfig": (("key",),),
+    "HCloudVIPConfig": (("apiToken",),),
+    "WireguardConfig": (("privateKey",),),
+    "RegistryAuthConfig": (("password",), ("auth",), ("identityToken",)),
+}
+
+
+def exposed(configs: Iterable[Config]) -> Iterator[Remark]:
+    """A warning for each document of machine config, or bundle of secrets, that holds them as plain text."""
+    for config in configs:
+        kind = kinds.of(config.value, is_near=True)
+        fields = _OF_KIND.get(kind) or _DOCUMENTS.get(kind, ())
+        if kinds.is_encrypted(config.value):
+            continue
+        found = [steps for steps in fields if _is_secret(_get(config.value, steps))]
+        if found:
+            listed = ", ".join(".".join(steps) for steps in found)
+            hint = "Encrypt it with sops or keep references, and make new secrets: Git remembers these."
+            yield Remark(config.place(*found[0]), Grade.WARNING, f"unencrypted Talos secrets in Git: {listed}", hint)
+
+
+def exposed_client(document: Document) -> Iterator[Remark]:
+    """A warning for a talosconfig with the key of a client."""
+    contexts = mapping(mapping(document.value).get("contexts"))
+    for name, context in contexts.items():
+        if _is_secret(mapping(context).get("key")):
+            steps: tuple[Step, ...] = ("contexts", str(name), "key")
+            message = "unencrypted Talos secrets in Git: the key of a client, which may do anything to its machines"
+            hint = "Keep talosconfig out of Git, and roll the certificate authority: Git remembers this key."
+            yield Remark(document.place(*steps), Grade.WARNING, message, hint)
+            return
+
+
+def _is_secret(value: Any) -> bool:
+    return (
+        isinstance(value, str)
+        and bool(value.strip())
+        and not (value.startswith(_REFERENCES) or unknown.has_mark(value) or "{{" in value)
+    )
+
+
+def _get(value: Any, steps: tuple[str, ...]) -> Any:
+    for step in steps:
+        value = mapping(value).get(step)
+    return value
