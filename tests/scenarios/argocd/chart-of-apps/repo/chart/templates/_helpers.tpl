@@ -1,0 +1,3 @@
+{{- define "apps.labels" -}}
+chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
