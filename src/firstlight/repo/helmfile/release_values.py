@@ -1,0 +1,157 @@
+"""The values of a release: files, templates, maps, single settings and encrypted files."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import Values
+from firstlight.repo.go_template import Unknown
+from firstlight.repo.helmfile import environment, rendering
+from firstlight.repo.helmfile import release as releases
+from firstlight.repo.helmfile.environment import Entry
+from firstlight.repo.helmfile.release import Release
+from firstlight.repo.helmfile.state import State
+from firstlight.repo.scripts import masking
+from firstlight.repo.scripts.lookup import Lookup
+from firstlight.repo.scripts.shell.expansion import Text
+from firstlight.repo.work_tree import WorkTree
+
+
+def read(tree: WorkTree, state: State, release: Release, say: Callable[[Remark], None]) -> Iterator[Values]:
+    """The values in the order in which they are merged; later ones win."""
+    spec = release.spec
+    for key in ("valuesTemplate", "values"):
+        entries = spec.get(key)
+        for n, value in enumerate(entries if isinstance(entries, list) else ()):
+            place = release.item.place(key, n)
+            if key == "valuesTemplate" and isinstance(value, Mapping):
+                value = _template(tree, state, release, value)
+            yield from _entry(tree, state, release, value, place, say)
+    secrets = spec.get("secrets")
+    for n, value in enumerate(secrets if isinstance(secrets, list) else ()):
+        place = release.item.place("secrets", n)
+        yield from _secret(tree, state, release, value, place, say)
+    for key in ("setTemplate", "set", "setString"):
+        entries = spec.get(key)
+        for n, setting in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(setting, Mapping):
+                yield from _setting(
+                    tree, state, release, setting, release.item.place(key, n), is_text=key == "setString"
+                )
+
+
+def _entry(
+    tree: WorkTree, state: State, release: Release, value: Any, place: Place, say: Callable[[Remark], None]
+) -> Iterator[Values]:
+    if isinstance(value, Unknown):
+        found = Lookup(tree).find(state.directory, Text(value.text, (value.name or value.text,)))
+        if not found.path:
+            yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
+            return
+        yield from _file(tree, state, release, found.path, place, say)
+        return
+    if isinstance(value, Mapping):
+        known, missing = split(value)
+        yield Values(place=place, inline=known, unresolved="; ".join(missing[:3]))
+        return
+    prefix = releases.text(release.spec.get("valuesPathPrefix"))
+    entry = Entry(value=f"{prefix}{value}", place=place)
+    handler = release.spec.get("missingFileHandler") or state.spec.get("missingFileHandler") or "Error"
+    paths = environment.paths(tree, entry, directory=state.directory, is_optional=handler != "Error", say=say)
+    if not paths:
+        yield Values(place=place, optional=handler != "Error", unresolved=f"{entry.value} is not in the repo")
+    for path in paths:
+        yield from _file(tree, state, release, path, place, say)
+
+
+def _file(
+    tree: WorkTree, state: State, release: Release, path: str, place: Place, say: Callable[[Remark], None]
+) -> Iterator[Values]:
+    if not path.endswith(rendering.GOTMPL):
+        yield Values(place=place, file=path)
+        return
+    part = rendering.read(
+        tree, tree.text(path) or "", path, releases.data(state, release.spec),
+        directory=posixpath.dirname(path) or ".", is_template=True,
+    )  # fmt: skip
+    for remark in (*part.remarks, *rendering.doubts(part)):
+        say(remark)
+    value = part.values[0] if part.values else {}
+    if part.remarks or not isinstance(value, Mapping):
+        reason = f"{path} gives no map"
+        if isinstance(value, Unknown):
+            reason = f"{path}: {value.reason}"
+        yield Values(place=Place(path), unresolved=reason)
+        return
+    known, missing = split(value)
+    yield Values(place=Place(path), inline=known, unresolved="; ".join(missing[:3]))
+
+
+def _template(tree: WorkTree, state: State, release: Release, value: Any) -> Any:
+    """Expressions inside of the texts of a map."""
+    if isinstance(value, Mapping):
+        return {key: _template(tree, state, release, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_template(tree, state, release, each) for each in value]
+    return releases.expression(tree, state, value, releases.data(state, release.spec))
+
+
+def _secret(
+    tree: WorkTree, state: State, release: Release, value: Any, place: Place, say: Callable[[Remark], None]
+) -> Iterator[Values]:
+    if isinstance(value, Unknown):
+        yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
+        return
+    found = environment.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
+    if not found and isinstance(value, str):
+        say(Remark(place, Grade.ERROR, f"there is no file {value}"))
+    for path in found or [""]:
+        yield Values(place=place, file=path, unresolved="the values are encrypted")
+
+
+def _setting(
+    tree: WorkTree, state: State, release: Release, setting: Mapping[str, Any], place: Place, *, is_text: bool
+) -> Iterator[Values]:
+    given = releases.data(state, release.spec)
+    name = releases.expression(tree, state, setting.get("name"), given)
+    target = releases.text(name)
+    if "file" in setting:
+        path = releases.expression(tree, state, setting["file"], given)
+        found = environment.matches(tree, state.directory, path) if isinstance(path, str) else []
+        why = "" if found else f"{releases.text(path)} is not in the repo"
+        yield Values(place=place, file=found[0] if found else "", target=target, is_text=is_text, unresolved=why)
+        return
+    value = setting.get("value")
+    if "values" in setting and isinstance(setting["values"], list):
+        value = "{" + ",".join(releases.text(each) for each in setting["values"]) + "}"
+    value = releases.expression(tree, state, value, given)
+    if isinstance(value, Unknown):
+        yield Values(place=place, target=target, is_text=is_text, unresolved=value.reason)
+    elif masking.is_secret_name(target):
+        yield Values(place=place, target=target, is_text=is_text, unresolved="a secret in a helmfile")
+    else:
+        yield Values(place=place, target=target, text=releases.text(value), is_text=is_text)
+
+
+def split(value: Mapping[str, Any], path: str = "") -> tuple[dict[str, Any], list[str]]:
+    """What is known of a map, and what is not: its path and the reason."""
+    known: dict[str, Any] = {}
+    missing: list[str] = []
+    for key, each in value.items():
+        name = f"{path}.{key}" if path else str(key)
+        if isinstance(each, Unknown):
+            missing.append(f"{name}: {each.reason}")
+        elif isinstance(each, Mapping):
+            known[key], inner = split(each, name)
+            missing += inner
+        elif isinstance(each, list):
+            unknown = [one for one in each if isinstance(one, Unknown)]
+            missing += [f"{name}: {one.reason}" for one in unknown]
+            parts = [split(one, name) if isinstance(one, Mapping) else (one, []) for one in each if one not in unknown]
+            known[key] = [part for part, _ in parts]
+            missing += [why for _, inner in parts for why in inner]
+        else:
+            known[key] = each
+    return known, missing

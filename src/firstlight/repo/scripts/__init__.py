@@ -1,0 +1,10 @@
+"""Bootstrap as scripts have it: command lines of Taskfiles, justfiles, Makefiles, mise and shell scripts.
+
+They are parsed and never executed. Each command that deploys something is an origin with its file, its line, and how
+sure the reading is; a task that no bootstrap calls is kept apart, with the reason.
+"""
+
+from firstlight.repo.scripts.reader import helmfile_calls, read, steps
+from firstlight.repo.scripts.step import HelmfileCall, Role, ScriptStep
+
+__all__ = ["HelmfileCall", "Role", "ScriptStep", "helmfile_calls", "read", "steps"]

@@ -1,0 +1,1 @@
+"""Command lines that are understood, one file for a program."""

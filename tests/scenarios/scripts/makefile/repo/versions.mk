@@ -1,0 +1,1 @@
+CILIUM_VERSION := 1.16.0

@@ -1,0 +1,2 @@
+kubectl apply -f kubernetes/bootstrap/settings.yaml
+helm uninstall cilium
