@@ -10,7 +10,7 @@ from pathlib import Path
 
 from firstlight.tools import catalogue, install
 
-ALL = ("startup", "lab")
+ALL = ("startup", "reading", "render", "lab")
 
 
 def main() -> None:

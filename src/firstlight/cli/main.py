@@ -15,12 +15,24 @@ from firstlight import errors
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
+        "init": ("firstlight.cli.init:init", "Write firstlight.yaml: what was inferred, and your answers"),
+        "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml"),
         "demo": ("firstlight.cli.demo:demo", "Bare machines made a cluster on this computer, broken and shown"),
         "tools": (
             "firstlight.cli.tools:tools",
             "External programs and lab components: found, needed, installed",
         ),
         "completion": ("firstlight.cli.completion:completion", "Completion for bash, zsh or fish"),
+    },
+    "look": {
+        "inventory": (
+            "firstlight.cli.inventory:inventory",
+            "Clusters, machines and components of a repo, read as it is",
+        ),
+        "plan": ("firstlight.cli.plan:plan", "The steps of a run, and what stands in the way, with the way out"),
+        "graph": ("firstlight.cli.graph:graph", "What needs what, phase by phase, as SVG, Mermaid, DOT or text"),
+        "render": ("firstlight.cli.render:render", "The objects of components, by real kustomize and helm"),
+        "boundary": ("firstlight.cli.boundary:boundary", "What bootstrap applies against what GitOps applies"),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),

@@ -1,0 +1,102 @@
+"""``firstlight init``: the shortest firstlight.yaml, from what the repo says."""
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.model.platform import Platform
+
+
+@click.command()
+@click.option("--answer", "given", multiple=True, metavar="KEY=VALUE", help="An answer beforehand; may be repeated.")
+@click.option("--force", is_flag=True, help="Write it even where there is one; the old one is lost.")
+@click.option("--dry-run", is_flag=True, help="Print it, write nothing.")
+@which_repo.option
+@output.option
+def init(given: Sequence[str], force: bool, dry_run: bool, root: Path | None, form: str) -> None:
+    """Write firstlight.yaml: what was inferred, and what you answer to what could not be.
+
+    Nothing else of the repo is touched, except that .firstlight/schema.json is written for editors.
+    """
+    from firstlight.repo.declaration import form as declaration
+    from firstlight.repo.declaration import inferring
+
+    platform = which_repo.platform(root)
+    file = platform.root / declaration.FILE
+    if file.exists() and not force and not dry_run:
+        raise errors.Refused(f"{file} is there already", hint="It is the declaration. To infer it anew: --force")
+    answers = _asked(platform, _parsed(given), form)
+    text = inferring.text(platform, answers)
+    if not dry_run:
+        schema = platform.root / inferring.SCHEMA
+        schema.parent.mkdir(exist_ok=True)
+        _write(schema, _schema())
+        _write(file, text)
+    open_questions = inferring.open_questions(platform, answers)
+    if form == "json":
+        asked = [{"key": each.key, "text": each.text, "why": each.why} for each in open_questions]
+        output.write_json({"path": "" if dry_run else str(file), "text": text, "questions": asked})
+        return
+    print(text if dry_run else f"{file}\n\n{text}", end="")
+    for question in open_questions:
+        print(f"\nnot known: {question.text}\n  {question.why}\n  firstlight init --force --answer '{question.key}=…'")
+    if not dry_run:
+        print("\nnext: firstlight inventory")
+
+
+def _parsed(given: Sequence[str]) -> dict[str, str]:
+    answers = {}
+    for each in given:
+        key, separator, value = each.partition("=")
+        if not separator or not value:
+            raise errors.UsageError(f"--answer {key} has no value", hint="Write --answer KEY=VALUE.")
+        answers[key] = value
+    return answers
+
+
+def _asked(platform: "Platform", given: dict[str, str], form: str) -> dict[str, str]:
+    """The answers: those given, and on a terminal those to the other questions."""
+    from firstlight.repo.declaration import inferring
+
+    asked = inferring.questions(platform)
+    keys = {each.key for each in asked}
+    if unknown := sorted(each for each in given if not inferring.is_asked(each, asked)):
+        hint = f"Open are: {', '.join(sorted(keys))}" if keys else "There is nothing to ask."
+        raise errors.UsageError(f"nobody asks for {unknown[0]}", hint=hint)
+    answers = dict(given)
+    if form == "text" and sys.stdin.isatty():
+        for question in asked:
+            if question.key not in answers and not question.key.endswith(f".{inferring.ANY_KEY}"):
+                print(f"{question.why}", file=sys.stderr)
+                if value := click.prompt(f"{question.text} (empty: later)", default="", show_default=False, err=True):
+                    answers[question.key] = value
+    return answers
+
+
+def _schema() -> str:
+    import msgspec
+
+    from firstlight.repo.declaration import form as declaration
+
+    return msgspec.json.format(msgspec.json.encode(declaration.schema()), indent=2).decode() + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(text)
+        os.replace(beside, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()

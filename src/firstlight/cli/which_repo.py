@@ -1,0 +1,49 @@
+"""Which repo a command means: the option, and what is read from there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+
+if TYPE_CHECKING:
+    from firstlight.model.platform import Platform
+
+option = click.option(
+    "--repo",
+    "root",
+    type=click.Path(path_type=Path),
+    default=None,
+    show_default="the one around this directory",
+    help="The GitOps repo.",
+)
+
+
+def platform(root: Path | None) -> "Platform":
+    """Everything that the repo describes."""
+    from firstlight.repo import platform as platforms
+    from firstlight.repo import work_tree
+
+    # Paths in a repo are written from its top, so that is where reading begins; a directory that is named is meant.
+    return platforms.read(work_tree.top(Path()) if root is None else root)
+
+
+def only(platform: "Platform", cluster: str) -> "Platform":
+    """The platform with one cluster alone.
+
+    Raises:
+        errors.UsageError: There is no such cluster.
+    """
+    import dataclasses
+
+    if not cluster:
+        return platform
+    if platform.cluster(cluster) is None:
+        names = ", ".join(each.name for each in platform.clusters)
+        raise errors.UsageError(f"there is no cluster {cluster}", hint=f"There is {names}." if names else "")
+    return dataclasses.replace(
+        platform,
+        clusters=tuple(each for each in platform.clusters if each.name == cluster),
+        components=platform.components_of(cluster),
+    )

@@ -1,0 +1,1 @@
+"""firstlight.yaml: what the platform's owners declare, where reading alone cannot know."""

@@ -1,0 +1,148 @@
+"""Which clusters of the readers are one and the same, and what they say together.
+
+Flux names a cluster by a path, Talos by its config, helmfile by an environment. Equal names are one cluster; a cluster
+without a name is the only one there is; and one that only Talos knows is the one that only Git knows, if there is
+no other choice.
+"""
+
+import dataclasses
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from firstlight.model.cluster import Cluster, Network
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+
+
+@dataclasses.dataclass(frozen=True)
+class Joined:
+    """The clusters, and by which other names readers know them."""
+
+    clusters: tuple[Cluster, ...]
+    aliases: Mapping[str, str]
+    """A reader's name for a cluster, and the name it has here."""
+    remarks: tuple[Remark, ...]
+
+
+def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, Place] | None = None) -> Joined:
+    """Join the clusters of all readers.
+
+    Args:
+        found: What readers know, in the order in which they are to be believed.
+        fallback: What the only cluster is called if nobody has a name for it.
+        environments: Names that origins use, such as helmfile's environments, with the first place of each.
+    """
+    named: dict[str, list[Cluster]] = {}
+    for each in found:
+        if each.name:
+            named.setdefault(each.name, []).append(each)
+    aliases, remarks = _same(named)
+    for alias, name in aliases.items():
+        named[name] += named.pop(alias)
+    for name, place in (environments or {}).items():
+        if name and name not in named and name not in aliases:
+            named[name] = [Cluster(name=name, place=place)]
+    nameless = [each for each in found if not each.name]
+    if not named and (nameless or not found):
+        named[fallback] = []
+        nameless = nameless or [Cluster(name="", place=Place("."))]
+    # What has no name is for the only cluster, or for the only one that has machines.
+    machined = [name for name, parts in named.items() if any(each.machines for each in parts)]
+    if len(named) == 1 or len(machined) == 1:
+        only = machined[0] if machined else next(iter(named))
+        named[only] += nameless
+        aliases[""] = only
+    else:
+        remarks += [
+            Remark(each.place, Grade.WARNING, "nothing says which cluster this is for", _NAME_HINT) for each in nameless
+        ]
+    clusters = []
+    for name, parts in named.items():
+        whole, contradictions = _merged(name, parts)
+        clusters.append(whole)
+        remarks += contradictions
+    return Joined(tuple(sorted(clusters, key=lambda each: each.name)), aliases, tuple(remarks))
+
+
+_FACTS = ("role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes")
+_NAME_HINT = "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
+
+
+def _same(named: Mapping[str, Sequence[Cluster]]) -> tuple[dict[str, str], list[Remark]]:
+    """Clusters with machines and clusters with a path that are one under two names."""
+    bare = [name for name, parts in named.items() if all(not each.path for each in parts)]
+    owned = [name for name, parts in named.items() if all(not each.machines and not each.files for each in parts)]
+    aliases: dict[str, str] = {}
+    remarks: list[Remark] = []
+    for machine_name in list(bare):
+        segments = {
+            segment
+            for part in named[machine_name]
+            for place in (part.place, *part.files)
+            for segment in posixpath.dirname(place.path).split("/")
+        }
+        likely = [name for name in owned if name in segments or _tail(named[name]) == machine_name]
+        if len(likely) == 1:
+            aliases[machine_name] = likely[0]
+            bare.remove(machine_name)
+            owned.remove(likely[0])
+    if len(bare) == len(owned) == 1 and len(named) - len(aliases) == 2:
+        (machine_name,), (name,) = bare, owned
+        aliases[machine_name] = name
+        message = f"the machines of {machine_name} are taken for those of {name}: there is no other cluster"
+        remarks.append(Remark(named[machine_name][0].place, Grade.WARNING, message, _NAME_HINT))
+    return aliases, remarks
+
+
+def _tail(parts: Sequence[Cluster]) -> str:
+    return next((posixpath.basename(each.path) for each in parts if each.path), "")
+
+
+def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Remark]]:
+    """One cluster out of what several readers know; the first that says something is believed."""
+    remarks: list[Remark] = []
+    said: dict[str, Place] = {}
+    for part in reversed(parts):
+        said |= part.said
+    first = next((each for each in parts if each.path or each.machines), parts[0])
+    facts = {field: _first(parts, field, remarks) for field in _FACTS}
+    network = {field.name: _first(parts, f"network.{field.name}", remarks) for field in dataclasses.fields(Network)}
+    machines = next((each.machines for each in parts if each.machines), ())
+    files = tuple(sorted({place for each in parts for place in each.files}))
+    documents = {path: kinds for each in reversed(parts) for path, kinds in each.documents.items()}
+    settings: dict[str, str] = {}
+    for part in reversed(parts):
+        settings |= part.settings
+    whole = Cluster(
+        name=name, place=first.place, machines=machines, network=Network(**network), settings=settings, files=files,
+        said=said, documents=documents, **facts,
+    )  # fmt: skip
+    return whole, remarks
+
+
+def _first(parts: Sequence[Cluster], field: str, remarks: list[Remark]) -> Any:
+    """The first value that somebody has; a remark where another one differs."""
+    chosen: object = None
+    chooser: Cluster | None = None
+    for part in parts:
+        holder: object = part.network if field.startswith("network.") else part
+        value = getattr(holder, field.removeprefix("network."))
+        if value in (None, "", ()):
+            continue
+        if chooser is None:
+            chosen, chooser = value, part
+        elif value != chosen and field not in {"branch", "url"}:
+            where = chooser.said.get(field, chooser.place)
+            message = f"{field} is {_shown(value)} here and {_shown(chosen)} in {where}"
+            place = part.said.get(field, part.place)
+            remarks.append(Remark(place, Grade.ERROR, message, "Say it once, or say the same in both."))
+    if chooser is not None:
+        return chosen
+    # The empty value of the field's own kind.
+    holder = parts[0].network if field.startswith("network.") else parts[0]
+    return getattr(holder, field.removeprefix("network."))
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

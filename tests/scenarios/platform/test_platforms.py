@@ -1,0 +1,47 @@
+"""Repos of each style, and the inventory of each: every directory beside this file is one.
+
+To look at what has changed: ``firstlight inventory --everything --repo tests/scenarios/platform/NAME/repo``.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from firstlight.model.platform import Platform
+from firstlight.repo import platform
+from firstlight.repo.declaration import inferring
+from firstlight.report import inventory
+
+HERE = Path(__file__).parent
+SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "repo").is_dir())
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_inventory(name: str) -> None:
+    found = platform.read(HERE / name / "repo")
+
+    text = inventory.text(found, columns=200, everything=True)
+
+    assert text.splitlines() == (HERE / name / "expected.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", [each for each in SCENARIOS if each != "declared"])
+def test_what_init_writes_changes_nothing(name: str, tmp_path: Path) -> None:
+    shutil.copytree(HERE / name / "repo", tmp_path / "repo")
+    before = platform.read(tmp_path / "repo")
+    (tmp_path / "repo" / "firstlight.yaml").write_text(inferring.text(before, {}))
+
+    after = platform.read(tmp_path / "repo")
+
+    def facts(one: Platform) -> list[tuple[object, ...]]:
+        return [
+            (each.cluster, each.name, each.phase, each.side, each.owner, set(each.needs)) for each in one.components
+        ]
+
+    assert after.declared is not None
+    assert facts(after) == facts(before)
+    assert after.clusters == before.clusters or [each.machines for each in after.clusters] == [
+        each.machines for each in before.clusters
+    ]
+    assert [each for each in after.remarks if each not in before.remarks] == []

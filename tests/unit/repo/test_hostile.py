@@ -1,0 +1,149 @@
+"""Repos that are broken or mean harm: remarks, never a traceback, and nothing outside is read."""
+
+import os
+import random
+import resource
+import shutil
+from pathlib import Path
+
+import pytest
+
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Grade
+from firstlight.repo import platform
+from firstlight.report import inventory, inventory_data
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+REPOS = sorted(each for each in SCENARIOS.glob("*/*/repo") if each.is_dir())
+JUNK = [
+    b"", b"{", b"[", b"- ", b": ", b"\t", b"\x00", b"\xff\xfe", b"*a", b"&a ", b"<<: ", b"{{ ", b"${", b"!!binary ",
+    b"---\n", b"null", b"[]", b"{}", b"-1", b"../../..", b"/etc/passwd", b"|\n", b"#", b"'", b'"', b"\r\n",
+]  # fmt: skip
+
+
+def everything(root: Path) -> Platform:
+    """A platform that was read, and shown in every form."""
+    found = platform.read(root)
+    inventory.text(found, columns=120, everything=True)
+    inventory.tree(found)
+    inventory_data.data(found)
+    for each in found.components[:20]:
+        inventory.card(found, each)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_repos_are_read_without_a_traceback(seed: int, tmp_path: Path) -> None:
+    """Real repos in which some bytes are something else."""
+    chance = random.Random(seed)
+    root = Path(shutil.copytree(chance.choice(REPOS), tmp_path / "repo", symlinks=True))
+    files = [each for each in sorted(root.rglob("*")) if each.is_file() and not each.is_symlink()]
+    for file in chance.sample(files, k=min(len(files), 5)):
+        data = bytearray(file.read_bytes())
+        for _ in range(chance.randint(1, 4)):
+            start = chance.randrange(len(data) + 1)
+            data[start : start + chance.choice([0, 1, 5, 30])] = chance.choice(JUNK)
+        file.write_bytes(bytes(data))
+
+    everything(root)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    (root / "clusters/home").mkdir(parents=True)
+    (root / "clusters/home/gotk-sync.yaml").write_text(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\n"
+        "kind: Kustomization\n"
+        "metadata: {name: flux-system, namespace: flux-system}\n"
+        "spec: {path: ./clusters/home, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+    )
+    return root
+
+
+def messages(found: Platform) -> str:
+    return "\n".join(f"{each.place}: {each.message} {each.hint}" for each in found.remarks)
+
+
+def test_links_out_of_the_repo_are_not_followed(repo: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hunter2}\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/x.yaml").write_text(secret.read_text())
+    (repo / "clusters/home/link.yaml").symlink_to(secret)
+    (repo / "clusters/home/folder").symlink_to(tmp_path / "outside")
+    (repo / "clusters/home/kustomization.yaml").write_text(
+        "resources: [gotk-sync.yaml, link.yaml, folder/x.yaml, ../../../secret.yaml, /etc/hostname]\n"
+    )
+
+    found = everything(repo)
+
+    assert "hunter2" not in str(inventory_data.data(found))
+    assert "link.yaml" in messages(found)
+    assert "folder" in messages(found)
+
+
+def test_links_in_a_circle_and_special_files(repo: Path) -> None:
+    (repo / "clusters/home/loop").symlink_to(repo / "clusters")
+    (repo / "clusters/home/self.yaml").symlink_to("self.yaml")
+    os.mkfifo(repo / "clusters/home/pipe.yaml")
+
+    found = everything(repo)
+
+    assert "pipe.yaml" in messages(found)
+
+
+def test_bombs_are_refused_with_little_memory(repo: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    (repo / "clusters/home/bomb.yaml").write_text("\n".join(lines))
+    (repo / "clusters/home/deep.yaml").write_text("a: " + "[" * 50_000)
+    (repo / "clusters/home/wide.yaml").write_text("".join(f"k{n}: &b{n} v\n" for n in range(20_000)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    found = everything(repo)
+
+    assert {"clusters/home/bomb.yaml", "clusters/home/deep.yaml"} <= {
+        each.place.path for each in found.remarks if each.grade == Grade.ERROR
+    }
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
+
+
+def test_what_is_hidden_in_names_does_not_reach_the_terminal(repo: Path) -> None:
+    (repo / "clusters/home/evil.yaml").write_text(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\n"
+        "kind: Kustomization\n"
+        'metadata: {name: "a\\e[2Jb", namespace: flux-system}\n'
+        'spec: {path: "./\\e]0;x\\a", sourceRef: {kind: GitRepository, name: flux-system}}\n'
+    )
+
+    found = everything(repo)
+
+    assert "\x1b" not in inventory.text(found, columns=120, everything=True)
+    assert "\x1b" not in "\n".join(inventory.tree(found))
+
+
+def test_marks_line_ends_and_repeated_keys_are_read(repo: Path) -> None:
+    (repo / "clusters/home/windows.yaml").write_bytes(
+        b"\xef\xbb\xbfapiVersion: kustomize.toolkit.fluxcd.io/v1\r\nkind: Kustomization\r\n"
+        b"metadata: {name: apps, namespace: flux-system}\r\n"
+        b"spec:\r\n  path: ./old\r\n  path: ./apps\r\n  sourceRef: {kind: GitRepository, name: flux-system}\r\n"
+    )
+    (repo / "apps").mkdir()
+    (repo / "apps/x.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+
+    found = everything(repo)
+
+    assert "apps" in {each.name for each in found.components}
+    assert "clusters/home/windows.yaml:6:3: path is given twice" in messages(found)
+
+
+def test_a_tab_is_explained(repo: Path) -> None:
+    (repo / "clusters/home/tab.yaml").write_text("apiVersion: v1\nkind:\n\tx: y\n")
+
+    found = everything(repo)
+
+    (remark,) = [each for each in found.remarks if each.place.path == "clusters/home/tab.yaml"]
+    assert (remark.grade, remark.place.line) == (Grade.ERROR, 3)
+    assert "tab" in remark.message
+    assert "space" in remark.message + remark.hint

@@ -1,0 +1,225 @@
+"""A directory of files: listed once, read once, and nothing outside of it."""
+
+import os
+import posixpath
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstlight import errors
+from firstlight.document.reading import Dialect
+from firstlight.repo import files, work_tree
+from firstlight.repo.work_tree import WorkTree, join
+from tests.unit.repo.trees import make
+
+
+def said(tree: WorkTree) -> list[str]:
+    return [f"{each.grade} {each.place} {each.message}" for each in tree.remarks]
+
+
+def test_files_and_directories(tmp_path: Path) -> None:
+    tree = make(
+        tmp_path, {"b.yaml": "", "a/x.yaml": "", "a/deep/y.txt": "", ".hidden/z.yaml": "", "node_modules/n": ""}
+    )
+
+    assert tree.files == (".hidden/z.yaml", "a/deep/y.txt", "a/x.yaml", "b.yaml")
+    assert tree.listing(".") == (".hidden/", "a/", "b.yaml")
+    assert tree.listing("a") == ("deep/", "x.yaml")
+    assert tree.listing("none") == ()
+    assert tree.is_dir("a/deep")
+    assert tree.is_dir(".")
+    assert not tree.is_dir("a/x.yaml")
+    assert tree.is_file("a/x.yaml")
+    assert not tree.is_file("a")
+    assert sorted(tree.below(".")) == list(tree.files)
+    assert list(tree.below("a", ".yaml")) == ["a/x.yaml"]
+    assert list(tree.below("none")) == []
+    assert tree.remarks == ()
+
+
+def test_a_root_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(errors.UsageError, match="is a file") as error:
+        WorkTree(tmp_path / "file")
+    assert error.value.hint
+    with pytest.raises(errors.UsageError, match="does not exist"):
+        WorkTree(tmp_path / "none")
+
+
+def test_contents(tmp_path: Path) -> None:
+    tree = make(
+        tmp_path,
+        {"a.yaml": "a: yes\n---\nb: 2\n", "bom.txt": b"\xef\xbb\xbftext", "binary": b"a\x00b", "broken.yaml": "a: [\n"},
+    )
+
+    assert tree.bytes("binary") == b"a\x00b"
+    assert tree.text("bom.txt") == "text"
+    assert tree.text("binary") is None
+    assert [each.value for each in tree.documents("a.yaml")] == [{"a": True}, {"b": 2}]
+    assert tree.documents("a.yaml", dialect=Dialect.TALOS)[0].value == {"a": "yes"}
+    assert tree.documents("a.yaml") is tree.documents("a.yaml")
+    assert tree.documents("broken.yaml") == ()
+    assert tree.documents("broken.yaml") == ()
+    assert tree.bytes("none") is None
+    assert [each.split(" ", 2)[:2] for each in said(tree)] == [
+        ["error", "binary"],
+        ["error", tree.remarks[1].place.path + ":" + str(tree.remarks[1].place.line) + ":1"],
+        ["error", "none"],
+    ]
+
+
+def test_links_inside_lead_to_what_they_show(tmp_path: Path) -> None:
+    make(tmp_path, {"real/a.yaml": "a: 1\n", "real/deep/b.yaml": "b: 2\n"})
+    (tmp_path / "file.yaml").symlink_to("real/a.yaml")
+    (tmp_path / "directory").symlink_to("real")
+    (tmp_path / "again").symlink_to("directory/deep")
+    tree = WorkTree(tmp_path)
+
+    assert tree.files == ("real/a.yaml", "real/deep/b.yaml")
+    assert tree.listing(".") == ("again/", "directory/", "file.yaml", "real/")
+    assert tree.is_file("file.yaml")
+    assert tree.is_file("directory/deep/b.yaml")
+    assert tree.is_dir("again")
+    assert list(tree.below("directory")) == ["directory/a.yaml", "directory/deep/b.yaml"]
+    assert tree.real("directory/deep/b.yaml") == "real/deep/b.yaml"
+    assert tree.real("again/b.yaml") == "real/deep/b.yaml"
+    assert tree.text("again/b.yaml") == "b: 2\n"
+    assert tree.documents("file.yaml")[0].path == "real/a.yaml"
+    assert tree.remarks == ()
+
+
+def test_links_that_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("never\n")
+    make(tmp_path / "repo", {"a/b.yaml": "b: 1\n"})
+    for link, target in {
+        "out": "../outside/secret",
+        "absolute": "/etc/hostname",
+        "directory": "../outside",
+        "nowhere": "none",
+        "self": "self",
+        "a/up": "..",
+        "a/here": ".",
+    }.items():
+        (tmp_path / "repo" / link).symlink_to(target)
+    tree = WorkTree(tmp_path / "repo")
+
+    assert tree.files == ("a/b.yaml",)
+    assert sorted(said(tree)) == [
+        "error absolute the link to /etc/hostname leads out of the repo, and is not followed",
+        "error directory the link to ../outside leads out of the repo, and is not followed",
+        "error out the link to ../outside/secret leads out of the repo, and is not followed",
+        "warning a/here the link to . leads in a circle, and is not followed",
+        "warning a/up the link to .. leads in a circle, and is not followed",
+        "warning nowhere the link to none leads nowhere, and is not followed",
+        "warning self the link to self leads in a circle, and is not followed",
+    ]
+    assert not tree.is_file("directory/secret")
+    assert tree.bytes("directory/secret") is None
+    assert tree.bytes("out") is None
+
+
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_what_becomes_a_link_after_it_was_listed_is_not_followed(tmp_path: Path, what: str) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "b.yaml").write_text("never\n")
+    tree = make(tmp_path / "repo", {"a/b.yaml": "b: 1\n"})
+    assert tree.files == ("a/b.yaml",)
+
+    if what == "file":
+        (tmp_path / "repo/a/b.yaml").unlink()
+        (tmp_path / "repo/a/b.yaml").symlink_to(tmp_path / "outside/b.yaml")
+    else:
+        (tmp_path / "repo/a").rename(tmp_path / "repo/old")
+        (tmp_path / "repo/a").symlink_to(tmp_path / "outside")
+
+    assert tree.bytes("a/b.yaml") is None
+    assert "cannot be read" in said(tree)[0]
+
+
+def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "line\nbreak.yaml").write_text("")
+    (tmp_path / os.fsdecode(b"latin-\xe9.yaml")).write_text("")
+    make(tmp_path, {"other/.git/HEAD": "", "other/a.yaml": ""})
+    tree = WorkTree(tmp_path)
+
+    assert tree.files == ()
+    assert sorted(said(tree)) == [
+        "error latin-?.yaml left out: its name cannot be printed",
+        "error line?break.yaml left out: its name cannot be printed",
+        "error pipe left out: neither a file nor a directory",
+        "unknown other left out: a Git repository of its own, whose files belong to another repository",
+    ]
+
+
+def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_tree, "SIZE", 10)
+    monkeypatch.setattr(files, "DEPTH", 3)
+    tree = make(tmp_path, {"big": "x" * 11, "fits": "x" * 10, "a/b/c/d/e/f": ""})
+
+    assert tree.files == ("big", "fits")
+    assert tree.bytes("fits") == b"x" * 10
+    assert tree.bytes("big") is None
+    assert said(tree) == [
+        "error a/b/c/d left out: deeper than 3 directories",
+        "error big not read, since it has more than 0 MiB",
+    ]
+    monkeypatch.setattr(files, "FILES", 1)
+    with pytest.raises(errors.Refused, match="more than 1 files"):
+        _ = WorkTree(tmp_path).files
+
+
+def test_ten_thousand_files_are_listed_in_no_time(tmp_path: Path) -> None:
+    for directory in range(100):
+        (tmp_path / f"d{directory}").mkdir()
+        for number in range(100):
+            (tmp_path / f"d{directory}" / f"{number}.yaml").touch()
+    tree = WorkTree(tmp_path)
+    begin = time.process_time()
+
+    assert len(tree.files) == 10_000
+    assert tree.is_dir("d7")
+
+    assert time.process_time() - begin < 1
+
+
+def test_the_top_of_a_repo(tmp_path: Path) -> None:
+    make(tmp_path, {"repo/.git/HEAD": "", "repo/a/b/c": "", "plain/a": ""})
+
+    assert work_tree.top(tmp_path / "repo/a/b") == tmp_path / "repo"
+    assert work_tree.top(tmp_path / "plain") == tmp_path / "plain"
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "expected"),
+    [
+        (".", "a", "a"),
+        ("a", "../b", "b"),
+        ("a", "..", "."),
+        ("a", "../..", None),
+        ("a", "../../b", None),
+        ("a", "/etc/passwd", None),
+        ("a", "..b", "a/..b"),
+        (".", "..b", "..b"),
+        ("a/b", "./c//d/.", "a/b/c/d"),
+    ],
+)
+def test_joining(base: str, path: str, expected: str | None) -> None:
+    assert join(base, path) == expected
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b"]), max_size=3),
+    st.lists(st.sampled_from(["a", "..", ".", "", "...", "..a"]), max_size=8),
+)
+def test_joined_paths_never_leave_the_repo(base: list[str], parts: list[str]) -> None:
+    found = join("/".join(base) or ".", "/".join(parts))
+
+    if found is not None:
+        real = posixpath.normpath(posixpath.join("/repo", found))
+        assert real == "/repo" or real.startswith("/repo/")
