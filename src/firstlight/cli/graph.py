@@ -1,0 +1,77 @@
+"""``firstlight graph``: a plan as a picture."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import plan as plans
+from firstlight.cli import which_repo
+
+if TYPE_CHECKING:
+    from firstlight.model.cluster import Cluster
+    from firstlight.model.platform import Platform
+    from firstlight.report.graph.picture import Picture
+
+FORMATS = ("svg", "mermaid", "dot", "text")
+_SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".txt": "text"}
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default=None,
+    show_default="by the name of the file; text on a terminal, else svg",
+    help="What to draw.",
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file.")
+@click.option("--render/--no-render", "wanted", default=False, help="Render first, so that more needs are known.")
+@plans.offline_option
+@which_repo.option
+def graph(cluster: str, form: str | None, out: Path | None, wanted: bool, offline: bool, root: Path) -> None:
+    """What needs what, phase by phase: as SVG for any browser, as Mermaid, DOT or text."""
+    from firstlight.plan import build
+    from firstlight.report.graph import picture
+
+    platform = which_repo.only(which_repo.platform(root), cluster)
+    chosen = _one(platform)
+    renditions = plans.rendered(platform, wanted=wanted, offline=offline)
+    made = picture.of(build.build(platform, chosen, renditions=renditions), platform.components_of(chosen.name))
+    text = _drawn(made, form or _guessed(out))
+    if out is None:
+        sys.stdout.write(text)
+        return
+    out.write_text(text, encoding="utf-8")
+    print(f"{out} shows {chosen.name}: {made.subtitle}", file=sys.stderr)
+
+
+def _one(platform: "Platform") -> "Cluster":
+    if len(platform.clusters) == 1:
+        return platform.clusters[0]
+    names = ", ".join(each.name for each in platform.clusters)
+    raise errors.UsageError("a picture shows one cluster", hint=f"Name one of {names}." if names else "There is none.")
+
+
+def _guessed(out: Path | None) -> str:
+    if out is not None:
+        return _SUFFIXES.get(out.suffix.lower(), "svg")
+    return "text" if sys.stdout.isatty() else "svg"
+
+
+def _drawn(picture: "Picture", form: str) -> str:
+    from firstlight.report import table
+    from firstlight.report.graph import dot, lines, mermaid, svg
+
+    match form:
+        case "svg":
+            return svg.svg(picture)
+        case "mermaid":
+            return mermaid.mermaid(picture)
+        case "dot":
+            return dot.dot(picture)
+    return lines.text(picture, columns=table.terminal_columns())

@@ -1,0 +1,80 @@
+"""The boundary: what bootstrap applies against what GitOps applies, object by object."""
+
+import dataclasses
+import enum
+
+from firstlight.model.component import ObjectId
+from firstlight.model.plan import Severity
+from firstlight.model.remark import Remark
+
+
+class Standing(enum.StrEnum):
+    """How the two sides stand to each other."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    ONLY_BOOTSTRAP = "only bootstrap"
+    ONLY_GITOPS = "only gitops"
+
+
+class Event(enum.StrEnum):
+    """What may happen to an object in the life of a cluster."""
+
+    RECONCILE = "first reconcile"
+    RERUN = "bootstrap again"
+    UPGRADE = "talosctl upgrade-k8s"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Difference:
+    """One value that differs; what a Secret holds is masked."""
+
+    path: tuple[str, ...]
+    """Keys, and for items of lists the key by which they are known: ``containers``, ``[name=agent]``, ``image``."""
+    bootstrap: str | None
+    """As JSON, shortened; None where there is nothing."""
+    gitops: str | None
+    words: str
+    """As people say it: ``image cilium 1.18.2 › 1.18.3``, ``replicas 1 › 2``."""
+    rolls: bool = False
+    """Whether pods are replaced when it changes."""
+    is_fixed: bool = False
+    """Whether Kubernetes refuses to change it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Consequence:
+    """What an event does to an object."""
+
+    event: Event
+    effect: str
+    """A sentence without its subject and without a full stop."""
+    severity: Severity = Severity.INFO
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One object, on both sides."""
+
+    id: ObjectId
+    standing: Standing
+    differences: tuple[Difference, ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary:
+    """One component that both sides apply."""
+
+    component: str
+    cluster: str
+    versions: tuple[str, str] = ("", "")
+    """As declared, bootstrap's and GitOps'; known also where nothing could be rendered."""
+    objects: tuple[Compared, ...]
+    remarks: tuple[Remark, ...] = ()
+    """What could not be rendered, so that it is not compared."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both sides apply the same."""
+        return not self.remarks and all(each.standing == Standing.EQUAL for each in self.objects)

@@ -1,0 +1,165 @@
+"""Steps that wait for each other, told as the shortest way round; and needs that nothing meets."""
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from firstlight.model.component import Certainty
+from firstlight.model.plan import Link, Problem, Severity, Step, StepNeed, Tie
+from firstlight.plan.facts import Facts
+
+_STARTS = 50
+"""Steps from which the way round is sought: nobody reads a knot of thousands, and every start costs its whole size."""
+
+
+def problems(steps: Sequence[Step]) -> Iterator[Problem]:
+    """One problem for each knot of steps that wait for each other."""
+    by_id = {each.id: each for each in steps}
+    for knot in knots({each.id: [need.step for need in each.needs if need.step in by_id] for each in steps}):
+        yield _problem([by_id[name] for name in shortest(knot, by_id)])
+
+
+def knots(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The strongly connected parts of a graph that hold a cycle, each in its order (Tarjan, without recursion)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    found: list[list[str]] = []
+    for start in graph:
+        if start in number:
+            continue
+        work = [(start, iter(graph[start]))]
+        number[start] = low[start] = len(number)
+        stack.append(start)
+        on_stack.add(start)
+        while work:
+            name, rest = work[-1]
+            deeper = next((each for each in rest if each not in number or each in on_stack), None)
+            if deeper is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == number[name]:
+                    part = _popped(stack, on_stack, name)
+                    if len(part) > 1 or name in graph[name]:
+                        found.append(part)
+            elif deeper in number:
+                low[name] = min(low[name], number[deeper])
+            else:
+                number[deeper] = low[deeper] = len(number)
+                stack.append(deeper)
+                on_stack.add(deeper)
+                work.append((deeper, iter(graph[deeper])))
+    order = {name: index for index, name in enumerate(graph)}
+    return [sorted(part, key=order.__getitem__) for part in found]
+
+
+def reaches(start: str, target: str, graph: Mapping[str, Collection[str]]) -> bool:
+    """Whether one name leads to another."""
+    waiting, seen = [start], {start}
+    while waiting:
+        name = waiting.pop()
+        if name == target:
+            return True
+        new = [each for each in graph.get(name, ()) if each not in seen]
+        seen.update(new)
+        waiting += new
+    return False
+
+
+def _popped(stack: list[str], on_stack: set[str], last: str) -> list[str]:
+    part = []
+    while True:
+        name = stack.pop()
+        on_stack.discard(name)
+        part.append(name)
+        if name == last:
+            return part
+
+
+def shortest(knot: Sequence[str], by_id: Mapping[str, Step]) -> list[str]:
+    """The shortest way round in a knot; in a very large one the shortest through its first steps."""
+    inside = set(knot)
+    best: list[str] = []
+    for start in knot[:_STARTS]:
+        before: dict[str, str] = {}
+        waiting = deque([start])
+        while waiting and start not in before:
+            name = waiting.popleft()
+            for need in by_id[name].needs:
+                if need.step in inside and need.step not in before:
+                    before[need.step] = name
+                    waiting.append(need.step)
+        if start not in before:
+            continue
+        way = [start]
+        while (previous := before[way[-1]]) != start:
+            way.append(previous)
+        way.reverse()
+        way = [way[-1], *way[:-1]]
+        if not best or len(way) < len(best):
+            best = way
+    return best
+
+
+def _problem(way: Sequence[Step]) -> Problem:
+    names = [each.name for each in way]
+    needs = [_need(step, way[(index + 1) % len(way)]) for index, step in enumerate(way)]
+    links = tuple(_link(step, needs[index], way[(index + 1) % len(way)]) for index, step in enumerate(way))
+    waited = next((index for index, need in enumerate(needs) if need.tie == Tie.WAITED), None)
+    fact = next((index for index, need in enumerate(needs) if need.tie == Tie.FACT), None)
+    if waited is not None:
+        way_out = f"Take wait: true from {names[waited]}, or the need that leads back to it."
+    elif fact is not None:
+        way_out = f"Let bootstrap bring {needs[fact].why}, or take one of the other needs away."
+    else:
+        way_out = "Take one of these needs away."
+    return Problem(
+        rule="cycle",
+        severity=Severity.ERROR,
+        message=f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
+        if len(names) > 1
+        else f"{names[0]} waits for itself",
+        chain=links,
+        way_out=way_out,
+        component=way[0].component,
+    )
+
+
+def _link(step: Step, need: StepNeed, other: Step) -> Link:
+    why = "" if need.why in ("needs", "") else f": {need.why}"
+    return Link(step.name, f"needs {other.name}{why}", need.place or step.place)
+
+
+def _need(step: Step, other: Step) -> StepNeed:
+    return next(each for each in step.needs if each.step == other.id)
+
+
+def missing(known: Facts) -> Iterator[Problem]:
+    """Needs that nothing in the cluster meets, and needs of what is suspended."""
+    for component in known.components:
+        is_sure = all(each.certainty == Certainty.DECLARED for each in component.origins)
+        for need in component.missing:
+            yield Problem(
+                rule="missing-need",
+                severity=Severity.ERROR if is_sure else Severity.WARNING,
+                message=f"{component.name} needs {need.id}, which nothing in {known.cluster.name} deploys",
+                chain=(Link(component.name, f"{need.why or 'needs'} {need.id}", need.place),),
+                way_out="Deploy it in this cluster, or take the need away.",
+                component=component.name,
+            )
+        for name in component.needs:
+            other = known.by_name.get(name)
+            halted = [each for each in other.origins if each.suspended] if other else []
+            if other is not None and halted and len(halted) == len(other.origins):
+                yield Problem(
+                    rule="suspended-need",
+                    severity=Severity.WARNING,
+                    message=f"{component.name} needs {name}, which is suspended in Git and never becomes ready",
+                    chain=(
+                        Link(component.name, f"needs {name}", component.origins[0].place),
+                        Link(name, "suspend: true", halted[0].place),
+                    ),
+                    way_out=f"Resume {name} in Git, or take the need away.",
+                    component=component.name,
+                )

@@ -1,0 +1,164 @@
+"""What every stage of a plan stands on: the facts, who brings what, and the steps that all others refer to."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from firstlight.model.component import Component, Phase, Side
+from firstlight.model.plan import StepNeed, Tie
+from firstlight.plan import demands, facts, provision, supplies
+from firstlight.plan.facts import Facts
+from firstlight.plan.provision import Provision
+from firstlight.plan.supplies import Index
+from firstlight.plan.things import Demand, Sort, Supply, Thing
+from firstlight.plan.within import text
+
+CONTROL_PLANES = "machine:control-planes"
+WORKERS = "machine:workers"
+TEMPLATE = "machine:template"
+ETCD = "machine:etcd"
+KUBECONFIG = "machine:kubeconfig"
+TALOS = "inline:talos"
+NAMESPACES = "core:namespaces"
+SOURCE = "engine:source"
+BASELINE = "handover:baseline"
+OWNERS = "handover:owners"
+ROOT = "handover:root"
+RELEASE = "handover:release"
+CERTIFICATE = "handover:certificate"
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """The facts of a cluster, with what follows from them."""
+
+    facts: Facts
+
+    @cached_property
+    def index(self) -> Index:
+        """Who brings what."""
+        return supplies.index(self.facts)
+
+    @cached_property
+    def provisions(self) -> Mapping[tuple[str, Side], tuple[tuple[Demand, Provision], ...]]:
+        """What each side of each component needs, and from where it comes; each thing once."""
+        domain = self.facts.cluster.network.dns_domain or "cluster.local"
+        found = {}
+        for component in self.facts.components:
+            for side in facts.sides(component):
+                # Of several demands for one thing the first counts, hard ones before soft ones.
+                wanted = sorted(demands.of(self.facts, component, side), key=lambda each: each.is_soft)
+                first = {each.thing: each for each in reversed(wanted)}
+                found[component.name, side] = tuple(
+                    (demand, provision.find(demand, self.index, cluster_domain=domain))
+                    for demand in reversed(first.values())
+                )
+        return found
+
+    @property
+    def has_own_network(self) -> bool:
+        """Whether Talos brings the CNI itself."""
+        return self.facts.has_talos and self.facts.cluster.network.cni != "none"
+
+    @property
+    def has_own_dns(self) -> bool:
+        """Whether Talos brings CoreDNS itself."""
+        return self.facts.has_talos and self.facts.cluster.network.core_dns is not False
+
+    @cached_property
+    def engines(self) -> tuple[Component, ...]:
+        """The engine, and what installs it."""
+        known = self.facts.with_role("engine")
+        return known or tuple(each for each in self.facts.bootstrap if each.phase == Phase.ENGINE)
+
+    @cached_property
+    def network(self) -> tuple[StepNeed, ...]:
+        """The need for a network, as pods have it."""
+        why = "pods get no network without it"
+        own = [StepNeed(bootstrap_id(each), why, Tie.FACT) for each in self.facts.with_role("cni")]
+        return tuple(own) or ((StepNeed(TALOS, why, Tie.FACT),) if self.has_own_network else ())
+
+    @cached_property
+    def dns(self) -> tuple[StepNeed, ...]:
+        """The need for cluster DNS, as everything has it that fetches from a name."""
+        why = "it finds no host by its name without it"
+        own = [StepNeed(bootstrap_id(each), why, Tie.FACT) for each in self.facts.with_role("dns")]
+        return tuple(own) or ((StepNeed(TALOS, why, Tie.FACT),) if self.has_own_dns else ())
+
+    def crds_of(self, component: Component) -> bool:
+        """Whether the CRDs of a component are applied in a step of their own, before it."""
+        return component.phase in (Phase.CORE, Phase.ENGINE) and any(
+            each.is_crd for each in self.facts.objects(component, Side.BOOTSTRAP)
+        )
+
+    def step_of(self, supply: Supply) -> str:
+        """The step after which a supply of bootstrap is there."""
+        if not supply.component:
+            return secret_id(supply.thing.namespace, supply.thing.name)
+        component = self.facts.by_name[supply.component]
+        if supply.thing in self._defined(component) and self.crds_of(component):
+            return crds_id(component)
+        return bootstrap_id(component)
+
+    def _defined(self, component: Component) -> set[Thing]:
+        """The kinds that a component's own CRDs define."""
+        return {
+            Thing(Sort.KIND, f"{text(each.value, 'spec', 'group')}/{text(each.value, 'spec', 'names', 'kind')}")
+            for each in self.facts.objects(component, Side.BOOTSTRAP)
+            if each.is_crd
+        }
+
+    def _is_not_waited_for(self, component: Component, supply: Supply) -> bool:
+        """What Talos applies inline does not wait for kinds: Talos tries again until they are there."""
+        other = self.facts.by_name.get(supply.component)
+        is_inline = component.phase == Phase.INLINE and supply.thing.sort == Sort.KIND
+        return is_inline and (other is None or other.phase != Phase.INLINE)
+
+    def met(self, component: Component) -> tuple[StepNeed, ...]:
+        """The needs of a component that other steps of bootstrap meet, from what its objects refer to."""
+        found: list[StepNeed] = []
+        for demand, way in self.provisions.get((component.name, Side.BOOTSTRAP), ()):
+            for supply in way.chain:
+                if supply.side != Side.BOOTSTRAP or self._is_not_waited_for(component, supply):
+                    continue
+                step, tie = self.step_of(supply), Tie.LIKELY if demand.is_soft else Tie.FACT
+                found.append(StepNeed(step, str(supply.thing), tie, demand.place))
+        return once(found, besides=bootstrap_id(component))
+
+
+_RANK = (Tie.FACT, Tie.DECLARED, Tie.WAITED, Tie.BROUGHT, Tie.RUN, Tie.ORDER, Tie.LIKELY)
+
+
+def once(needs: Iterable[StepNeed], *, besides: str) -> tuple[StepNeed, ...]:
+    """Each needed step once, with the strongest reason; a step does not need itself."""
+    found: dict[str, StepNeed] = {}
+    for need in needs:
+        before = found.get(need.step)
+        if need.step != besides and (before is None or _RANK.index(need.tie) < _RANK.index(before.tie)):
+            found[need.step] = need
+    return tuple(found.values())
+
+
+def bootstrap_id(component: Component) -> str:
+    """The step that installs a component, or its first half."""
+    return f"{component.phase}/{component.name}"
+
+
+def crds_id(component: Component) -> str:
+    """The step that applies the CRDs of a component."""
+    return f"{Phase.CRDS}/{component.name}"
+
+
+def secret_id(namespace: str, name: str) -> str:
+    """The step that creates a Secret of the foundation."""
+    return f"core:secret/{namespace}/{name}"
+
+
+def adoption_id(component: Component) -> str:
+    """The step that watches how the engine takes a component over."""
+    return f"{Phase.HANDOVER}/{component.name}"
+
+
+def gitops_id(component: Component) -> str:
+    """The step that watches what the engine brings."""
+    return f"{Phase.GITOPS}/{component.name}"

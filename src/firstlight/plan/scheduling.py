@@ -1,0 +1,102 @@
+"""Whether a node takes the pods of bootstrap's components: the taint of control planes, and one pod to a node."""
+
+from collections.abc import Iterator
+
+from firstlight.model.component import Component, Phase, Side
+from firstlight.model.plan import Link, Problem, Severity
+from firstlight.model.rendition import Object
+from firstlight.plan import facts, pods
+from firstlight.plan.facts import Facts
+from firstlight.plan.within import at
+
+_FIELD = "schedules_on_control_planes"
+_ALLOW = "Set cluster.allowSchedulingOnControlPlanes: true"
+
+
+def problems(known: Facts) -> Iterator[Problem]:
+    """Pods that no node takes, and replicas that wait for another node."""
+    if not known.cluster.machines:
+        return
+    for component in known.bootstrap:
+        if component.phase == Phase.CRDS:
+            continue
+        if known.workers == 0 and known.cluster.schedules_on_control_planes is not True:
+            yield from _unschedulable(known, component)
+        yield from _alone(known, component)
+
+
+def wants_workers(known: Facts, component: Component) -> bool:
+    """Whether a component waits for the first worker, since control planes are tainted."""
+    return known.cluster.schedules_on_control_planes is not True and bool(
+        _refused(known, component) or _may(known, component)
+    )
+
+
+def _refused(known: Facts, component: Component) -> list[Object]:
+    """Its rendered workloads that no control plane takes."""
+    return [
+        each
+        for each in known.objects(component, Side.BOOTSTRAP)
+        if pods.runs_at_start(each) and not pods.tolerates_control_planes(each)
+    ]
+
+
+def _may(known: Facts, component: Component) -> bool:
+    """Whether a component that was not rendered is one whose pods tolerate no taint by default."""
+    if known.rendition(component, Side.BOOTSTRAP) is not None or component.role in ("cni", "crds"):
+        return False
+    return component.role == "engine" and not _mentions_tolerations(component)
+
+
+def _mentions_tolerations(component: Component) -> bool:
+    """Whether somebody thought of it: in values, or in patches of the FluxInstance."""
+    texts = [str(dict(origin.definition)) for origin in component.origins]
+    texts += [str(values.inline) for chart in facts.charts(component, Side.BOOTSTRAP) for values in chart.values]
+    return any("tolerations" in each for each in texts)
+
+
+def _unschedulable(known: Facts, component: Component) -> Iterator[Problem]:
+    refused = _refused(known, component)
+    if not refused and not _may(known, component):
+        return
+    who = ", ".join(f"{each.id.kind} {each.id.name}" for each in refused[:3]) or "its pods"
+    more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
+    is_engine = component.role == "engine"
+    message = (
+        f"no node takes the pods of {component.name}: all {known.control_planes} machines are tainted control planes"
+    )
+    yield Problem(
+        rule="unschedulable",
+        severity=Severity.ERROR if is_engine or refused else Severity.WARNING,
+        message=message,
+        chain=(
+            Link(
+                component.name, f"{who}{more}: no toleration for control planes", facts.place(component, Side.BOOTSTRAP)
+            ),
+            Link(known.cluster.name, "has no workers", known.cluster.place),
+            Link(known.cluster.name, "does not allow scheduling on control planes", known.said(_FIELD)),
+        ),
+        way_out=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pods.CONTROL_PLANE_TAINT}.",
+        component=component.name,
+    )
+
+
+def _alone(known: Facts, component: Component) -> Iterator[Problem]:
+    """Two replicas that cannot share the one node that takes them: harmless, and a gate must know it."""
+    for item in known.objects(component, Side.BOOTSTRAP):
+        wanted = at(item.value, "spec", "replicas")
+        reason = pods.one_per_node(item)
+        if item.id.kind not in {"Deployment", "StatefulSet"} or not isinstance(wanted, int) or not reason:
+            continue
+        takes_control_planes = known.cluster.schedules_on_control_planes is True or pods.tolerates_control_planes(item)
+        nodes = known.workers + (known.control_planes if takes_control_planes else 0)
+        if 0 < nodes < wanted:
+            yield Problem(
+                rule="replicas-wait",
+                severity=Severity.INFO,
+                message=f"{item.id.kind} {item.id.name} wants {wanted} replicas with {reason}, and {nodes} "
+                f"node{' takes' if nodes == 1 else 's take'} them: the rest waits, the gate asks for {nodes}",
+                chain=(Link(component.name, f"{wanted} replicas, {reason}", facts.place(component, Side.BOOTSTRAP)),),
+                way_out="Nothing: the scheduler places the rest when a node joins.",
+                component=component.name,
+            )

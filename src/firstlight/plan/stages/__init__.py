@@ -1,0 +1,1 @@
+"""The steps of each phase, as the design's table has them."""

@@ -1,0 +1,82 @@
+"""The boundary as text: for each component what differs, in words, and what will come of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from firstlight.model.boundary import Boundary, Compared, Consequence, Event, Standing
+from firstlight.model.component import ObjectId
+from firstlight.model.plan import Severity
+from firstlight.report import safe, table
+
+_WORDS = 6
+"""Differences of one object that are shown before the rest is counted."""
+_MARKS = {
+    Standing.EQUAL: "=",
+    Standing.DIFFERENT: "≠",
+    Standing.ONLY_BOOTSTRAP: "‹",
+    Standing.ONLY_GITOPS: "›",
+}
+_SEVERITIES = {Severity.ERROR: "✘", Severity.WARNING: "!", Severity.INFO: "·"}
+
+
+def text(boundaries: Sequence[Boundary], *, columns: int, everything: bool = False) -> str:
+    """All components.
+
+    Args:
+        boundaries: What both sides apply.
+        columns: How wide the terminal is.
+        everything: Every difference, and objects that are equal too.
+    """
+    if not boundaries:
+        return "nothing is applied by both bootstrap and GitOps"
+    parts = [component(each, columns=columns, everything=everything) for each in boundaries]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def component(boundary: Boundary, *, columns: int, everything: bool = False) -> list[str]:
+    """One component: a line, its objects, what will come of it."""
+    counts = Counter(each.standing for each in boundary.objects)
+    facts = ", ".join(f"{counts[standing]} {standing}" for standing in Standing if counts[standing])
+    state = facts or ("not compared" if boundary.remarks else "nothing is applied")
+    first, then = boundary.versions
+    versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
+    lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
+    lines += [
+        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ") for each in boundary.remarks
+    ]
+    for each in boundary.objects:
+        if each.standing != Standing.EQUAL or everything:
+            lines += _object(each, columns, everything=everything)
+    return [*lines, *_outcomes(boundary.objects, columns)]
+
+
+def named(identity: ObjectId) -> str:
+    """An object as people call it: ``Deployment kube-system/cilium-operator``."""
+    path = "/".join(each for each in (identity.namespace, identity.name) if each)
+    return safe.text(f"{identity.kind} {path}")
+
+
+def _object(compared: Compared, columns: int, *, everything: bool) -> list[str]:
+    shown = compared.differences if everything else compared.differences[:_WORDS]
+    lines = [f"  {_MARKS[compared.standing]} {named(compared.id)}"]
+    for each in shown:
+        flags = " (pods are replaced)" if each.rolls else " (cannot be changed)" if each.is_fixed else ""
+        lines.append(table.cut(f"      {safe.text(each.words)}{flags}".replace("\n", " "), columns))
+    if len(compared.differences) > len(shown):
+        lines.append(f"      … and {len(compared.differences) - len(shown)} more: --everything")
+    return lines
+
+
+def _outcomes(objects: Iterable[Compared], columns: int) -> list[str]:
+    """What each event does, with how many objects; the worst first."""
+    counts = Counter(consequence for each in objects for consequence in each.consequences)
+    order = list(Severity)
+
+    def rank(pair: tuple[Consequence, int]) -> tuple[int, int, str]:
+        return (list(Event).index(pair[0].event), order.index(pair[0].severity), pair[0].effect)
+
+    rows = [
+        [f"{_SEVERITIES[each.severity]} {each.event}", f"{number} object{'s' if number > 1 else ''}", each.effect]
+        for each, number in sorted(counts.items(), key=rank)
+    ]
+    return table.render(rows, indent="  ", columns=columns)
