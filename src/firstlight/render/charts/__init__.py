@@ -1,0 +1,1 @@
+"""Charts from elsewhere: resolved to a digest once, kept, and verified whenever they are used."""

@@ -1,0 +1,126 @@
+"""HelmReleases of Flux: the chart, the values in Flux's order, its post-renderers, and what helm-controller adds."""
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from firstlight import errors
+from firstlight.model.component import Origin
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import Chart, Values
+from firstlight.render import chart_files, flux_kustomization, releasing, values
+from firstlight.render.chart_files import ChartFiles
+from firstlight.render.facts import Facts
+from firstlight.render.questions import Questions
+from firstlight.render.raw import Raw
+from firstlight.render.releasing import Release
+from firstlight.render.tools import Tools
+from firstlight.repo.flux.kinds import entries, mapping, text
+
+_DIGITS = 12
+"""Of the digest, in the version of a chart from an OCIRepository."""
+
+
+async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tools, facts: Facts) -> Raw:
+    """The objects of a HelmRelease.
+
+    Raises:
+        errors.FirstlightError: The chart cannot be had, or Helm or kustomize make nothing of it.
+    """
+    spec = mapping(origin.definition.get("spec"))
+    loaded, remarks = await _chart(spec, chart, questions, origin)
+    given = await values.gather(in_order(chart.values, spec), questions, is_flux=True)
+    whole, wrong = values.merged(given)
+    install = mapping(spec.get("install"))
+    release = Release(
+        chart=loaded,
+        name=chart.release or origin.name,
+        namespace=chart.namespace or origin.namespace,
+        place=origin.place,
+        values=whole,
+        kube_version=facts.kube_version,
+        include_crds=install.get("crds") != "Skip" and install.get("skipCRDs") is not True,
+        no_hooks=install.get("disableHooks") is True,
+        skip_schema_validation=install.get("disableSchemaValidation") is True,
+    )
+    templated = await releasing.template(release, questions, tools)
+    templated = await releasing.post_rendered(
+        templated, chart.post_renderers, tools, with_hooks=spec.get("postRenderStrategy") != "nohooks"
+    )
+    crds, objects, said = templated.objects(origin.place)
+    common = mapping(spec.get("commonMetadata"))
+    labels, annotations = mapping(common.get("labels")), mapping(common.get("annotations"))
+    others = [each for each in crds if not each.is_crd]
+    if others:
+        message = (
+            f"helm-controller ignores {others[0].id.kind} {others[0].id.name}, which is in the chart's directory crds"
+        )
+        said.append(Remark(origin.place, Grade.WARNING, message))
+    return Raw(
+        objects=(
+            *(each for each in crds if each.is_crd),
+            *(flux_kustomization.with_metadata(each, labels, annotations) for each in objects),
+        ),
+        remarks=(*remarks, *given.remarks, *wrong, *said),
+        namespace=release.namespace,
+        release=release.name,
+        unreleased=tuple(each.id for each in crds if each.is_crd),
+    )
+
+
+def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:
+    """Values in the order in which the HelmRelease names them: a reference may win over a single value before it."""
+    listed = [
+        (
+            f"{text(each.get('kind'))}/",
+            f"/{text(each.get('name'))}",
+            text(each.get("targetPath")),
+            text(each.get("valuesKey")),
+        )
+        for each in map(mapping, entries(spec.get("valuesFrom")))
+    ]
+
+    def place(value: Values) -> int:
+        for number, (kind, name, target, key) in enumerate(listed):
+            is_same = value.reference.startswith(kind) and value.reference.endswith(name) and value.target == target
+            if is_same and value.key == (key or values.DEFAULT_KEY):
+                return number
+        return len(listed)
+
+    return sorted(given, key=place)
+
+
+async def _chart(
+    spec: Mapping[str, Any], chart: Chart, questions: Questions, origin: Origin
+) -> tuple[ChartFiles, list[Remark]]:
+    template = mapping(mapping(spec.get("chart")).get("spec"))
+    kind = text(mapping(template.get("sourceRef")).get("kind"))
+    if kind == "Bucket":
+        raise errors.Refused("the chart is in a Bucket, which is not fetched from")
+    is_git = True if kind == "GitRepository" else False if kind == "HelmRepository" else None
+    loaded = await chart_files.load(chart, questions, is_git=is_git)
+    remarks = []
+    if text(mapping(spec.get("chartRef")).get("kind")) == "OCIRepository" and loaded.stored is not None:
+        digest = loaded.stored.digest.partition(":")[2]
+        loaded = chart_files.with_version(loaded, digest[:_DIGITS])
+    if template.get("reconcileStrategy") == "Revision" and not chart.repository:
+        message = "the version of the chart ends with the commit in the cluster, which is not known before it is pushed"
+        remarks.append(Remark(origin.place, Grade.UNKNOWN, message))
+    names = [text(each) for each in entries(template.get("valuesFiles"))]
+    if names:
+        contents = {each: _values_file(each, chart, loaded, questions) for each in names}
+        loaded = chart_files.with_values(
+            loaded, contents, ignore_missing=template.get("ignoreMissingValuesFiles") is True
+        )
+        if chart.repository and not is_git:
+            message = "the version of the chart ends with a number in the cluster, since valuesFiles change the chart"
+            remarks.append(Remark(origin.place, Grade.UNKNOWN, message))
+    return loaded, remarks
+
+
+def _values_file(name: str, chart: Chart, loaded: ChartFiles, questions: Questions) -> bytes | None:
+    """A file that is to become the chart's own values: in the chart, or of the repo that the chart is in."""
+    path = posixpath.normpath(name)
+    if not chart.repository:
+        return questions.file(path)
+    return loaded.files.get(path.removeprefix(f"{chart.name.strip('/')}/"))

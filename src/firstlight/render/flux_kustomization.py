@@ -1,0 +1,191 @@
+"""Kustomizations of Flux: built with what they add, their variables replaced in the text of each object."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.model.component import Origin
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.rendition import Object
+from firstlight.model.source import Directory
+from firstlight.render import kustomization_changes, kustomizing, manifests
+from firstlight.render.assembling import Rules
+from firstlight.render.kustomizing import Wish
+from firstlight.render.questions import Questions
+from firstlight.render.raw import Raw
+from firstlight.render.tools import Tools
+from firstlight.repo.flux import envsubst, kustomizations, substitution, variables
+from firstlight.repo.flux.kinds import mapping, text
+from firstlight.repo.flux.variables import Variables
+from firstlight.repo.kustomize import kustomization
+from firstlight.repo.manifest import Manifest
+
+RULES = Rules(beyond_directory=True)
+"""Flux lets a kustomization use files of the whole repo, and no charts."""
+
+
+async def render(origin: Origin, directory: Directory, questions: Questions, tools: Tools) -> Raw:
+    """What a Kustomization applies, its children and their sources among it.
+
+    Raises:
+        errors.FirstlightError: kustomize makes nothing of it.
+    """
+    spec = spec_of(origin, directory)
+    declared = Manifest({"metadata": {"namespace": origin.namespace}, "spec": spec}, origin.place)
+    added = kustomizations.overlay(declared, questions.tree, directory.path).fields
+    extra = spec.get("buildMetadata")
+    if isinstance(extra, list) and extra:
+        added = {**added, "buildMetadata": extra}
+    wish = Wish(
+        directory=directory.path,
+        place=origin.place,
+        change=kustomization_changes.by_flux(added, origin.place),
+        components=tuple(added.get("components", ())),
+        generates=True,
+        follows_links=False,
+        rules=RULES,
+    )
+    built, remarks = await kustomizing.build(wish, questions, tools)
+    remarks += _about_images(added, directory.path, origin, questions)
+    return await finished(built, spec, origin, questions, said=remarks)
+
+
+async def finished(
+    built: str, spec: Mapping[str, Any], origin: Origin, questions: Questions, *, said: list[Remark]
+) -> Raw:
+    """What Flux does to the text that kustomize wrote: variables, then metadata for all objects."""
+    known = await _variables(spec, origin, questions)
+    replaced = _substituted(built, known, origin.place) if known.is_active else _Replaced(built)
+    objects, wrong = manifests.parse(replaced.text, origin.place, what="what kustomize made")
+    common = mapping(spec.get("commonMetadata"))
+    if common:
+        objects = [
+            with_metadata(each, mapping(common.get("labels")), mapping(common.get("annotations"))) for each in objects
+        ]
+    return Raw(objects=tuple(objects), remarks=(*said, *replaced.remarks, *wrong))
+
+
+def spec_of(origin: Origin, directory: Directory) -> Mapping[str, Any]:
+    """The spec of a Kustomization; put together from what is known where no object declares it."""
+    declared = mapping(origin.definition.get("spec"))
+    if declared:
+        return declared
+    fields = {
+        "targetNamespace": directory.target_namespace,
+        "namePrefix": directory.name_prefix,
+        "nameSuffix": directory.name_suffix,
+        "commonMetadata": directory.common_metadata,
+        "components": list(directory.components),
+        "patches": list(directory.patches),
+        "images": list(directory.images),
+        "postBuild": {
+            "substitute": directory.substitute,
+            "substituteFrom": [dataclasses.asdict(each) for each in directory.substitute_from],
+        },
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def with_metadata(obj: Object, labels: Mapping[str, Any], annotations: Mapping[str, Any]) -> Object:
+    """An object with more labels and annotations, which win over its own."""
+    if not labels and not annotations:
+        return obj
+    metadata = dict(mapping(obj.value.get("metadata")))
+    for name, more in (("labels", labels), ("annotations", annotations)):
+        if more:
+            metadata[name] = {**mapping(metadata.get(name)), **more}
+    return Object({**obj.value, "metadata": metadata})
+
+
+def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions: Questions) -> list[Remark]:
+    """Where versions of Flux differ: an image that both name is replaced by older ones, and merged by newer ones."""
+    found = kustomization.load(questions.tree, questions.tree.real(path)) if added.get("images") else None
+    named = {each.get("name"): each for each in found.entries("images") if isinstance(each, dict)} if found else {}
+    for image in added.get("images", ()):
+        own = named.get(image.get("name"))
+        if found and own and set(own) - set(image):
+            message = f"the image {image.get('name')} is also set in {found.file}; older Flux drops what it says there"
+            return [Remark(origin.place, Grade.WARNING, message, "say all of it in one place")]
+    return []
+
+
+async def _variables(spec: Mapping[str, Any], origin: Origin, questions: Questions) -> Variables:
+    build = mapping(spec.get("postBuild"))
+    if not build:
+        return Variables()
+    holders = variables.Holders()
+    absent: set[tuple[str, str]] = set()
+    for reference in variables.references(spec, origin.namespace):
+        kinds = ("Secret", "ExternalSecret") if reference.kind == "Secret" else (reference.kind,)
+        for kind in kinds:
+            if found := await questions.object(kind, origin.namespace, reference.name):
+                holders.note(Manifest(found, origin.place))
+                break
+        else:
+            # One that may be missing and that nothing deploys is taken to be missing.
+            absent |= {(reference.kind, reference.name)} if reference.optional else set()
+    listed = build.get("substituteFrom")
+    kept = [
+        each
+        for each in (listed if isinstance(listed, list) else ())
+        if (text(mapping(each).get("kind")), text(mapping(each).get("name"))) not in absent
+    ]
+    wanted = {**spec, "postBuild": {**build, "substituteFrom": kept}}
+    return variables.resolve(wanted, origin.namespace, holders)
+
+
+@dataclasses.dataclass
+class _Replaced:
+    text: str
+    remarks: list[Remark] = dataclasses.field(default_factory=list)
+
+
+def _substituted(built: str, known: Variables, place: Place) -> _Replaced:
+    made: list[str] = []
+    remarks: list[Remark] = []
+    unknown: dict[str, None] = {}
+    assumed: dict[str, None] = {}
+    if known.invalid:
+        names = ", ".join(sorted(known.invalid)[:5])
+        remarks.append(
+            Remark(place, Grade.ERROR, f"Flux refuses the variable {names}: letters, digits and _ make a name")
+        )
+    for document in manifests.split(built):
+        if "$" not in document or (substitution.DISABLED in document and _is_disabled(document)):
+            made.append(document)
+            continue
+        try:
+            found = envsubst.expand(document, known.lookup)
+        except envsubst.BadSubstitution as error:
+            remarks.append(Remark(place, Grade.ERROR, f"Flux refuses the variables in {_name(document)}: {error}"))
+            made.append(document)
+            continue
+        unknown |= found.unknown
+        assumed |= found.assumed
+        made.append(found.text)
+    said = [f"the variable {name} is left as text: {_whence(name, known)}" for name in unknown]
+    said += [f"the variable {name} has its default: {_whence(name, known)}" for name in assumed if name not in unknown]
+    remarks += [Remark(place, Grade.UNKNOWN, message) for message in said]
+    return _Replaced(manifests.join(made), remarks)
+
+
+def _whence(name: str, known: Variables) -> str:
+    if name in known.hidden:
+        return f"its value is in {known.hidden[name]}"
+    return f"its value may be in {', '.join(str(each) for each in known.missing[:3])}, which nothing here deploys"
+
+
+def _is_disabled(document: str) -> bool:
+    objects, _ = manifests.parse(document, Place(""), what="an object")
+    marks = [
+        mapping(mapping(each.value.get("metadata")).get(field))
+        for each in objects
+        for field in ("labels", "annotations")
+    ]
+    return any(each.get(substitution.DISABLED) == "disabled" for each in marks)
+
+
+def _name(document: str) -> str:
+    objects, _ = manifests.parse(document, Place(""), what="an object")
+    return f"{objects[0].id.kind} {objects[0].id.name}" if objects else "an object"

@@ -1,0 +1,32 @@
+"""A directory of our own with the files of one rendering, gone when it is done."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from firstlight.render.charts import packing
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory made there has a name that nobody can guess, and is ours
+
+
+@contextlib.contextmanager
+def written(files: Mapping[str, bytes], *, links: Mapping[str, str] | None = None) -> Iterator[Path]:
+    """Files in a directory that is on no disk if possible, since there may be Secrets among what is rendered.
+
+    Args:
+        files: Contents by path.
+        links: Symbolic links by path, each with the path from the top to which it leads.
+    """
+    place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="firstlight-render-", dir=place) as made:
+        root = Path(made).resolve()
+        for link, target in (links or {}).items():
+            if any(link == path or path.startswith(f"{link}/") for path in files):
+                continue
+            (root / link).parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                (root / link).symlink_to(os.path.relpath(root / target, (root / link).parent))
+        packing.write(files, root)
+        yield root

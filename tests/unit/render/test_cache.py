@@ -1,0 +1,120 @@
+"""What is kept of renderings, and what must not be."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firstlight.model.component import ObjectId
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.rendition import Object, Pin
+from firstlight.render import cache, kept
+from firstlight.render.cache import Cache
+from firstlight.render.questions import Answer
+from firstlight.render.raw import Raw
+
+CONFIG = Object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"n": "1", "f": 1.0}})
+ANSWERS = (Answer("file", ("a.yaml",), "aa"), Answer("stored", ("oci", "oci://x", "", "1", ""), "bb"))
+PINS = (Pin(source="oci://x 1", version="1.0.0", digest="sha256:00"),)
+
+
+def secret(**fields: Any) -> Object:
+    return Object({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **fields})
+
+
+class TestKeeping:
+    def test_what_is_kept_comes_back_whole(self, tmp_path: Path) -> None:
+        remark = Remark(Place("a.yaml", 3, 1), Grade.WARNING, "hm", "do it")
+        raw = Raw((CONFIG,), (remark,), "apps", "release", (ObjectId("g", "K", "", "n"),))
+        assert Cache(tmp_path / "c").keep("k", raw, ANSWERS, PINS)
+        entry = Cache(tmp_path / "c").find("k")
+
+        assert entry is not None
+        assert entry.raw == raw
+        assert entry.answers == ANSWERS
+        assert entry.pins == PINS
+
+    def test_what_is_not_whole_is_not_kept_and_replaces_what_was(self, tmp_path: Path) -> None:
+        store = Cache(tmp_path)
+        store.keep("k", Raw((CONFIG,)), ANSWERS, ())
+        broken = Raw((CONFIG,), (Remark(Place("a"), Grade.ERROR, "no"),))
+
+        assert not store.keep("k", broken, ANSWERS, ())
+        assert store.find("k") is None
+
+    def test_without_a_home_nothing_is_kept(self) -> None:
+        assert not Cache(None).keep("k", Raw((CONFIG,)), ANSWERS, ())
+        assert Cache(None).find("k") is None
+
+    @pytest.mark.parametrize("content", [b"", b"{", b'{"answers": 1}', b"[]"])
+    def test_damaged_entries_are_none(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "k.json").write_bytes(content)
+        assert Cache(tmp_path).find("k") is None
+
+    def test_it_is_for_the_user_alone(self, tmp_path: Path) -> None:
+        Cache(tmp_path / "c").keep("k", Raw((CONFIG,)), ANSWERS, ())
+        assert (tmp_path / "c" / "k.json").stat().st_mode & 0o077 == 0
+        assert (tmp_path / "c").stat().st_mode & 0o077 == 0
+
+
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "obj",
+        [
+            secret(data={"a": "c2VjcmV0"}),
+            secret(stringData={"a": "secret"}),
+            secret(data={"a": ""}, stringData={"b": "x"}),
+            secret(stringData={"a": "plain", "b": "ENC[x]"}, sops={"mac": "y"}),
+            secret(stringData={"a": "ENC[not by sops]"}),
+        ],
+    )  # fmt: skip
+    def test_readable_ones_are_not_kept(self, tmp_path: Path, obj: Object) -> None:
+        assert cache.has_secrets(obj)
+        assert not Cache(tmp_path).keep("k", Raw((CONFIG, obj)), (), ())
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "obj",
+        [
+            CONFIG,
+            secret(),
+            secret(data=None),
+            secret(data={"a": ""}),
+            secret(stringData={"a": "ENC[x]"}, sops={"mac": "y"}),
+            Object({"apiVersion": "example.org/v1", "kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "b"}}),
+        ],
+    )  # fmt: skip
+    def test_others_are(self, obj: Object) -> None:
+        assert not cache.has_secrets(obj)
+
+
+class TestFiles:
+    def test_writing_leaves_nothing_behind_and_replaces(self, tmp_path: Path) -> None:
+        place = tmp_path / "a" / "b"
+        kept.write(place, b"one")
+        kept.write(place, b"two", durable=True)
+        assert kept.read(place) == b"two"
+        assert [each.name for each in place.parent.iterdir()] == ["b"]
+
+    def test_a_failure_leaves_the_old_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        place = tmp_path / "b"
+        kept.write(place, b"one")
+
+        def replace(*_: object) -> None:
+            raise OSError("no space left")
+
+        monkeypatch.setattr("firstlight.render.kept.os.replace", replace)
+        with pytest.raises(OSError, match="no space"):
+            kept.write(place, b"two")
+        assert kept.read(place) == b"one"
+        assert [each.name for each in tmp_path.iterdir()] == ["b"]
+
+    def test_what_nobody_used_for_long_goes(self, tmp_path: Path) -> None:
+        kept.write(tmp_path / "old", b"1")
+        kept.write(tmp_path / "new", b"1")
+        long_ago = (tmp_path / "old").stat().st_mtime - 40 * 86400
+        os.utime(tmp_path / "old", (long_ago, long_ago))
+        assert kept.forget_unused(tmp_path) == 1
+        assert [each.name for each in tmp_path.iterdir()] == ["new"]
