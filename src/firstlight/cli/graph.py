@@ -35,6 +35,7 @@ _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "d
 @which_repo.option
 def graph(cluster: str, form: str | None, out: Path | None, wanted: bool, offline: bool, root: Path) -> None:
     """What needs what, phase by phase: as SVG for any browser, as Mermaid, DOT or text."""
+    from firstlight.model import remote_url
     from firstlight.plan import build
     from firstlight.report.graph import picture
 
@@ -42,7 +43,7 @@ def graph(cluster: str, form: str | None, out: Path | None, wanted: bool, offlin
     chosen = _one(platform)
     renditions = plans.rendered(platform, wanted=wanted, offline=offline)
     made = picture.of(build.build(platform, chosen, renditions=renditions), platform.components_of(chosen.name))
-    text = _drawn(made, form or _guessed(out))
+    text = remote_url.without_credentials(_drawn(made, form or _guessed(out)))
     if out is None:
         sys.stdout.write(text)
         return
@@ -59,7 +60,12 @@ def _one(platform: "Platform") -> "Cluster":
 
 def _guessed(out: Path | None) -> str:
     if out is not None:
-        return _SUFFIXES.get(out.suffix.lower(), "svg")
+        if out.suffix.lower() not in _SUFFIXES:
+            known = ", ".join(_SUFFIXES)
+            raise errors.UsageError(
+                f"what {out.name} is to be is not known", hint=f"Give --format, or end it with {known}."
+            )
+        return _SUFFIXES[out.suffix.lower()]
     return "text" if sys.stdout.isatty() else "svg"
 
 

@@ -15,6 +15,7 @@ from firstlight.cli import output, which_repo
 
 if TYPE_CHECKING:
     from firstlight.model.platform import Platform
+    from firstlight.repo.declaration.inferring import Question
 
 
 @click.command()
@@ -31,10 +32,15 @@ def init(given: Sequence[str], force: bool, dry_run: bool, root: Path | None, fo
     from firstlight.repo.declaration import form as declaration
     from firstlight.repo.declaration import inferring
 
-    platform = which_repo.platform(root)
+    platform = which_repo.platform(root, as_it_is=True)
     file = platform.root / declaration.FILE
-    if file.exists() and not force and not dry_run:
+    if os.path.lexists(file) and not force and not dry_run:
         raise errors.Refused(f"{file} is there already", hint="It is the declaration. To infer it anew: --force")
+    for path in (file, platform.root / inferring.SCHEMA, (platform.root / inferring.SCHEMA).parent):
+        if path.is_symlink():
+            raise errors.Refused(f"{path} is a link, which may lead anywhere", hint="Remove it.")
+    if file.is_dir():
+        raise errors.Refused(f"{file} is a directory", hint="Remove it.")
     answers = _asked(platform, _parsed(given), form)
     text = inferring.text(platform, answers)
     if not dry_run:
@@ -73,14 +79,28 @@ def _asked(platform: "Platform", given: dict[str, str], form: str) -> dict[str, 
     if unknown := sorted(each for each in given if not inferring.is_asked(each, asked)):
         hint = f"Open are: {', '.join(sorted(keys))}" if keys else "There is nothing to ask."
         raise errors.UsageError(f"nobody asks for {unknown[0]}", hint=hint)
+    for key, value in given.items():
+        if problem := inferring.problem_of(key, value):
+            raise errors.UsageError(f"the answer to {key} {problem}")
     answers = dict(given)
     if form == "text" and sys.stdin.isatty():
         for question in asked:
             if question.key not in answers and not question.key.endswith(f".{inferring.ANY_KEY}"):
                 print(f"{question.why}", file=sys.stderr)
-                if value := click.prompt(f"{question.text} (empty: later)", default="", show_default=False, err=True):
+                if value := _answer(question):
                     answers[question.key] = value
     return answers
+
+
+def _answer(question: "Question") -> str:
+    """What somebody types, once it can be an answer; empty for later."""
+    from firstlight.repo.declaration import inferring
+
+    while True:
+        value = str(click.prompt(f"{question.text} (empty: later)", default="", show_default=False, err=True))
+        if not value or not (problem := inferring.problem_of(question.key, value)):
+            return value
+        print(f"that {problem}", file=sys.stderr)
 
 
 def _schema() -> str:

@@ -31,7 +31,7 @@ def inventory(cluster: str, as_tree: bool, component: str, everything: bool, roo
     from firstlight.report import inventory as report
     from firstlight.report import inventory_data, table
 
-    platform = which_repo.only(which_repo.platform(root), cluster)
+    platform = which_repo.only(which_repo.platform(root, as_it_is=True), cluster)
     if component:
         _show_component(platform, component, form)
         return 0

@@ -37,5 +37,8 @@ def write_json(value: Any) -> None:
     """Print a value as JSON, indented for people and stable for programs."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    from firstlight.report import safe
+
+    shown = safe.data(msgspec.to_builtins(value))
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n")
     sys.stdout.flush()

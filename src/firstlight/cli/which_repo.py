@@ -20,13 +20,24 @@ option = click.option(
 )
 
 
-def platform(root: Path | None) -> "Platform":
-    """Everything that the repo describes."""
+def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
+    """Everything that the repo describes.
+
+    Args:
+        root: What was typed.
+        as_it_is: Also where firstlight.yaml is wrong; to plan without it would be to plan something else.
+
+    Raises:
+        errors.Refused: firstlight.yaml is wrong.
+    """
     from firstlight.repo import platform as platforms
     from firstlight.repo import work_tree
 
     # Paths in a repo are written from its top, so that is where reading begins; a directory that is named is meant.
-    return platforms.read(work_tree.top(Path()) if root is None else root)
+    found = platforms.read(work_tree.top(Path()) if root is None else root)
+    if found.is_misdeclared and not as_it_is:
+        raise errors.Refused("firstlight.yaml is wrong", hint="What is wrong with it: firstlight inventory")
+    return found
 
 
 def only(platform: "Platform", cluster: str) -> "Platform":

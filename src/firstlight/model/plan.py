@@ -105,6 +105,8 @@ class StepNeed:
     why: str
     tie: Tie
     place: Place | None = None
+    thing: str = ""
+    """What the other one brings, where it is needed for one thing: ``the Secret flux-system/sops-age``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,8 @@ class Platform:
     remarks: tuple[Remark, ...] = ()
     declared: Place | None = None
     """The firstlight.yaml, if there is one."""
+    is_misdeclared: bool = False
+    """There is one, and it is wrong, so that it was not used."""
 
     def cluster(self, name: str) -> Cluster | None:
         """A cluster by its name."""

@@ -3,8 +3,9 @@
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from firstlight.model.component import Certainty
+from firstlight.model.component import Certainty, Phase
 from firstlight.model.plan import Link, Problem, Severity, Step, StepNeed, Tie
+from firstlight.plan import facts
 from firstlight.plan.facts import Facts
 
 _STARTS = 50
@@ -106,14 +107,6 @@ def _problem(way: Sequence[Step]) -> Problem:
     names = [each.name for each in way]
     needs = [_need(step, way[(index + 1) % len(way)]) for index, step in enumerate(way)]
     links = tuple(_link(step, needs[index], way[(index + 1) % len(way)]) for index, step in enumerate(way))
-    waited = next((index for index, need in enumerate(needs) if need.tie == Tie.WAITED), None)
-    fact = next((index for index, need in enumerate(needs) if need.tie == Tie.FACT), None)
-    if waited is not None:
-        way_out = f"Take wait: true from {names[waited]}, or the need that leads back to it."
-    elif fact is not None:
-        way_out = f"Let bootstrap bring {needs[fact].why}, or take one of the other needs away."
-    else:
-        way_out = "Take one of these needs away."
     return Problem(
         rule="cycle",
         severity=Severity.ERROR,
@@ -121,9 +114,28 @@ def _problem(way: Sequence[Step]) -> Problem:
         if len(names) > 1
         else f"{names[0]} waits for itself",
         chain=links,
-        way_out=way_out,
+        way_out=_way_out(way, needs),
         component=way[0].component,
     )
+
+
+def _way_out(way: Sequence[Step], needs: Sequence[StepNeed]) -> str:
+    """What can be changed: a wait, where a thing comes from, a need that is only declared; never what is a fact."""
+    ties = {need.tie: index for index, need in reversed([*enumerate(needs)])}
+    if Tie.WAITED in ties:
+        return f"Take wait: true from {way[ties[Tie.WAITED]].name}, or the need that leads back to it."
+    for step, need in zip(way, needs, strict=True):
+        if need.tie == Tie.FACT and need.thing and step.phase in (Phase.HANDOVER, Phase.GITOPS):
+            return f"Let bootstrap bring {need.thing}, or take one of the other needs away."
+    if Tie.FACT not in ties:
+        return "Take one of these needs away." if len(way) > 1 else "Take the need away."
+    fact = ties[Tie.FACT]
+    first, then = way[fact].name, needs[fact].thing or way[(fact + 1) % len(way)].name
+    if Tie.DECLARED in ties:
+        wrong = ties[Tie.DECLARED]
+        other = way[(wrong + 1) % len(way)].name
+        return f"Take away that {way[wrong].name} needs {other}: {first} cannot work without {then}."
+    return f"Bring {then} in another way: {first} cannot work without."
 
 
 def _link(step: Step, need: StepNeed, other: Step) -> Link:
@@ -138,8 +150,9 @@ def _need(step: Step, other: Step) -> StepNeed:
 def missing(known: Facts) -> Iterator[Problem]:
     """Needs that nothing in the cluster meets, and needs of what is suspended."""
     for component in known.components:
-        is_sure = all(each.certainty == Certainty.DECLARED for each in component.origins)
+        is_certain = all(each.certainty == Certainty.DECLARED for each in component.origins)
         for need in component.missing:
+            is_sure = is_certain and need.why != facts.TASK_ORDER
             yield Problem(
                 rule="missing-need",
                 severity=Severity.ERROR if is_sure else Severity.WARNING,

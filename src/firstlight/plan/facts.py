@@ -6,15 +6,20 @@ from functools import cached_property
 from typing import Any
 
 from firstlight.model.cluster import Cluster, MachineRole
-from firstlight.model.component import Component, Origin, Owner, Phase, Side
+from firstlight.model.component import Certainty, Component, Form, Need, Origin, Owner, Phase, Side
 from firstlight.model.place import Place
+from firstlight.model.plan import Tie
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade
+from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Chart, Source, Sources
 from firstlight.plan import pods
 
 BOOTSTRAP_PHASES = (Phase.MACHINE, Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.ENGINE)
+TASK_ORDER = "task order"
+"""Why a command of a script needs the one before it, as readers say it."""
+_MACHINE_CLASS = "machine class"
+"""What a remark speaks of where Omni chooses machines, as the reader of its templates says it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,8 +30,15 @@ class Facts:
     components: tuple[Component, ...]
     secrets: tuple[FoundationSecret, ...] = ()
     renditions: Mapping[tuple[str, Side], Rendition] = dataclasses.field(default_factory=dict)
-    is_declared: bool = False
-    """Whether the platform has a firstlight.yaml."""
+    declared: Place | None = None
+    """The firstlight.yaml of the platform, if it has one."""
+    unlisted: tuple[Remark, ...] = ()
+    """What says that the cluster has machines which the repo does not list, since Omni chooses them."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the platform has a firstlight.yaml."""
+        return self.declared is not None
 
     @cached_property
     def by_name(self) -> Mapping[str, Component]:
@@ -107,6 +119,11 @@ class Facts:
         """Where a fact of the cluster is said."""
         return self.cluster.said.get(field, self.cluster.place)
 
+    def wished(self, component: Component) -> Place:
+        """Where a need of a component is said that none of its origins says: in firstlight.yaml."""
+        own = next((each.place for each in component.origins if each.form == Form.DECLARED), None)
+        return own or self.declared or place(component, Side.BOOTSTRAP if in_bootstrap(component) else Side.GITOPS)
+
 
 def of(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition] = ()) -> Facts:
     """The facts of one cluster of a platform."""
@@ -115,8 +132,25 @@ def of(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition] = (
         components=platform.components_of(cluster.name),
         secrets=tuple(each for each in platform.secrets if each.cluster in ("", cluster.name)),
         renditions={(each.component, each.side): each for each in renditions if each.cluster == cluster.name},
-        is_declared=platform.declared is not None,
+        declared=platform.declared,
+        unlisted=_unlisted(platform, cluster),
     )
+
+
+def _unlisted(platform: Platform, cluster: Cluster) -> tuple[Remark, ...]:
+    places = [cluster.place, *cluster.files, *(each.place for each in cluster.machines)]
+    paths = {each.path for each in places}
+    return tuple(
+        each
+        for each in platform.remarks
+        if each.grade == Grade.UNKNOWN and _MACHINE_CLASS in each.message and each.place.path in paths
+    )
+
+
+def tie(origin: Origin, need: Need) -> Tie:
+    """How much a need counts: what a script does in some order is not declared, wherever it is found."""
+    is_declared = origin.certainty == Certainty.DECLARED and need.why != TASK_ORDER
+    return Tie.DECLARED if is_declared else Tie.ORDER
 
 
 def in_bootstrap(component: Component) -> bool:

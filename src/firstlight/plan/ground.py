@@ -122,8 +122,22 @@ class Ground:
                 if supply.side != Side.BOOTSTRAP or self._is_not_waited_for(component, supply):
                     continue
                 step, tie = self.step_of(supply), Tie.LIKELY if demand.is_soft else Tie.FACT
-                found.append(StepNeed(step, str(supply.thing), tie, demand.place))
+                found.append(StepNeed(step, str(supply.thing), tie, demand.place, str(supply.thing)))
         return once(found, besides=bootstrap_id(component))
+
+    def of_itself(self, component: Component, side: Side, *, step: str) -> tuple[StepNeed, ...]:
+        """The need of a component for itself, where the repo says so: it never begins, and that must be told."""
+        found = [
+            StepNeed(step, need.why or "needs", Tie.DECLARED, need.place)
+            for origin in facts.origins(component, side)
+            for need in origin.needs
+            if need.id == origin.id and facts.tie(origin, need) == Tie.DECLARED
+        ]
+        is_here = facts.in_bootstrap(component) == (side == Side.BOOTSTRAP)
+        if component.name in component.needs and is_here:
+            # Readers leave these out of a component's needs, so that firstlight.yaml says it.
+            found.append(StepNeed(step, "needs", Tie.DECLARED, self.facts.wished(component)))
+        return tuple(found[:1])
 
 
 _RANK = (Tie.FACT, Tie.DECLARED, Tie.WAITED, Tie.BROUGHT, Tie.RUN, Tie.ORDER, Tie.LIKELY)

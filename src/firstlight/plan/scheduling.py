@@ -62,23 +62,29 @@ def _unschedulable(known: Facts, component: Component) -> Iterator[Problem]:
     who = ", ".join(f"{each.id.kind} {each.id.name}" for each in refused[:3]) or "its pods"
     more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
     is_engine = component.role == "engine"
-    message = (
-        f"no node takes the pods of {component.name}: all {known.control_planes} machines are tainted control planes"
-    )
+    workers = [Link(known.cluster.name, each.message, each.place) for each in known.unlisted]
     yield Problem(
         rule="unschedulable",
-        severity=Severity.ERROR if is_engine or refused else Severity.WARNING,
-        message=message,
+        severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
+        message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         chain=(
             Link(
                 component.name, f"{who}{more}: no toleration for control planes", facts.place(component, Side.BOOTSTRAP)
             ),
-            Link(known.cluster.name, "has no workers", known.cluster.place),
+            *(workers or [Link(known.cluster.name, "has no workers", known.cluster.place)]),
             Link(known.cluster.name, "does not allow scheduling on control planes", known.said(_FIELD)),
         ),
         way_out=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pods.CONTROL_PLANE_TAINT}.",
         component=component.name,
     )
+
+
+def _tainted(known: Facts) -> str:
+    """That all machines are tainted, as far as the repo lists them."""
+    listed = " that the repo lists" if known.unlisted else ""
+    if known.control_planes == 1:
+        return f"the only machine{listed} is a tainted control plane"
+    return f"all {known.control_planes} machines{listed} are tainted control planes"
 
 
 def _alone(known: Facts, component: Component) -> Iterator[Problem]:
@@ -90,7 +96,7 @@ def _alone(known: Facts, component: Component) -> Iterator[Problem]:
             continue
         takes_control_planes = known.cluster.schedules_on_control_planes is True or pods.tolerates_control_planes(item)
         nodes = known.workers + (known.control_planes if takes_control_planes else 0)
-        if 0 < nodes < wanted:
+        if 0 < nodes < wanted and not known.unlisted:
             yield Problem(
                 rule="replicas-wait",
                 severity=Severity.INFO,

@@ -10,6 +10,7 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo import argocd, flux, helmfile, scripts, talos
+from firstlight.repo.declaration import form
 from firstlight.repo.declaration import reading as declarations
 from firstlight.repo.declaration.reading import Declaration
 from firstlight.repo.found import Found
@@ -44,6 +45,7 @@ def read(root: Path) -> Platform:
         unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
         remarks=tuple(sorted(set(said))),
         declared=declaration.place() if declaration else None,
+        is_misdeclared=declaration is None and form.FILE in tree.listing("."),
     )
 
 

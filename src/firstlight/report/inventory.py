@@ -27,9 +27,9 @@ def text(platform: Platform, *, columns: int, everything: bool = False) -> str:
         everything: Every remark and everything unreached, where else some lines stand for many.
     """
     parts = [
-        [title(platform)],
+        [title(platform), *notes(platform)],
         _section("clusters", cluster_rows(platform), columns),
-        *(_section(phase, _fitted(rows, columns), columns) for phase, rows in component_rows(platform)),
+        *(_section(phase, _fitted(rows, columns), 0) for phase, rows in component_rows(platform)),
         unreached_lines(platform.unreached, columns=columns, limit=0 if everything else 10),
         remark_lines(platform.remarks, columns=columns, limit=0 if everything else 10),
     ]
@@ -41,14 +41,23 @@ def title(platform: Platform) -> str:
     machines = sum(len(each.machines) for each in platform.clusters)
     names = {each.name for each in platform.components}
     url = next((each.url for each in platform.clusters if each.url), "")
-    declared = "" if platform.declared else "   no firstlight.yaml: everything is inferred"
     facts = [
         platform.name,
         platform.engine or "no GitOps engine",
         f"{count(len(platform.clusters), 'cluster')}, {count(machines, 'machine')}, {count(len(names), 'component')}",
         *([url] if url else []),
     ]
-    return safe.text("   ".join(facts)) + declared
+    return safe.text("   ".join(facts))
+
+
+def notes(platform: Platform) -> Iterator[str]:
+    """What to know of how it was read."""
+    if platform.is_misdeclared:
+        yield "firstlight.yaml is wrong and was not used: everything is inferred"
+    elif not platform.declared:
+        yield "no firstlight.yaml: everything is inferred"
+    if not platform.components and not any(each.machines for each in platform.clusters):
+        yield "nothing is deployed from here; name the top of a GitOps repo with --repo"
 
 
 def cluster_rows(platform: Platform) -> list[list[str]]:
@@ -118,9 +127,9 @@ def _version(component: Component) -> str:
 def _fitted(rows: Sequence[Sequence[str]], columns: int) -> list[list[str]]:
     """Rows whose last two cells, reason and place, share what is left of the line; a place loses its beginning."""
     taken = sum(max(table.width(row[n]) for row in rows) + len(table.GAP) for n in range(len(rows[0]) - 2))
-    left = max(columns - taken - 2 - len(table.GAP), 40)
+    left = columns - taken - 2 - len(table.GAP)
     place = min(max(table.width(row[-1]) for row in rows), max(left * 2 // 5, 24))
-    told = min(max(table.width(row[-2]) for row in rows), left - place)
+    told = min(max(table.width(row[-2]) for row in rows), max(left - place, 1))
     return [
         [*row[:-2], table.cut(row[-2], told), row[-1] if len(row[-1]) <= place else f"…{row[-1][1 - place :]}"]
         for row in rows

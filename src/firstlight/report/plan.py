@@ -37,6 +37,13 @@ _SHORT = {
     Action.CERTIFY: "prove",
 }
 """Actions where the name of the step says the rest."""
+_APART = {
+    Action.LET_TALOS_APPLY: "inline",
+    Action.CREATE_ROOT: "root object",
+    Action.WATCH_ADOPTION: "adoption",
+    Action.WATCH: "GitOps",
+}
+"""What tells a step from others of its name, where the short action would not."""
 _MARKS = {Severity.ERROR: "✘", Severity.WARNING: "!", Severity.INFO: "·"}
 _HEADINGS = {Severity.ERROR: "blocked by", Severity.WARNING: "may go wrong", Severity.INFO: "good to know"}
 _PLURALS = {
@@ -84,7 +91,8 @@ def phases(plan: Plan, *, columns: int, everything: bool) -> list[list[str]]:
         for phase in Phase
     }
     shown = {phase: mine for phase, mine in by_phase.items() if mine and (len(mine) <= _MANY or everything)}
-    rows = [_HEADER, *(_row(plan, each, waves, reduced) for mine in shown.values() for each in mine)]
+    called = labels(plan)
+    rows = [_HEADER, *(_row(each, waves, reduced, called) for mine in shown.values() for each in mine)]
     if not plan.is_rendered:
         rows = [[*row[:3], *row[4:]] for row in rows]
     lines = iter(fitted(rows, columns))
@@ -94,17 +102,30 @@ def phases(plan: Plan, *, columns: int, everything: bool) -> list[list[str]]:
             parts.append([str(phase), *(next(lines) for _ in mine)])
         elif mine:
             heading = f"{phase}   {len(mine)} steps, wave by wave: --everything lists them"
-            parts.append([heading, *_waves(mine, waves, columns)])
+            parts.append([heading, *_waves(mine, waves, called, columns=columns)])
     return parts
 
 
-def _row(plan: Plan, step: Step, waves: Mapping[str, int], reduced: Mapping[str, Sequence[str]]) -> list[str]:
-    needs = ", ".join(plan.by_id[each].name for each in reduced[step.id])
+def labels(plan: Plan) -> dict[str, str]:
+    """What each step is called, by its id: its name, and its kind where another step has the same name."""
+    counts = Counter(each.name for each in plan.steps)
+    return {
+        each.id: f"{each.name} ({_APART.get(each.action) or _SHORT.get(each.action, each.action)})"
+        if counts[each.name] > 1
+        else each.name
+        for each in plan.steps
+    }
+
+
+def _row(
+    step: Step, waves: Mapping[str, int], reduced: Mapping[str, Sequence[str]], called: Mapping[str, str]
+) -> list[str]:
+    needs = ", ".join(called[each] for each in reduced[step.id])
     does = [_SHORT.get(step.action, step.action if step.action != Action.WATCH else ""), step.what]
     objects = str(len(step.creates)) if step.creates else ""
     cells = [
         str(waves.get(step.id, "never")),
-        step.name,
+        called[step.id],
         " ".join(each for each in does if each),
         objects,
         needs,
@@ -128,10 +149,10 @@ def fitted(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     )
 
 
-def _waves(steps: Sequence[Step], waves: Mapping[str, int], columns: int) -> list[str]:
+def _waves(steps: Sequence[Step], waves: Mapping[str, int], called: Mapping[str, str], *, columns: int) -> list[str]:
     by_wave: dict[int, list[str]] = {}
     for step in steps:
-        by_wave.setdefault(waves.get(step.id, 0), []).append(safe.text(step.name))
+        by_wave.setdefault(waves.get(step.id, 0), []).append(safe.text(called[step.id]))
     rows = [
         [str(number or "never"), str(len(names)), ", ".join(sorted(names))] for number, names in sorted(by_wave.items())
     ]
@@ -150,11 +171,12 @@ def gates(asked: Iterable[Gate]) -> str:
 
 def summary(plan: Plan, *, columns: int) -> list[str]:
     """The longest chain, the most that runs at once, and the smallest bootstrap."""
-    path = [safe.text(each.name) for each in plan.critical_path()]
+    called = {step: safe.text(label) for step, label in labels(plan).items()}
+    path = [called[each.id] for each in plan.critical_path()]
     widest = max(plan.waves(), key=len, default=())
     lines = _wrapped("critical path", [f"{each} ›" for each in path[:-1]] + path[-1:], columns)
     if stuck := plan.stuck():
-        names = ", ".join(safe.text(each.name) for each in stuck[:5])
+        names = ", ".join(called[each.id] for each in stuck[:5])
         more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
         lines += _wrapped("never run", f"{names}{more}: they wait for each other or for one that does".split(), columns)
     if len(widest) > 1:

@@ -162,3 +162,67 @@ def test_what_init_writes_is_for_everybody_to_read(repo: Path) -> None:
     main.run(["init", "--repo", str(repo)])
 
     assert stat.S_IMODE((repo / form.FILE).stat().st_mode) & 0o444 == 0o444
+
+
+@pytest.mark.parametrize("link", [".firstlight", "firstlight.yaml", ".firstlight/schema.json"])
+def test_init_does_not_write_through_links(link: str, repo: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo / link).parent.mkdir(exist_ok=True)
+    (repo / link).symlink_to(outside if link == ".firstlight" else outside / "file")
+
+    assert main.run(["init", "--force", "--repo", str(repo)]) == 3
+    assert list(outside.iterdir()) == []
+
+
+def test_init_takes_no_secret_for_a_reference(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main.run(["init", "--repo", str(repo), "--answer", "secrets.flux-system/sops-age.age.agekey=hunter2"])
+
+    out = capsys.readouterr()
+    assert code == 64
+    assert "hunter2" not in out.out + out.err
+    assert not (repo / form.FILE).exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "graph", "boundary", "render"])
+def test_nothing_is_planned_past_a_wrong_declaration(
+    command: str, repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo / form.FILE).write_text("apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {nam: x}\n")
+
+    assert main.run([command, "--repo", str(repo)]) == 3
+    assert "firstlight.yaml is wrong" in capsys.readouterr().err
+    assert main.run(["inventory", "--repo", str(repo)]) == 2
+    assert "firstlight.yaml is wrong and was not used" in capsys.readouterr().out
+
+
+def test_credentials_in_urls_are_never_shown(repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "apps/kustomization.yaml").write_text(
+        "resources: ['https://me:hunter2@git.example.org/x.yaml', web.yaml]\n"
+    )
+    (repo / "Makefile").write_text(
+        "bootstrap:\n\tkubectl apply -f https://me:hunter2@files.example.org/a.yaml\n"
+        "\thelm upgrade --install b oci://me:hunter2@charts.example.org/b --set-string p=hunter2\n"
+    )
+    picture = tmp_path / "x.svg"
+    commands = [
+        ["inventory", "--everything"],
+        ["inventory", "-o", "json"],
+        ["plan", "--no-render"],
+        ["plan", "--no-render", "-o", "json"],
+        ["graph", "--format", "dot"],
+        ["graph", "--out", str(picture)],
+        ["init", "--dry-run"],
+    ]
+    for command in commands:
+        main.run([*command, "--repo", str(repo)])
+
+    out = capsys.readouterr()
+    assert "files.example.org" in out.out
+    assert "hunter2" not in out.out + out.err + picture.read_text()
+
+
+def test_a_directory_with_nothing_in_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main.run(["inventory", "--repo", str(tmp_path)])
+
+    assert "name the top of a GitOps repo" in capsys.readouterr().out

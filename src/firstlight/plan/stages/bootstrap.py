@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
-from firstlight.model.component import Certainty, Component, ObjectId, Phase, Side
+from firstlight.model.component import Component, ObjectId, Phase, Side
 from firstlight.model.plan import Action, Gate, Step, StepNeed, Subject, Tie
 from firstlight.model.source import Chart, Directory, Embedded, Remote, Source, Unresolved
 from firstlight.plan import asking, facts, ground, scheduling
@@ -118,7 +118,8 @@ def _action(known: Ground, component: Component) -> Action:
 def _needs(known: Ground, component: Component) -> tuple[StepNeed, ...]:
     """Everything that a component's step comes after."""
     needs = (*known.met(component), *_declared(known, component), *_of_role(known, component), _API)
-    return ground.once(needs, besides=ground.bootstrap_id(component))
+    step = ground.bootstrap_id(component)
+    return (*ground.once(needs, besides=step), *known.of_itself(component, Side.BOOTSTRAP, step=step))
 
 
 def _of_role(known: Ground, component: Component) -> Iterator[StepNeed]:
@@ -159,11 +160,9 @@ def declared(known: Ground, component: Component) -> list[tuple[str, StepNeed]]:
             name = known.facts.by_origin.get(need.id, "")
             explained.add(name)
             if origin.side == Side.BOOTSTRAP and name and name != component.name:
-                tie = Tie.DECLARED if origin.certainty == Certainty.DECLARED else Tie.ORDER
-                found.append((name, StepNeed("", need.why or "needs", tie, need.place)))
+                found.append((name, StepNeed("", need.why or "needs", facts.tie(origin, need), need.place)))
     # What no origin says was declared in firstlight.yaml.
-    place = facts.place(component, Side.BOOTSTRAP)
-    own = StepNeed("", "needs", Tie.DECLARED, place)
+    own = StepNeed("", "needs", Tie.DECLARED, known.facts.wished(component))
     found += [(name, own) for name in component.needs if name not in explained]
     return found
 

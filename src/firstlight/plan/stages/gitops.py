@@ -50,22 +50,25 @@ class Tree:
     def needs(self, component: Component) -> tuple[StepNeed, ...]:
         """What its step comes after."""
         needs = (*self._own(component), *self._waited(component), *self._applied(self._bringer(component), _DEEPEST))
-        return ground.once(needs, besides=self.step(component))
+        step = self.step(component)
+        return (*ground.once(needs, besides=step), *self._known.of_itself(component, Side.GITOPS, step=step))
 
     def _own(self, component: Component) -> Iterator[StepNeed]:
         """What must be ready before it is applied."""
-        declared = [need for origin in facts.origins(component, Side.GITOPS) for need in origin.needs]
-        for need in declared:
+        # What a script says of a component that is left to GitOps counts too, as the order that it is.
+        halves = facts.origins(component, Side.GITOPS) if facts.in_bootstrap(component) else component.origins
+        declared = [(origin, need) for origin in halves for need in origin.needs]
+        for origin, need in declared:
             other = self._facts.by_name.get(self._facts.by_origin.get(need.id, ""))
             if other is not None and other is not component:
-                yield StepNeed(self._ready(other), need.why or "dependsOn", Tie.DECLARED, need.place)
+                yield StepNeed(self._ready(other), need.why or "dependsOn", facts.tie(origin, need), need.place)
         if host := self._facts.by_name.get(component.part_of):
             yield StepNeed(self._ready(host), f"it configures {host.name}", Tie.FACT)
         if not facts.in_bootstrap(component):
-            explained = {self._facts.by_origin.get(need.id) for need in declared}
+            explained = {self._facts.by_origin.get(need.id) for _, need in declared}
             for name in component.needs:
                 if name not in explained and (other := self._facts.by_name.get(name)):
-                    yield StepNeed(self._ready(other), "needs", Tie.DECLARED)
+                    yield StepNeed(self._ready(other), "needs", Tie.DECLARED, self._facts.wished(component))
         yield from self._supplied(component)
 
     def _supplied(self, component: Component) -> Iterator[StepNeed]:
@@ -76,7 +79,8 @@ class Tree:
             for supply in way.chain:
                 other = self._facts.by_name.get(supply.component)
                 if other is not None and supply.side == Side.GITOPS:
-                    yield StepNeed(self.step(other), str(supply.thing), Tie.FACT, demand.place)
+                    thing = str(supply.thing)
+                    yield StepNeed(self.step(other), thing, Tie.FACT, demand.place, thing)
 
     def _waited(self, component: Component) -> Iterator[StepNeed]:
         """The children that it waits for before it is ready."""

@@ -53,10 +53,11 @@ def _talos(known: Ground) -> list[Step]:
 def _omni(known: Ground) -> list[Step]:
     """Omni configures machines and bootstraps etcd itself."""
     cluster = known.facts.cluster
+    count = len(cluster.machines)
     template = Step(
         id=ground.TEMPLATE, phase=Phase.MACHINE, action=Action.SYNC_TEMPLATE, name="Omni template",
         targets=tuple(each.name for each in cluster.machines), gates=(Gate(Subject.MACHINES), Gate(Subject.ETCD)),
-        what=f"{len(cluster.machines)} machines; Omni bootstraps etcd", place=cluster.place,
+        what=f"{count} machine{'' if count == 1 else 's'}; Omni bootstraps etcd", place=cluster.place,
     )  # fmt: skip
     return [template]
 

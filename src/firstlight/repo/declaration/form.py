@@ -11,10 +11,11 @@ FILE = "firstlight.yaml"
 
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 Phase = Literal["inline", "crds", "core", "engine", "gitops"]
+REFERENCE = r"^(op://[^/]+/[^/]+/.+|(sops|vault|env|file):.+)$"
 Reference = Annotated[
     str,
     Meta(
-        pattern=r"^(op://[^/]+/[^/]+/.+|(sops|vault|env|file):.+)$",
+        pattern=REFERENCE,
         description="Where the value is: op://vault/item/field, sops:FILE#key, vault:PATH#key, env:NAME or file:PATH.",
     ),
 ]

@@ -42,6 +42,15 @@ def is_asked(key: str, asked: Sequence[Question]) -> bool:
     return any(key == each.key or (_is_open(each) and key.startswith(each.key[: -len(ANY_KEY)])) for each in asked)
 
 
+def problem_of(key: str, value: str) -> str:
+    """Why a value is no answer; empty if it is one. The value may be a secret that somebody typed, and is not shown."""
+    if key.startswith("secrets.") and not re.fullmatch(form.REFERENCE, value):
+        return "is no reference: write op://vault/item/field, sops:FILE#key, vault:PATH#key, env:NAME or file:PATH"
+    if key == "gitops.engine" and value not in set(Engine):
+        return "must be flux or argocd"
+    return ""
+
+
 def _is_open(question: Question) -> bool:
     return question.key.endswith(f".{ANY_KEY}")
 

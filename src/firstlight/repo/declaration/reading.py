@@ -40,6 +40,8 @@ def read(tree: WorkTree) -> tuple[Declaration | None, tuple[Remark, ...]]:
     if not tree.is_file(form.FILE):
         return None, ()
     documents = tree.documents(form.FILE)
+    if not documents and any(each.place.path == form.FILE for each in tree.remarks):
+        return None, ()  # what is wrong with it is said already
     if not documents:
         hint = "Let it be written: firstlight init --force"
         return None, (Remark(Place(form.FILE), Grade.ERROR, "there is no platform in it", hint),)
@@ -95,7 +97,8 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
             yield Remark(place, Grade.ERROR, f"{field} must be {_either(options)}", _near(str(error.instance), options))
         case "type":
             wanted = " or ".join(_TYPES.get(each, each) for each in facts["types"])
-            yield Remark(document.place(*steps), Grade.ERROR, f"{field} must be {wanted}", f"Write {wanted}.")
+            hint = "Write {}, or leave the key out." if error.instance is None else f"Write {wanted}."
+            yield Remark(document.place(*steps), Grade.ERROR, f"{field} must be {wanted}", hint)
         case "propertyNames":
             name = str(facts["error"].instance)
             yield Remark(document.place(*steps, name), Grade.ERROR, f"{_shown(name)} is no name", _NAME_HINT)

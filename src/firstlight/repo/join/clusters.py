@@ -37,7 +37,7 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     for each in found:
         if each.name:
             named.setdefault(each.name, []).append(each)
-    aliases, remarks = _same(named)
+    aliases, remarks = _same(named, fallback)
     for alias, name in aliases.items():
         named[name] += named.pop(alias)
     for name, place in (environments or {}).items():
@@ -69,7 +69,7 @@ _FACTS = ("role", "engine", "url", "branch", "path", "talos", "kubernetes", "sch
 _NAME_HINT = "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
 
 
-def _same(named: Mapping[str, Sequence[Cluster]]) -> tuple[dict[str, str], list[Remark]]:
+def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[str, str], list[Remark]]:
     """Clusters with machines and clusters with a path that are one under two names."""
     bare = [name for name, parts in named.items() if all(not each.path for each in parts)]
     owned = [name for name, parts in named.items() if all(not each.machines and not each.files for each in parts)]
@@ -89,6 +89,9 @@ def _same(named: Mapping[str, Sequence[Cluster]]) -> tuple[dict[str, str], list[
             owned.remove(likely[0])
     if len(bare) == len(owned) == 1 and len(named) - len(aliases) == 2:
         (machine_name,), (name,) = bare, owned
+        if name == fallback:
+            # Called after the directory of the clone, which is another one for everybody; Talos has a real name.
+            return {**aliases, name: machine_name}, remarks
         aliases[machine_name] = name
         message = f"the machines of {machine_name} are taken for those of {name}: there is no other cluster"
         remarks.append(Remark(named[machine_name][0].place, Grade.WARNING, message, _NAME_HINT))

@@ -3,11 +3,13 @@
 What an ExternalSecret or an encrypted manifest makes is not among them; what the store logs in with is.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from firstlight.model.component import Component, SecretNeed, Side
 from firstlight.model.platform import FoundationSecret
 
+_KEYS = re.compile(r"--from-(?:literal|file)[= ]([A-Za-z0-9._-]+)=")
 _MAKERS = {"Secret", "ExternalSecret", "SealedSecret", "OnePasswordItem", "PushSecret", "Certificate"}
 
 
@@ -56,7 +58,8 @@ def _needs(components: Sequence[Component]) -> Iterator[tuple[str, SecretNeed]]:
                 for made in origin.objects:
                     if made.kind == "Secret" and origin.form.value.endswith("command"):
                         why = f"created by a {origin.form}"
-                        yield (
-                            component.cluster,
-                            SecretNeed(name=made.name, namespace=made.namespace, place=origin.place, why=why),
+                        keys = tuple(_KEYS.findall(origin.command))
+                        need = SecretNeed(
+                            name=made.name, namespace=made.namespace, keys=keys, place=origin.place, why=why
                         )
+                        yield component.cluster, need

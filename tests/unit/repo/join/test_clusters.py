@@ -107,3 +107,10 @@ def test_what_is_repeated_and_equal_is_fine() -> None:
     found = [owned("a", "clusters/a", network=network), machines("a", "talconfig.yaml", network=network)]
 
     assert clusters.join(found, fallback="repo").remarks == ()
+
+
+def test_a_name_of_talos_counts_more_than_that_of_the_clone() -> None:
+    joined = clusters.join([owned("my-clone", "flux"), machines("main", "talconfig.yaml")], fallback="my-clone")
+
+    assert [each.name for each in joined.clusters] == ["main"]
+    assert joined.aliases["my-clone"] == "main"
