@@ -26,7 +26,7 @@ def run(programs: dict[str, Path]) -> list[str]:
         files, size = generate(root)
         firstlight = str(Path(sys.executable).parent / "firstlight")
         inventory = [firstlight, "inventory", "--repo", str(root), "--output", "json"]
-        changed = root / "kubernetes/apps/ns-1/app-1/app/helmrelease.yaml"
+        changed = root / "kubernetes/apps/ns-1/app-11/app/helmrelease.yaml"
         text = changed.read_text()
 
         def change(number: int) -> None:

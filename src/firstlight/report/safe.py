@@ -17,7 +17,7 @@ def data(value: Any) -> Any:
     """The same data, for JSON, with no credentials in URLs; JSON escapes control characters itself."""
     match value:
         case str():
-            return remote_url.without_credentials(value)
+            return remote_url.without_credentials(value) if "@" in value else value
         case dict():
             return {data(key): data(each) for key, each in value.items()}
         case list() | tuple():

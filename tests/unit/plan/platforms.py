@@ -48,6 +48,11 @@ def make(spec: Mapping[str, Any]) -> tuple[Platform, tuple[Rendition, ...]]:
         name="test", root=Path("/nowhere"), engine=clusters[0].engine, clusters=tuple(clusters),
         components=tuple(components), secrets=tuple(secrets),
         declared=Place("firstlight.yaml") if spec.get("declared") else None,
+        remarks=tuple(
+            Remark(Place(path, 20), Grade(grade), message)
+            for path, grades in (spec.get("remarks") or {}).items()
+            for grade, message in grades.items()
+        ),
     )  # fmt: skip
     renditions = [
         _rendition(name, first, Side(side), texts)
@@ -116,8 +121,8 @@ def _component(name: str, cluster: str, spec: Mapping[str, Any], others: Mapping
         why=spec.get("why", f"test {name}"),
         is_why_declared="why" in spec,
         version=str(spec.get("version", "")),
-        needs=tuple([*needs, *spec.get("gitopsNeeds", ())]),
-        missing=tuple(Need(id=each, place=origins[0].place, why="dependsOn") for each in missing),
+        needs=tuple([*spec.get("wishes", ()), *needs, *spec.get("gitopsNeeds", ())]),
+        missing=tuple(Need(id=each, place=origins[0].place, why=spec.get("needsWhy", "dependsOn")) for each in missing),
         parent=spec.get("parent", ""),
         part_of=spec.get("partOf", ""),
         origins=tuple(origins),
@@ -132,7 +137,7 @@ def _origin(
     version = (
         spec.get("bootstrapVersion", spec.get("version", "")) if side == Side.BOOTSTRAP else spec.get("version", "")
     )
-    why = "dependsOn" if side == Side.GITOPS else "needs"
+    why = spec.get("needsWhy", "dependsOn" if side == Side.GITOPS else "needs")
     definition = {"spec": {"wait": True}} if spec.get("wait") else dict(spec.get("definition", {}))
     return Origin(
         form=form,

@@ -1,9 +1,15 @@
 """Knots of steps that wait for each other: all of them, nothing else, told by the shortest way round."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 
-from firstlight.model.plan import Plan
-from firstlight.plan import cycles
+from firstlight.model.component import Phase
+from firstlight.model.place import Place
+from firstlight.model.plan import Action, Plan, Problem, Severity, Step, StepNeed, Tie
+from firstlight.plan import build, cycles
+from tests.unit.plan import platforms
 from tests.unit.plan.graphs import plans, step
 
 
@@ -54,3 +60,125 @@ def test_a_long_chain_does_not_exhaust_the_stack() -> None:
 
     assert list(cycles.problems([step("s0"), *steps])) == []
     assert len(list(cycles.problems([step("s0", f"s{number - 1}"), *steps]))) == 1
+
+
+CILIUM = {"phase": "core", "role": "cni", "chart": "cilium", "namespace": "kube-system"}
+COREDNS = {"phase": "core", "role": "dns", "chart": "coredns", "namespace": "kube-system"}
+FLUX = {"phase": "engine", "role": "engine", "namespace": "flux-system"}
+
+
+def built(components: dict[str, Any], **more: Any) -> Plan:
+    cluster = {"engine": "flux", "machines": {"controlplane": 1}, "network": {"cni": "none", "coreDns": False}}
+    platform, _ = platforms.make({"clusters": {"home": cluster}, "components": components, **more})
+    return build.build(platform, platform.clusters[0])
+
+
+def circles(plan: Plan) -> list[Problem]:
+    return [each for each in plan.problems if each.rule == "cycle"]
+
+
+def ties(plan: Plan, name: str) -> dict[str, Tie]:
+    return {need.step: need.tie for need in plan.by_id[name].needs}
+
+
+@pytest.mark.parametrize(("declared", "place"), [(True, "firstlight.yaml"), (False, "bootstrap/cilium.yaml:3")])
+def test_a_fact_stays_and_the_declared_need_is_to_go(declared: bool, place: str) -> None:
+    components = {"cilium": {**CILIUM, "wishes": ["coredns"]}, "coredns": COREDNS, "flux": FLUX}
+
+    (problem,) = circles(built(components, declared=declared))
+
+    assert problem.way_out == "Take away that cilium needs coredns: coredns cannot work without cilium."
+    assert [(each.name, each.says, str(each.place)) for each in problem.chain] == [
+        ("cilium", "needs coredns", place),
+        ("coredns", "needs cilium: pods get no network without it", "bootstrap/coredns.yaml:3"),
+    ]
+
+
+def test_a_need_of_gitops_that_no_origin_says_is_in_the_declaration() -> None:
+    components = {"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "a": {"wishes": ["b"]}, "b": {"needs": ["a"]}}
+
+    (problem,) = circles(built(components, declared=True))
+
+    assert [each.place for each in problem.chain] == [Place("firstlight.yaml"), Place("gitops/b.yaml", 7)]
+
+
+@pytest.mark.parametrize("phase", [Phase.CORE, Phase.GITOPS])
+def test_a_thing_is_only_asked_of_bootstrap_where_bootstrap_does_not_bring_it(phase: Phase) -> None:
+    def bound(name: str, other: str) -> Step:
+        need = StepNeed(other, "the Secret a/b", Tie.FACT, thing="the Secret a/b")
+        return Step(id=name, phase=phase, action=Action.WATCH, name=name, needs=(need,))
+
+    (problem,) = cycles.problems((bound("one", "two"), bound("two", "one")))
+
+    assert (
+        problem.way_out
+        == {
+            Phase.CORE: "Bring the Secret a/b in another way: one cannot work without.",
+            Phase.GITOPS: "Let bootstrap bring the Secret a/b, or take one of the other needs away.",
+        }[phase]
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "spec", "step_id", "place"),
+    [
+        ("wishes", {"phase": "core"}, "core/odd", "firstlight.yaml"),
+        ("needs", {"phase": "core"}, "core/odd", "bootstrap/odd.yaml:7"),
+        ("wishes", {}, "gitops/odd", "firstlight.yaml"),
+        ("needs", {}, "gitops/odd", "gitops/odd.yaml:7"),
+    ],
+)
+def test_a_component_that_needs_itself_is_told(key: str, spec: dict[str, Any], step_id: str, place: str) -> None:
+    components = {"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "odd": {**spec, key: ["odd"]}}
+
+    plan = built(components, declared=True)
+    (problem,) = circles(plan)
+
+    assert (problem.severity, problem.message) == (Severity.ERROR, "odd waits for itself")
+    assert [(each.name, str(each.place)) for each in problem.chain] == [("odd", place)]
+    assert problem.way_out == "Take the need away."
+    assert step_id in {each.id for each in plan.stuck()}
+
+
+def test_the_order_of_tasks_gives_way_also_where_a_helmfile_is_certain() -> None:
+    cilium = {**CILIUM, "needs": ["flux"], "needsWhy": "task order"}
+
+    plan = built({"cilium": cilium, "coredns": COREDNS, "flux": FLUX})
+
+    assert circles(plan) == []
+    assert ties(plan, "engine/flux")["core/cilium"] == Tie.FACT
+    assert "engine/flux" not in ties(plan, "core/cilium")
+
+
+def test_the_order_of_tasks_is_kept_where_nothing_speaks_against_it() -> None:
+    late = {"phase": "core", "needs": ["flux"], "needsWhy": "task order"}
+
+    plan = built({"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "late": late})
+
+    assert ties(plan, "core/late")["engine/flux"] == Tie.ORDER
+
+
+def test_the_order_of_tasks_gives_way_for_what_is_left_to_gitops() -> None:
+    # A script applies one first, and firstlight.yaml leaves it to GitOps: its needs are names of components by then.
+    one = {"side": "hybrid", "bootstrapForm": "kubectl command", "needs": ["other"], "needsWhy": "task order"}
+
+    plan = built(
+        {"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "one": {**one, "only": "bootstrap"}, "other": {}},
+    )
+    contrary = built(
+        {
+            "cilium": CILIUM, "coredns": COREDNS, "flux": FLUX,
+            "one": {**one, "only": "bootstrap"}, "other": {"wishes": ["one"]},
+        }
+    )  # fmt: skip
+
+    assert ties(plan, "gitops/one")["gitops/other"] == Tie.ORDER
+    assert circles(contrary) == []
+
+
+def test_the_order_of_tasks_is_no_error_where_the_first_one_is_missing() -> None:
+    late = {"phase": "core", "needs": ["gone"], "needsWhy": "task order"}
+
+    plan = built({"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "late": late})
+
+    assert [each.severity for each in plan.problems if each.rule == "missing-need"] == [Severity.WARNING]

@@ -109,3 +109,25 @@ def test_data_is_whole_and_can_be_written() -> None:
     assert data["criticalPath"][0] == "machine:control-planes"
     assert data["smallestBootstrap"]["needed"] == ["cilium", "flux"]
     assert all(each["wayOut"] for each in data["problems"])
+
+
+def test_steps_of_one_name_are_told_apart() -> None:
+    components = {
+        "argocd": {"phase": "engine", "role": "engine", "namespace": "argocd"},
+        "root": {"phase": "core", "side": "hybrid", "form": "Application", "bootstrapForm": "kubectl command"},
+        "alone": {"form": "Application", "parent": "root"},
+    }
+    platform, _ = platforms.make({"clusters": {"home": {"engine": "argocd"}}, "components": components})
+    plan = build.build(platform, platform.clusters[0])
+
+    called = report.labels(plan)
+    text = report.text(plan, columns=200)
+
+    assert [each for each in called.values() if each.startswith("root")] == [
+        "root (apply)", "root (root object)", "root (adoption)",
+    ]  # fmt: skip
+    assert called["gitops/alone"] == "alone"
+    assert len(set(called.values())) == len(called)
+    (path,) = [line for line in text.splitlines() if line.startswith("critical path")]
+    assert "› root (root object) › root (adoption) › certificate" in path
+    assert "root ›" not in path

@@ -11,7 +11,7 @@ from typing import Any
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo import go_template
-from firstlight.repo.scripts import calls, shell_state, variables
+from firstlight.repo.scripts import calls, shell_state, sops_exec, variables
 from firstlight.repo.scripts.book import Book
 from firstlight.repo.scripts.invocation import Invocation
 from firstlight.repo.scripts.shell import expansion, parsing, tree
@@ -201,12 +201,30 @@ class Walk:
                 continue
             invocation = self._simple(command, state)
             if invocation is not None:
-                invocations.append(invocation)
+                invocations += self._inside(invocation, command.line, state) or [invocation]
         if not invocations:
             return
         if len(invocations) == 1 and self._run(invocations[0], state):
             return
         self._ran(tuple(self._listener(invocations, state.task, self._frontier, self._aside)))
+
+    def _inside(self, invocation: Invocation, line: int, state: State) -> list[Invocation]:
+        """The commands that sops runs, in its place; a script of several pipelines is followed by itself."""
+        script = sops_exec.script(invocation)
+        if not script or len(script) > MAX_SCRIPT:
+            return []
+        place = dataclasses.replace(state, offset=state.offset + line - 1, functions={})
+        items = parsing.parse(script).items
+        first = items[0] if len(items) == 1 else None
+        if not isinstance(first, tree.Pipeline) or not all(isinstance(each, tree.Simple) for each in first.commands):
+            self._items(items, place)
+            return []
+        self._listener([invocation], state.task, self._frontier, self._aside)
+        found = [self._simple(each, place) for each in first.commands if isinstance(each, tree.Simple)]
+        made = [each for each in found if each is not None]
+        # People see the command as it is written.
+        written = [invocation.written, *(() for _ in made[1:])]
+        return [dataclasses.replace(each, written=shown) for each, shown in zip(made, written, strict=False)]
 
     def _ran(self, ids: tuple[str, ...]) -> None:
         """What was deployed is needed by what comes later; what was there before does not become the last again."""

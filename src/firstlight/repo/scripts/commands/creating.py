@@ -1,4 +1,4 @@
-"""``kubectl create`` of a single object: Secrets, namespaces and their likes."""
+"""``kubectl create`` of a single object: Secrets, ConfigMaps and their likes; namespaces are no components."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,11 @@ _KINDS = {"ns": "Namespace", "namespace": "Namespace", "cm": "ConfigMap", "confi
 _GROUPS = {"Deployment": "apps", "Job": "batch", "CronJob": "batch", "ClusterRole": "rbac.authorization.k8s.io",
            "ClusterRoleBinding": "rbac.authorization.k8s.io", "Role": "rbac.authorization.k8s.io",
            "RoleBinding": "rbac.authorization.k8s.io", "Ingress": "networking.k8s.io"}  # fmt: skip
-_CLUSTER_WIDE = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass"}
+CLUSTER_WIDE = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition",
+                "StorageClass", "IngressClass", "GatewayClass", "PersistentVolume", "ClusterIssuer", "ClusterSecretStore",
+                "ClusterExternalSecret", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
+                "RuntimeClass", "Node", "CSIDriver", "VolumeSnapshotClass"}  # fmt: skip
+"""Kinds without a namespace, as far as bootstraps have them."""
 
 
 def is_dry_create(invocation: Invocation) -> bool:
@@ -27,8 +31,14 @@ def is_dry_create(invocation: Invocation) -> bool:
     return invocation.program == "kubectl" and is_create and kubectl_flags.is_dry(words)
 
 
+def is_namespace(invocation: Invocation) -> bool:
+    """Whether a command creates a namespace, which belongs to whoever needs it and is no component of its own."""
+    words = kubectl_flags.parse(invocation)
+    return [each.text for each in words.positional[:2]] in (["create", "namespace"], ["create", "ns"])
+
+
 def created(pipeline: Sequence[Invocation], context: Context) -> Origin:
-    """``kubectl create secret …``, ``kubectl create namespace …``; keys of Secrets are kept, values never."""
+    """``kubectl create secret …``, ``kubectl create configmap …``; keys of Secrets are kept, values never."""
     words = kubectl_flags.parse(pipeline[0])
     kind, *rest = words.positional[1:]
     keys: tuple[str, ...] = ()
@@ -40,7 +50,7 @@ def created(pipeline: Sequence[Invocation], context: Context) -> Origin:
         name = rest[0] if rest else Text("")
         object_kind = _KINDS.get(kind.text.partition(".")[0], kind.text.capitalize())
     namespace = words.one("namespace")
-    inside = "" if object_kind in _CLUSTER_WIDE else namespace.text if namespace.is_known else ""
+    inside = "" if object_kind in CLUSTER_WIDE else namespace.text if namespace.is_known else ""
     made = ObjectId(_GROUPS.get(object_kind, ""), object_kind, inside, name.text)
     source: Unresolved | Embedded = Embedded(place=pipeline[0].place, steps=())
     if object_kind == "Secret":

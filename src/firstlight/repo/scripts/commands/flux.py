@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Form, ObjectId, Origin, Phase
 from firstlight.model.source import Directory, Embedded, Remote, Source, Unresolved
-from firstlight.repo.scripts import flags
+from firstlight.repo.scripts import flags, masking
 from firstlight.repo.scripts.commands.context import Context, Reading, origin
 from firstlight.repo.scripts.flags import Flags
 from firstlight.repo.scripts.invocation import Invocation
@@ -89,7 +89,7 @@ def _origin(pipeline: Sequence[Invocation], words: Flags, context: Context) -> O
         doubts=doubts,
         definition={
             "verb": " ".join(each.text for each in words.positional[:3]),
-            **{key: words.one(key).text for key in facts if words.one(key).text},
+            **{key: masking.url(words.one(key).text) for key in facts if words.one(key).text},
         },
     )
 
@@ -131,7 +131,7 @@ def _cluster(invocation: Invocation, words: Flags, made: Origin) -> Cluster | No
         name=posixpath.basename(clean),
         place=invocation.place,
         engine=Engine.FLUX,
-        url=address,
+        url=masking.url(address),
         branch=(branch.text or "main") if branch.is_known else "",
         path=clean,
         said={"path": invocation.place, "engine": invocation.place},

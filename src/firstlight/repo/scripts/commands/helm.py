@@ -164,7 +164,7 @@ def _values(invocation: Invocation, words: Flags, context: Context) -> Iterator[
 
 def settings(given: Text, place: Place, *, is_text: bool = False, is_whole: bool = False) -> Iterator[Values]:
     """``a.b=c,d=e`` as ``helm --set`` takes it; values of secrets are left out."""
-    pairs = [given.text] if is_whole else _split(given.text)
+    pairs = [given.text] if is_whole else masking.pairs(given.text)
     for name, equals, value in (pair.partition("=") for pair in pairs):
         if not equals:
             continue
@@ -175,19 +175,3 @@ def settings(given: Text, place: Place, *, is_text: bool = False, is_whole: bool
             yield Values(place=place, target=name, is_text=is_text, unresolved=reason)
         else:
             yield Values(place=place, target=name, text=value, is_text=is_text)
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas; one in braces or after a backslash separates nothing."""
-    found, start, depth, at = [], 0, 0, 0
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-        elif sign == "," and depth <= 0:
-            found.append(text[start:at])
-            start = at + 1
-        at += 1
-    return [*found, text[start:]]

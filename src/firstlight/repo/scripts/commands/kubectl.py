@@ -1,8 +1,9 @@
 """``kubectl``: what it applies and creates; what only looks, waits or changes is no component."""
 
+import dataclasses
 from collections.abc import Sequence
 
-from firstlight.model.component import Form, Origin
+from firstlight.model.component import Form, ObjectId, Origin
 from firstlight.model.source import Directory, Sources, Unresolved
 from firstlight.repo.scripts.commands import creating, kubectl_flags, manifests, phase, producing
 from firstlight.repo.scripts.commands.context import Context, Reading, origin
@@ -39,6 +40,8 @@ def read(pipeline: Sequence[Invocation], at: int, context: Context) -> Reading |
     if kubectl_flags.is_dry(words):
         # Printed for the next command of the pipeline, or for nobody.
         return Reading(kind, Role.SUPPORT if at + 1 < len(pipeline) else Role.GATE)
+    if creating.is_namespace(invocation):
+        return Reading(kind, Role.SUPPORT)
     if verb == "create" and second:
         return Reading(kind, Role.DEPLOY, creating.created(pipeline[at:], context))
     return _applied(pipeline, at, words, kind, context)
@@ -53,6 +56,8 @@ def _applied(pipeline: Sequence[Invocation], at: int, words: Flags, kind: str, c
             path = Text(each.strip(), given.unknowns)
             if each in ("-", "/dev/stdin"):
                 made = producing.read(pipeline[:at], invocation, context)
+                if made is None:
+                    return Reading(kind, Role.SUPPORT)
                 if isinstance(made, HelmfileCall):
                     return Reading(kind, Role.DEPLOY, helmfile=made)
                 if isinstance(made, Origin):
@@ -62,6 +67,8 @@ def _applied(pipeline: Sequence[Invocation], at: int, words: Flags, kind: str, c
             elif path.text.strip() in context.made or path.text in invocation.inner:
                 before = invocation.inner.get(path.text) or context.made[path.text.strip()]
                 made = producing.read(before, invocation, context)
+                if made is None:
+                    return Reading(kind, Role.SUPPORT)
                 if isinstance(made, Origin):
                     return Reading(kind, Role.DEPLOY, made)
                 if isinstance(made, producing.Fed):
@@ -83,9 +90,9 @@ def _applied(pipeline: Sequence[Invocation], at: int, words: Flags, kind: str, c
 def _origin(
     pipeline: Sequence[Invocation], words: Flags, found: Sequence[Manifests], form: Form, context: Context
 ) -> Origin:
-    objects = [each for one in found for each in one.objects]
     namespace = words.one("namespace")
     inside = namespace.text if namespace.is_known else ""
+    objects = [_placed(each, inside) for one in found for each in one.objects]
     texts = [each.source.path if isinstance(each.source, Directory) else each.name for each in found]
     written = [
         word.text for invocation in pipeline for word in invocation.words[1:] if "/" in word.text or "crd" in word.text
@@ -103,6 +110,13 @@ def _origin(
         doubts=[each.doubt for each in found],
         definition={key: True for key in ("server-side", "force-conflicts", "prune") if words.has(key)},
     )
+
+
+def _placed(made: ObjectId, namespace: str) -> ObjectId:
+    """An object that names no namespace goes to the one that the command names."""
+    if made.namespace or made.kind in creating.CLUSTER_WIDE:
+        return made
+    return dataclasses.replace(made, namespace=namespace)
 
 
 def _of_path(texts: Sequence[str]) -> list[str]:

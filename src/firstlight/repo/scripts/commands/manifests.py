@@ -17,6 +17,9 @@ from firstlight.repo.scripts.shell.expansion import Text
 
 MAX_FILES = 500
 """Of one directory, whose objects are counted."""
+MAX_TEMPLATE = 500_000
+"""Characters."""
+_UNKNOWN = "?"
 _YAML = (".yaml", ".yml", ".json")
 _URL = re.compile(r"https?://|git::|ssh://|oci://|github\.com/|git@", re.I)
 _VERSION = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+.][\w.]+)?")
@@ -27,6 +30,13 @@ _COMMON = flags.names(
     """
 )
 """Names of files that say nothing by themselves."""
+_TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".gotmpl", ".tmpl")
+_ALONE = re.compile(r"^[ \t]*(?:\{\{[^\n{}]*\}\}|\{%[^\n{}]*%\}|\{#[^\n{}]*#\}|[ \t])+$", re.M)
+"""A line of nothing but tags, such as the head of a loop."""
+_TAG = re.compile(r"\{%[^{}]*%\}|\{#[^{}]*#\}")
+_VALUE = re.compile(r"\{\{[^{}]*\}\}")
+_FILLED = "firstlight-value"
+"""In the place of a value that only a run would tell."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +72,8 @@ def from_path(
         return Manifests(Unresolved(text=text, reason=plain.line(reason)), _stem(text), doubt=reason)
     source = Directory(path=found.path, kustomize=kustomize, recurse=recurse or kustomize)
     objects = () if kustomize else ids(lookup, found.path, recurse=recurse)
-    name = objects[0].name if len(objects) == 1 and objects[0].name else _stem(found.path)
+    is_template = found.path.endswith(_TEMPLATES)
+    name = objects[0].name if len(objects) == 1 and objects[0].name and not is_template else _stem(found.path)
     return Manifests(source, name, objects, doubt=found.doubt)
 
 
@@ -76,10 +87,31 @@ def ids(lookup: Lookup, path: str, *, recurse: bool = False) -> tuple[ObjectId, 
         paths = [posixpath.normpath(f"{path}/{name}") for name in lookup.tree.listing(path) if name.endswith(_YAML)]
     found: list[ObjectId] = []
     for each in paths[:MAX_FILES]:
-        text = lookup.tree.text(each) if each.endswith(_YAML) else None
-        if text is not None and "{{" not in text and "{%" not in text:
+        text = lookup.tree.text(each) if each.endswith((*_YAML, *_TEMPLATES)) else None
+        if text is not None and ("{{" in text or "{%" in text or each.endswith(_TEMPLATES)):
+            found += _of_template(text, each)
+        elif text is not None:
             found += _ids(document.value for document in lookup.tree.documents(each))
     return tuple(found)
+
+
+def _of_template(text: str, path: str) -> list[ObjectId]:
+    """The objects of a template, as far as it is YAML without its tags; what a tag names is not known."""
+    if len(text) > MAX_TEMPLATE:
+        return []
+    filled = _VALUE.sub(_FILLED, _TAG.sub("", _ALONE.sub("", text)))
+    contents = reading.read(filled.encode("utf-8", errors="replace"), path)
+    if any(remark.grade == "error" for remark in contents.remarks):
+        return []
+    return [
+        dataclasses.replace(
+            each,
+            name=_UNKNOWN if _FILLED in each.name else each.name,
+            namespace="" if _FILLED in each.namespace else each.namespace,
+        )
+        for each in _ids(document.value for document in contents.documents)
+        if _FILLED not in each.kind
+    ]
 
 
 def _ids(values: Iterable[object]) -> list[ObjectId]:
@@ -136,7 +168,7 @@ def _stem(path: str) -> str:
     """A name from a path: the file's, or its directory's where the file's says nothing."""
     clean = path.rstrip("/").split("?")[0]
     parent, name = posixpath.split(clean)
-    stem = name.split(".")[0] if name.endswith((*_YAML, ".j2", ".tpl", ".gotmpl", ".tmpl", ".enc")) else name
-    if stem in _COMMON and parent and "://" not in clean:
+    stem = name.split(".")[0] if name.endswith((*_YAML, *_TEMPLATES, ".enc")) else name
+    if stem in _COMMON and not name.endswith(_TEMPLATES) and parent and "://" not in clean:
         return posixpath.basename(parent)
     return stem

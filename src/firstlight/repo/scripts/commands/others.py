@@ -2,7 +2,7 @@
 
 from firstlight.model.component import Form, ObjectId, Phase
 from firstlight.model.source import Chart, Directory, Remote, Source, Unresolved
-from firstlight.repo.scripts import flags
+from firstlight.repo.scripts import flags, masking
 from firstlight.repo.scripts.commands.context import Context, Reading, origin
 from firstlight.repo.scripts.commands.helm import settings
 from firstlight.repo.scripts.invocation import Invocation
@@ -59,7 +59,7 @@ def argocd(invocation: Invocation, context: Context) -> Reading:
         source=source,
         phase=Phase.ENGINE,
         objects=[ObjectId("argoproj.io", "Application", namespace, name)],
-        definition={"repo": url.text, "path": path.text, "revision": words.one("revision").text},
+        definition={"repo": masking.url(url.text), "path": path.text, "revision": words.one("revision").text},
     )
     return Reading("argocd app create", Role.DEPLOY, made)
 

@@ -49,8 +49,11 @@ class Fed:
     form: Form = Form.KUBECTL_COMMAND
 
 
-def read(before: Sequence[Invocation], applier: Invocation, context: Context) -> Fed | Origin | HelmfileCall:
-    """What arrives at the command that applies it; the first command that can be the source of it counts."""
+def read(before: Sequence[Invocation], applier: Invocation, context: Context) -> Fed | Origin | HelmfileCall | None:
+    """What arrives at the command that applies it; the first command that can be the source of it counts.
+
+    None is for a namespace, which is no component.
+    """
     if applier.feed is not None and not before:
         return Fed(_feed(applier, context))
     whole = [*before, applier]
@@ -64,7 +67,7 @@ def read(before: Sequence[Invocation], applier: Invocation, context: Context) ->
         if program == "kustomize" or (program == "kubectl" and verb == "kustomize"):
             return Fed(_kustomize(invocation, context), Form.KUSTOMIZE_COMMAND)
         if creating.is_dry_create(invocation):
-            return creating.created(whole[n:], context)
+            return None if creating.is_namespace(invocation) else creating.created(whole[n:], context)
         if program == "flux":
             return flux.exported(whole[n:], context)
         if invocation.feed is not None:
