@@ -6,6 +6,7 @@ leaves them out; a plain directory has none that are ignored.
 """
 
 import asyncio
+import collections
 import concurrent.futures
 import dataclasses
 import errno
@@ -26,6 +27,9 @@ FILES = 50_000
 """Five times the largest repo that this is made for; more is a home directory, or an attack."""
 DEPTH = 40
 """Directories in each other; the deepest of the repos that we know has eleven."""
+
+PROBED = 2_000
+"""Directories of which Git names no file, and that are opened to see whether that is because it cannot."""
 
 _TOOLS = {"node_modules", ".venv", ".terraform"}
 """What tools put beside the files of people; Git ignores it, a walk must know it."""
@@ -52,6 +56,8 @@ def listed(root: Path) -> Listing:
     if names is None:
         names, more = _walked(root)
         remarks += more
+    else:
+        remarks += _unreadable(root, names)
     return _sorted_out(root, names, remarks)
 
 
@@ -87,7 +93,7 @@ def _walked(root: Path) -> tuple[list[str], list[Remark]]:
             with os.scandir(f"{root}/{base}") as entries:
                 listed = list(entries)
         except OSError as error:
-            remarks.append(_remark(base or ".", Grade.ERROR, f"the directory cannot be read: {error.strerror}"))
+            remarks.append(_closed(base, error))
             continue
         for entry in listed:
             path = f"{base}/{entry.name}" if base else entry.name
@@ -106,10 +112,46 @@ def _walked(root: Path) -> tuple[list[str], list[Remark]]:
     return found, remarks
 
 
+def _unreadable(root: Path, names: Iterable[str]) -> list[Remark]:
+    """Directories that Git passes over without a word, since it may not look into them."""
+    known = {""}
+    for name in names:
+        parent = posixpath.dirname(name.rstrip("/"))
+        while parent not in known:
+            known.add(parent)
+            parent = posixpath.dirname(parent)
+    remarks: list[Remark] = []
+    waiting = collections.deque([""])
+    probed = 0
+    while waiting and probed < PROBED:
+        base = waiting.pop()
+        probed += base not in known
+        try:
+            with os.scandir(f"{root}/{base}") as entries:
+                inside = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+        except PermissionError as error:
+            remarks.append(_closed(base, error))
+            continue
+        except OSError:
+            continue  # gone since it was listed
+        paths = [f"{base}/{each}" if base else each for each in inside if each != ".git" and each not in _TOOLS]
+        for path in paths:
+            if not os.path.lexists(f"{root}/{path}/.git"):
+                # Those with files first, so that no heap of ignored directories hides them.
+                waiting.append(path) if path in known else waiting.appendleft(path)
+    return remarks
+
+
+def _closed(path: str, error: OSError) -> Remark:
+    why = (error.strerror or str(error)).lower()
+    return _remark(_printable(path) or ".", Grade.ERROR, f"the directory cannot be read: {why}")
+
+
 def _sorted_out(root: Path, names: Iterable[str], remarks: list[Remark]) -> Listing:
     """Tell plain files, links and the rest from each other."""
     files: list[str] = []
     links: list[str] = []
+    closed: dict[Remark, None] = {}
     for name in names:
         if not name.isprintable() or name.count("/") > DEPTH:
             why = f"it is deeper than {DEPTH} directories" if name.isprintable() else "its name cannot be printed"
@@ -117,6 +159,9 @@ def _sorted_out(root: Path, names: Iterable[str], remarks: list[Remark]) -> List
             continue
         try:
             mode = os.lstat(f"{root}/{name}").st_mode
+        except PermissionError as error:
+            closed[_closed(_entered(root, name), error)] = None
+            continue
         except OSError:
             continue  # tracked and deleted, or left out of a sparse checkout: it is not there
         if stat.S_ISREG(mode):
@@ -129,12 +174,26 @@ def _sorted_out(root: Path, names: Iterable[str], remarks: list[Remark]) -> List
             remarks.append(_remark(name.rstrip("/"), Grade.UNKNOWN, message))
         else:
             remarks.append(_remark(name, Grade.ERROR, "left out: neither a file nor a directory"))
+    remarks += [each for each in closed if each not in remarks]
     _check_number(root, len(files) + len(links))
     resolved = _resolved(root, links, remarks)
     # A directory that became a link is still tracked with the files that it had.
     all_links = frozenset(links)
     kept = [name for name in files if not _is_below(name, all_links)] if links else files
     return Listing(tuple(sorted(kept)), resolved, tuple(remarks))
+
+
+def _entered(root: Path, name: str) -> str:
+    """The first directory on the way to a file that cannot be entered."""
+    parent = posixpath.dirname(name)
+    while parent:
+        try:
+            os.lstat(f"{root}/{parent}")
+        except OSError:
+            parent = posixpath.dirname(parent)
+        else:
+            break
+    return parent
 
 
 def _resolved(root: Path, links: Iterable[str], remarks: list[Remark]) -> dict[str, str]:

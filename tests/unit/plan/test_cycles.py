@@ -182,3 +182,13 @@ def test_the_order_of_tasks_is_no_error_where_the_first_one_is_missing() -> None
     plan = built({"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "late": late})
 
     assert [each.severity for each in plan.problems if each.rule == "missing-need"] == [Severity.WARNING]
+
+
+def test_the_reason_of_a_fact_is_not_what_bootstrap_is_to_bring() -> None:
+    components = {
+        "cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "host": {"needs": ["peers"]}, "peers": {"partOf": "host"},
+    }  # fmt: skip
+
+    (problem,) = circles(built(components))
+
+    assert problem.way_out == "Take away that host needs peers: peers cannot work without host."

@@ -223,3 +223,48 @@ def test_joined_paths_never_leave_the_repo(base: list[str], parts: list[str]) ->
     if found is not None:
         real = posixpath.normpath(posixpath.join("/repo", found))
         assert real == "/repo" or real.startswith("/repo/")
+
+
+def _closed(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """Make a directory unreadable, for root too."""
+    scandir, lstat = os.scandir, os.lstat
+
+    def refuse(path: object, *, inside: bool) -> None:
+        given = os.path.normpath(os.fspath(path))  # type: ignore[call-overload]
+        if given.startswith(f"{directory}/") or (given == str(directory) and not inside):
+            raise PermissionError(13, "Permission denied", given)
+
+    def scan(path: object = ".") -> object:
+        refuse(path, inside=False)
+        return scandir(path)  # type: ignore[call-overload]
+
+    def stat(path: object, **more: object) -> object:
+        refuse(path, inside=True)
+        return lstat(path, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "scandir", scan)
+    monkeypatch.setattr(os, "lstat", stat)
+
+
+@pytest.mark.parametrize("git", ["none", "tracked", "silent"])
+def test_a_directory_that_cannot_be_read_is_an_error(git: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, {"a.yaml": "", "b/c/d.yaml": "", "b/c/e.yaml": ""})
+    named = {"none": None, "tracked": ["a.yaml", "b/c/d.yaml", "b/c/e.yaml"], "silent": ["a.yaml"]}[git]
+    monkeypatch.setattr(files, "_asked", lambda _: (named, []))
+    _closed(monkeypatch, tmp_path / "b/c")
+
+    listing = files.listed(tmp_path)
+
+    assert listing.files == ("a.yaml",)
+    assert [f"{each.grade} {each.place.path} {each.message}" for each in listing.remarks] == [
+        "error b/c the directory cannot be read: permission denied"
+    ]
+
+
+def test_a_directory_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, {"a.yaml": "", "b/c/d.yaml": ""})
+    monkeypatch.setattr(files, "_asked", lambda _: (["a.yaml", "b/c/d.yaml"], []))
+    monkeypatch.setattr(files, "_unreadable", lambda *_: [])
+    _closed(monkeypatch, tmp_path / "b")
+
+    assert [str(each.place.path) for each in files.listed(tmp_path).remarks] == ["b"]

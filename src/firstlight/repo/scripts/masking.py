@@ -30,11 +30,11 @@ _INSIDE = (
     re.compile(rf"((?<!\S)--(?:helm-)?set(?:-string|-json|-literal)?[= ]\s*)()({_QUOTED})"),
     re.compile(rf"(--(?:[a-z]+-)?(?:password|token|passphrase)[= ]\s*)()({_QUOTED})"),
     re.compile(rf"(--from-literal[= ]\s*['\"]?[^=\s]{{1,200}}=)()({_QUOTED})"),
-    re.compile(rf"((?<!\S)(?:-u|--user|--proxy-user)[= ]\s*)(['\"]?)([^\s:'\"]+:{_QUOTED})"),
     re.compile(r"((?:proxy-)?authorization\s*:\s*)((?:(?:bearer|basic|token)\s+)?)([^'\"]+)", re.I),
     re.compile(rf"(<<<\s*)()({_QUOTED})"),
 )
-"""Secrets inside of a longer text, such as the script of ``bash -c``: what is before them, a part that may stay, them."""
+"""Secrets inside of a longer text, such as the script of ``bash -c``: what is before them, a scheme, and they."""
+_INSIDE_USER = re.compile(rf"((?<!\S)(?:-u|--user|--proxy-user)[= ]\s*)({_QUOTED})")
 _SUBSTITUTION = re.compile(r"([<>$]\()\s*([\w./-]*)(.*)\)", re.S)
 _SAYS = re.compile(r"(?<![\w-])(?:echo|printf|jq|python3?|perl|awk)(?![\w-])|<<")
 """Commands that have what they print in their own words."""
@@ -76,9 +76,10 @@ def words(written: Sequence[Text]) -> list[str]:
 def text(value: str) -> str:
     """A longer text, such as a script or a message, with the secrets masked that can be told from the rest."""
     shown = url(value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]} …")
+    shown = _SUBSTITUTION.sub(_substituted, shown)
     for pattern in _INSIDE:
         shown = pattern.sub(_inside, shown)
-    return _SUBSTITUTION.sub(_substituted, shown)
+    return _INSIDE_USER.sub(_inside_user, shown)
 
 
 def url(value: str) -> str:
@@ -169,6 +170,12 @@ def _inside(match: re.Match[str]) -> str:
     name, equals, rest = value.partition("=")
     is_reference = _REFERENCE.fullmatch(value) or (equals and "," not in name and _REFERENCE.fullmatch(rest))
     return match.group() if is_reference else f"{match[1]}{MASK}"
+
+
+def _inside_user(match: re.Match[str]) -> str:
+    value = match[2].strip("'\"")
+    is_secret = ":" in value and not value.replace(":", "").isdigit() and _references(value) == MASK
+    return f"{match[1]}{MASK}" if is_secret else match.group()
 
 
 def _substituted(match: re.Match[str]) -> str:

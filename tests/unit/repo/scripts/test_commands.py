@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from firstlight.model.component import Certainty
+from firstlight.model.source import Directory
 from firstlight.repo import scripts
 from tests.unit.repo.scripts import repos, shown
 
@@ -15,6 +16,16 @@ FILES = {
     "apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: one}\n",
     "apps/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: two}\n",
     "apps/deep/c.yaml": "apiVersion: v1\nkind: List\nitems: [{kind: Service, apiVersion: v1, metadata: {name: c}}]\n",
+    "secrets/plain.sops.yaml": (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: plain}\n"
+        "stringData: {a: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: x}\n"
+    ),
+    "boot/resources.yaml.j2": (
+        "{% for each in ['one'] %}\n---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: one\n{% endfor %}\n"
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: one}\n"
+        "stringData:\n  {{- block() }}\n  a: {{ ENV.A }}-{{ ENV.B }}\n"
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'x-{{ ENV.A }}', namespace: one}\n"
+    ),
     "apps/kustomization.yaml": "resources: [a.yaml]\n",
     "crd.yaml": CRD,
     "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
@@ -52,6 +63,9 @@ def test_what_a_command_deploys(case: dict[str, Any], tmp_path: Path) -> None:
         ("kubectl delete -f apps", "change kubectl delete"),
         ("kubectl apply --dry-run=server -f apps", "gate kubectl apply"),
         ("kubectl create token x", "gate kubectl create"),
+        ("kubectl create ns web", "support kubectl create ns"),
+        ("kubectl create namespace argocd", "support kubectl create namespace"),
+        ("kubectl create namespace $ns", "support kubectl create namespace"),
         ("helm upgrade --install x ./charts/web --dry-run", "gate helm upgrade"),
         ("helm uninstall x", "change helm uninstall"),
         ("helm template x ./charts/web > out.yaml", "support helm template"),
@@ -80,6 +94,36 @@ def test_what_deploys_nothing_is_a_step(line: str, wanted: str, tmp_path: Path) 
 
     assert [f"{step.role} {step.kind}" for step in scripts.steps(tree)] == [wanted]
     assert scripts.read(tree).origins == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for ns in a b; do kubectl create namespace $ns --dry-run=client -o yaml | kubectl apply -f -; done",
+        "kubectl create ns argocd --dry-run=client -o yaml > ns.yaml; kubectl apply -f ns.yaml",
+        "kubectl apply -f <(kubectl create ns argocd --dry-run=client -o yaml)",
+        "cat list | while read ns; do kubectl get ns $ns || kubectl create ns $ns; done",
+    ],
+)
+def test_a_namespace_is_no_component_however_it_is_created(line: str, tmp_path: Path) -> None:
+    tree = repos.write(tmp_path, {"bootstrap.sh": f"#!/bin/bash\n{line}\n"})
+
+    found = scripts.read(tree)
+
+    assert found.origins == found.unreached == ()
+    assert "support" in [step.role for step in scripts.steps(tree)]
+
+
+def test_what_sops_runs_is_a_step_like_sops_itself(tmp_path: Path) -> None:
+    line = "sops exec-file secrets/plain.sops.yaml 'kubectl apply -f {} && kubectl get pods'"
+    tree = repos.write(tmp_path, {**FILES, "bootstrap.sh": f"#!/bin/bash\n{line}\n"})
+
+    kinds = {step.kind for step in scripts.steps(tree)}
+
+    assert kinds == {"sops decrypt", "kubectl apply", "kubectl get"}
+    assert [each.source for each in scripts.read(tree).origins] == [
+        Directory(path="secrets/plain.sops.yaml", kustomize=False, recurse=False, decryption="sops")
+    ]
 
 
 def test_a_command_of_which_every_word_is_known_is_certain(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ _GROUPS = {"Deployment": "apps", "Job": "batch", "CronJob": "batch", "ClusterRol
            "ClusterRoleBinding": "rbac.authorization.k8s.io", "Role": "rbac.authorization.k8s.io",
            "RoleBinding": "rbac.authorization.k8s.io", "Ingress": "networking.k8s.io"}  # fmt: skip
 CLUSTER_WIDE = {"Namespace", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition",
-                "StorageClass", "IngressClass", "GatewayClass", "PersistentVolume", "ClusterIssuer", "ClusterSecretStore",
-                "ClusterExternalSecret", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService",
-                "RuntimeClass", "Node", "CSIDriver", "VolumeSnapshotClass"}  # fmt: skip
+                "StorageClass", "IngressClass", "GatewayClass", "PersistentVolume", "ClusterIssuer", "APIService",
+                "ClusterSecretStore", "ClusterExternalSecret", "ValidatingWebhookConfiguration",
+                "MutatingWebhookConfiguration", "RuntimeClass", "Node", "CSIDriver", "VolumeSnapshotClass"}  # fmt: skip
 """Kinds without a namespace, as far as bootstraps have them."""
 
 

@@ -31,7 +31,7 @@ _COMMON = flags.names(
 )
 """Names of files that say nothing by themselves."""
 _TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".gotmpl", ".tmpl")
-_ALONE = re.compile(r"^[ \t]*(?:\{\{[^\n{}]*\}\}|\{%[^\n{}]*%\}|\{#[^\n{}]*#\}|[ \t])+$", re.M)
+_ALONE = re.compile(r"^(?:\{\{[^\n{}]*\}\}|\{%[^\n{}]*%\}|\{#[^\n{}]*#\}|[ \t])+$", re.M)
 """A line of nothing but tags, such as the head of a loop."""
 _TAG = re.compile(r"\{%[^{}]*%\}|\{#[^{}]*#\}")
 _VALUE = re.compile(r"\{\{[^{}]*\}\}")
