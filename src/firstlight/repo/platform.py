@@ -100,13 +100,14 @@ def _components(
 
 
 def _of(cluster: Cluster, origins: Sequence[Origin], joined: cluster_join.Joined) -> list[Origin]:
-    """What is deployed in a cluster; what names none is for each that has machines, and not certain."""
+    """What is deployed in a cluster; what names none is for each that has machines, if any has, and not certain."""
     mine = []
+    is_meant = bool(cluster.machines) or not any(each.machines for each in joined.clusters)
     for origin in origins:
         name = joined.aliases.get(origin.cluster, origin.cluster)
         if name == cluster.name:
             mine.append(dataclasses.replace(origin, cluster=name))
-        elif not name and cluster.machines:
+        elif not name and is_meant:
             doubt = origin.doubt or "nothing says for which cluster"
             mine.append(dataclasses.replace(origin, cluster=cluster.name, certainty=Certainty.GUESSED, doubt=doubt))
     return mine

@@ -1,0 +1,37 @@
+"""A platform as a whole: nothing that a reader found is lost on the way."""
+
+from pathlib import Path
+
+from firstlight.repo import platform
+
+SYNC = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: flux-system, namespace: flux-system}}
+spec: {{path: ./clusters/{0}, sourceRef: {{kind: GitRepository, name: flux-system}}}}
+"""
+
+
+def test_a_script_that_names_no_cluster_is_for_each_of_several_and_doubted(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "clusters" / name).mkdir(parents=True)
+        (tmp_path / "clusters" / name / "gotk-sync.yaml").write_text(SYNC.format(name))
+    (tmp_path / "Makefile").write_text("bootstrap:\n\thelm install cilium ./charts/cilium\n")
+
+    found = platform.read(tmp_path)
+
+    cilium = [each for each in found.components if each.name == "cilium"]
+    assert [each.cluster for each in cilium] == ["one", "two"]
+    assert {origin.doubt for each in cilium for origin in each.origins} != {""}
+
+
+def test_every_origin_of_a_reader_is_in_a_component(tmp_path: Path) -> None:
+    (tmp_path / "helmfile.yaml").write_text(
+        "environments:\n  staging: {}\n---\nreleases:\n  - {name: a, namespace: b, chart: oci://charts.example.org/a}\n"
+    )
+    (tmp_path / "clusters/prod").mkdir(parents=True)
+    (tmp_path / "clusters/prod/gotk-sync.yaml").write_text(SYNC.format("prod"))
+
+    found = platform.read(tmp_path)
+
+    assert [(each.cluster, each.name) for each in found.components] == [("prod", "flux-system"), ("staging", "a")]
