@@ -15,7 +15,7 @@ hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
 
-BUDGETS = {"unit": 120, "scenarios": 60, "integration": 420, "journeys": 300, "faults": 120}
+BUDGETS = {"unit": 180, "scenarios": 60, "integration": 480, "journeys": 360, "faults": 120}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
 
 T = TypeVar("T")
