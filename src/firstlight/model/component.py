@@ -75,6 +75,19 @@ class ObjectId:
     namespace: str
     name: str
 
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> "ObjectId":
+        """What an object is called; empty where a stranger's object says nothing."""
+        group, _, _ = str(value.get("apiVersion") or "").rpartition("/")
+        metadata = value.get("metadata")
+        metadata = metadata if isinstance(metadata, Mapping) else {}
+        return cls(
+            group,
+            str(value.get("kind") or ""),
+            str(metadata.get("namespace") or ""),
+            str(metadata.get("name") or ""),
+        )
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Need:

@@ -18,15 +18,7 @@ class Object:
     @cached_property
     def id(self) -> ObjectId:
         """What it is called."""
-        group, _, _ = str(self.value.get("apiVersion") or "").rpartition("/")
-        metadata = self.value.get("metadata")
-        metadata = metadata if isinstance(metadata, Mapping) else {}
-        return ObjectId(
-            group,
-            str(self.value.get("kind") or ""),
-            str(metadata.get("namespace") or ""),
-            str(metadata.get("name") or ""),
-        )
+        return ObjectId.of(self.value)
 
     @property
     def is_crd(self) -> bool:

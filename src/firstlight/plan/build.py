@@ -145,8 +145,12 @@ def _no_engine(known: Ground) -> Iterator[Problem]:
         severity=Severity.ERROR,
         message=f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
         chain=(
-            Link(cluster.name, f"has {len(known.facts.gitops)} components that only GitOps brings", cluster.place),
+            Link(cluster.name, f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place),
             Link("bootstrap", "has no engine"),
         ),
         way_out=f"Give the component that installs {name} the phase engine in firstlight.yaml.",
     )
+
+
+def _counted(number: int) -> str:
+    return "1 component" if number == 1 else f"{number} components"

@@ -29,19 +29,8 @@ class Manifest:
         # Asked for all the time: kept by hand, since cached_property takes a lock each time.
         found: ObjectId | None = self.__dict__.get("_id")
         if found is None:
-            found = self.__dict__["_id"] = self._named()
+            found = self.__dict__["_id"] = ObjectId.of(self.value)
         return found
-
-    def _named(self) -> ObjectId:
-        group, _, _ = str(self.value.get("apiVersion") or "").rpartition("/")
-        metadata = self.value.get("metadata")
-        metadata = metadata if isinstance(metadata, Mapping) else {}
-        return ObjectId(
-            group,
-            str(self.value.get("kind") or ""),
-            str(metadata.get("namespace") or ""),
-            str(metadata.get("name") or ""),
-        )
 
     def at(self, *steps: str | int) -> Place:
         """Where a value of it is written, or the nearest parent that is; a patch may have put it elsewhere."""

@@ -50,16 +50,18 @@ async def test_who_gives_up_does_not_take_it_from_the_others() -> None:
 
 async def test_what_nobody_waits_for_is_ended() -> None:
     once: Once[str, None] = Once()
+    begun = asyncio.Event()
     ended = []
 
     async def make() -> None:
+        begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             ended.append(1)
 
     waiting = asyncio.create_task(once.get("a", make))
-    await asyncio.sleep(0.01)
+    await begun.wait()
     waiting.cancel()
     await once.close()
     assert ended == [1]
