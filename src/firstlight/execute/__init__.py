@@ -1,0 +1,1 @@
+"""A plan carried out: the loop, the actions, the lock."""

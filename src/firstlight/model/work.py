@@ -1,0 +1,139 @@
+"""What each step of a plan is to do, as data: the objects, charts, drafts and references that its action needs.
+
+A plan says what comes after what; the work says with what. No secret value is in it, only references.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+from firstlight.model import helm
+from firstlight.model.cluster import Cluster, Machine
+from firstlight.model.component import ObjectId
+from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.plan import Plan
+from firstlight.model.platform import FoundationSecret
+from firstlight.model.rendition import Object
+from firstlight.model.secret import Secret
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Configure:
+    """Give machines their configs."""
+
+    drafts: tuple[MachineDraft, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapEtcd:
+    """Start etcd, once in the life of a cluster."""
+
+    first: Machine
+    control_planes: tuple[Machine, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FetchKubeconfig:
+    """Come by the way to the API."""
+
+    control_planes: tuple[Machine, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TalosApplies:
+    """Wait until Talos has applied its manifests; it does so by itself."""
+
+    manifests: tuple[str, ...] = ()
+    """Names of inline manifests."""
+    objects: tuple[ObjectId, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Apply:
+    """Server-side apply of objects, as the manager that owns them in the end."""
+
+    objects: tuple[Object, ...]
+    manager: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """A Helm release, with everything that Helm is given."""
+
+    name: str
+    namespace: str
+    chart: helm.LocalChart
+    """Fetched already, and pinned."""
+    version: str
+    values: Secret = dataclasses.field(repr=False)
+    """As JSON: Git may hold some of it encrypted."""
+    options: helm.ReleaseOptions = dataclasses.field(default_factory=helm.ReleaseOptions)
+    hooks_disabled: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Install:
+    """Helm releases, and the plain objects beside them."""
+
+    releases: tuple[Installation, ...]
+    objects: tuple[Object, ...] = ()
+    """All that the component deploys, those of the releases included: gates and idempotency look at them."""
+    beside: tuple[Object, ...] = ()
+    """Those that no release brings; applied like others."""
+    manager: str = ""
+    """As whom the objects beside are applied."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSecret:
+    """A Secret of the foundation; its values are resolved when it is written."""
+
+    secret: FoundationSecret
+    manager: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SaveBaseline:
+    """Keep how everything is before Git takes over."""
+
+    objects: tuple[ObjectId, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Write nothing: the gates tell."""
+
+    revision: str = ""
+    """The commit that the engine must have applied; empty where any will do."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Not done here; the reason is shown."""
+
+    why: str
+
+
+Task = (
+    Configure
+    | BootstrapEtcd
+    | FetchKubeconfig
+    | TalosApplies
+    | Apply
+    | Install
+    | CreateSecret
+    | SaveBaseline
+    | Watch
+    | Leave
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Work:
+    """A plan with what each of its steps is to do."""
+
+    cluster: Cluster
+    plan: Plan
+    tasks: Mapping[str, Task]
+    """By step id; each step has one."""
+    revision: str = ""
+    """The commit that was rendered."""

@@ -1,0 +1,1 @@
+"""Who owns objects and their fields. Data in, data out."""

@@ -1,0 +1,1 @@
+"""References (op://, sops:, vault:, env:, file:) made secret values, at the last moment."""
