@@ -10,7 +10,7 @@ from pathlib import Path
 
 from firstlight.tools import catalogue, install
 
-ALL = ("startup", "reading", "render", "lab")
+ALL = ("startup", "reading", "render", "lab", "apply")
 
 
 def main() -> None:

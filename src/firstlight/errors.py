@@ -17,12 +17,16 @@
         Ambiguous                   a write was sent and its answer lost: it may have happened
         TalosError                  talosctl failed; has command, node and grpc_code
           (Unauthorised, AlreadyDone, NotReadyYet … are drawn in firstlight.clients.talosctl.errors)
+        OmniError                   omnictl failed; has command, detail and stderr
+          (NotSignedIn, Forbidden, Rejected … are drawn in firstlight.clients.omnictl.errors)
         GitError                    git failed; has command, detail and stderr
           (Unauthorised, NotFound, Rejected … are drawn in firstlight.clients.git.errors)
         HelmError                   helm failed; has command, detail and stderr
           (ChartNotFound, SchemaViolation, TemplateError … are drawn in firstlight.clients.helm.errors)
         KustomizeError              kustomize failed; has directory, path and detail
           (MissingFile, BadYaml, Forbidden … are drawn in firstlight.clients.kustomize.errors)
+        SecretError                 a secret cannot be had; has provider and about
+          (NotSignedIn, NotFound, Sealed, Undecryptable … are drawn in firstlight.clients.secret_errors)
 
 A message says what went wrong and on which thing; ``hint`` says what to do next.
 """

@@ -1,4 +1,4 @@
-"""The command line as a newcomer uses it: up, look, break, mend, down; and the demo."""
+"""The command line as a newcomer uses it: up, look, break, mend, down."""
 
 import json
 import os
@@ -66,19 +66,6 @@ def test_a_lab_by_hand(firstlight: Run, tmp_path: Path, programs: dict[str, Path
     assert firstlight("lab", "down").stdout == "lab default is gone\n"
     assert firstlight("lab", "down").stdout == "there is no lab default\n"
     assert list(tmp_path.iterdir()) == [settings]
-
-
-def test_the_demo_shows_what_it_promises_and_leaves_nothing(firstlight: Run, tmp_path: Path) -> None:
-    done = firstlight("demo")
-
-    assert done.returncode == 0, done.stderr
-    assert "cp-1: installs, and boots with its config" in done.stdout
-    assert "configmap/greeting   talos, Apply" in done.stdout
-    assert "healthy: " in done.stdout
-    assert "20 of 20 objects written" in done.stdout
-    assert "has rejoined by itself" in done.stdout
-    assert "4 of 4 ready" in done.stdout
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_is_no_lab_is_never_deleted(firstlight: Run, tmp_path: Path) -> None:

@@ -1,12 +1,10 @@
-"""``firstlight demo``: bare machines made a cluster, used, broken and shown, in one go."""
+"""``firstlight demo``: an example platform brought up from bare machines in the lab, verified and drawn, in one go."""
 
 import asyncio
-import contextlib
-import os
+import dataclasses
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,60 +12,60 @@ from firstlight import errors
 from firstlight.cli import screen
 
 if TYPE_CHECKING:
-    from firstlight.clients import kube
-    from firstlight.lab.commission import Commission
     from firstlight.lab.lab import Lab
+    from firstlight.model.rehearsal import Rehearsal
+    from firstlight.operate.rehearsal.charts_at_hand import AtHand
+    from firstlight.operate.rehearsal.rehearsing import Played
 
 NAME = "demo"
-TIMEOUT = 120
-CONTROL_PLANE = """
-cluster:
-  allowSchedulingOnControlPlanes: true
-  network: {cni: {name: none}}
-  proxy: {disabled: true}
-  inlineManifests:
-    - name: greeting
-      contents: |
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: greeting, namespace: default}
-        data: {from: the machine config}
-"""
+CHARTS = ("cilium-chart-1-19", "cert-manager-chart", "external-secrets-chart")
+PICTURE = "firstlight-demo.svg"
+FAILED = 1
 
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave the lab running, to look around in it.")
-def demo(keep: bool) -> None:
-    """Make bare machines a cluster on this computer, break it and see it survive."""
-    asyncio.run(_demo(keep=keep))
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path(PICTURE),
+    show_default=True,
+    help="Where the picture of the run goes.",
+)
+def demo(keep: bool, picture: Path) -> int:
+    """Bring an example platform up on this computer: from bare machines to two apps that Git owns, with proof."""
+    return asyncio.run(_demo(keep=keep, picture=picture))
 
 
-async def _demo(*, keep: bool) -> None:
-    from firstlight.cli import installing
-    from firstlight.cli import lab as lab_command
-    from firstlight.lab import control_plane, machines, settings
-    from firstlight.lab import lab as labs
+async def _demo(*, keep: bool, picture: Path) -> int:
+    from firstlight.cli import rehearse
+    from firstlight.operate import up
+    from firstlight.operate.means import Wishes
+    from firstlight.operate.rehearsal import mapping, rehearsing
+    from firstlight.repo import platform as platforms
 
-    one = labs.named(NAME)
-    if one.is_running():
-        raise errors.Refused(
-            f"a lab named {NAME} runs already", hint=f"Look at it, or take it down: firstlight lab down -n {NAME}"
-        )
-    await one.down()
-    wanted = settings.with_machines(settings.Settings(), control_planes=3, workers=1)
-    programs = await installing.ensure([*control_plane.COMPONENTS, machines.PROGRAM, "talosctl"])
+    platform = platforms.read(_example())
+    cluster = up.cluster_of(platform, "")
+    one = await rehearse.fresh_lab(NAME)
+    kit = await rehearse.kit(
+        one, actors=mapping.actors(platform, cluster), given=await _charts(), offline=True, keep=keep
+    )
     begun = time.monotonic()
-    _step("Four machines without a config: Talos's own API, played by a program on loopback")
+    _step("A platform as people write it: examples/home")
+    _say(
+        "4 machines, Cilium's real chart, cert-manager, External Secrets, Flux, two apps"
+    )
+    _step("Four machines without a config: Talos's own API, played by programs on loopback; Git and charts beside them")
     try:
-        await lab_command.bring_up(one, wanted, owner=0 if keep else os.getpid())
-        _say(f"up in {time.monotonic() - begun:.1f} s, in maintenance mode")
-        cluster = await _commission(one, programs["talosctl"])
-        await _show(one, cluster)
+        kit = dataclasses.replace(kit, say=lambda _: _step("firstlight up: machines, etcd, core, engine, GitOps"))
+        played = await rehearsing.rehearse(platform, cluster, Wishes(cluster=cluster.name), kit)
+        is_fine = await _show(one, played, picture)
         if keep:
             _step("The lab stays")
             print(f"  export KUBECONFIG=$(firstlight lab kubeconfig -n {NAME})")
-            print(f"  export TALOSCONFIG=$(firstlight lab talosconfig -n {NAME})")
+            print(f"  firstlight lab status -n {NAME}")
             print(f"  firstlight lab down -n {NAME}")
+        return 0 if is_fine else FAILED
     finally:
         if not keep:
             await one.down()
@@ -75,191 +73,99 @@ async def _demo(*, keep: bool) -> None:
             print(f"\nThe lab is gone again, after {seconds:.0f} s in all; to keep it: firstlight demo --keep")
 
 
-async def _commission(one: "Lab", program: Path) -> "Commission":
-    """What an engineer types: secrets, configs, apply, bootstrap."""
-    from firstlight.clients import talosctl
-    from firstlight.lab import commission
-    from firstlight.model.secret import Secret
-
-    status = await one.status()
-    tool = talosctl.Talosctl(program)
-    secrets = await tool.gen_secrets()
-    endpoint = f"https://{status.loopback}:6443"
-    talosconfig = await tool.gen_config("talosconfig", cluster=NAME, endpoint=endpoint, secrets=secrets)
-    cluster = commission.Commission(one, program, talosconfig, commission.machines_of(status), report=_say)
-    cluster.write_talosconfig([name for name in cluster.machines if name.startswith("cp")])
-
-    _step("The unmodified talosctl gives each its config, over its maintenance API")
-    configs = {}
-    for name in cluster.machines:
-        patches = [_host(name)] if name.startswith("worker") else [_host(name), CONTROL_PLANE]
-        configs[name] = await tool.gen_config(
-            "worker" if name.startswith("worker") else "controlplane", cluster=NAME, endpoint=endpoint,
-            secrets=secrets, patches=[Secret(patch.encode()) for patch in patches],
-        )  # fmt: skip
-    await cluster.configure(configs)
-
-    _step("talosctl bootstrap: etcd on the first machine, the others join; the control plane follows")
-    begun = time.monotonic()
-    await cluster.bootstrap("cp-1")
-    _say(f"kube-apiserver answers after {time.monotonic() - begun:.1f} s")
-    return cluster
-
-
-async def _show(one: "Lab", cluster: "Commission") -> None:
-    from firstlight.cli import lab as lab_command
-    from firstlight.clients import kube
-    from firstlight.lab import nodes
-
-    async with kube.Client(kube.load(one.kubeconfig)) as client:
-        _step("The machines are nodes, and not ready: they have no network yet")
-        await _wait(
-            client, "v1", "Node", lambda found: len(found) == 4 and all(nodes.summary(n)["why"] for n in found)
-        )  # fmt: skip
-        await _print_nodes(client)
-
-        _step("An inline manifest of the machine config, applied by the machines themselves: its owner is talos")
-        (greeting,) = await _wait(
-            client, "v1", "ConfigMap", lambda found: bool(found), "default", name="greeting"
-        )  # fmt: skip
-        entry = greeting["metadata"]["managedFields"][0]
-        _say(f"configmap/greeting   {entry['manager']}, {entry['operation']}   from: {greeting['data']['from']}")
-
-        _step("A CNI DaemonSet makes the nodes ready, as on real machines")
-        for obj in _example("network.yaml"):
-            await client.apply(obj, manager="demo")
-        await _wait(client, "v1", "Node", lambda found: all(nodes.summary(node)["ready"] for node in found))
-        await _print_nodes(client)
-
-        _step("A workload: the real scheduler places it, the service gets an address")
-        for obj in _example("workload.yaml"):
-            await client.apply(obj, manager="demo")
-        pods = await _wait(client, "v1", "Pod", lambda found: len(found) == 2 and all(map(_is_ready, found)), "default")
-        for pod in pods:
-            _say(f"{pod['metadata']['name']:28} ready on {pod['spec']['nodeName']:10} {pod['status']['podIP']}")
-        services = await _wait(client, "v1", "Service", lambda found: any(map(_address, found)), namespace="default")
-        _say(f"{'service hello':28} at {next(filter(None, map(_address, services)))}")
-
-    _step("talosctl health, with Talos's own checks")
-    health = await cluster.admin.health(cluster.target("cp-1"), wait=TIMEOUT)
-    passed = sum(check.state == "passed" for check in health.checks)
-    _say(f"healthy: {passed} checks passed" if health.is_healthy else f"not healthy: {health.reason}")
-
-    _step("Faults: one request in seven is refused, one write in seven loses its answer; nothing is lost")
-    await _survive(one)
-
-    _step("A machine loses its power: etcd goes on with two of three, the API server moves to the next machine")
-    await _pull_the_plug(one)
-
-    _step("What is real, what is simulated")
-    state, summaries = await lab_command.look(one)
-    print("\n".join(lab_command.status_lines(one, state, summaries)))
-
-
-async def _pull_the_plug(one: "Lab") -> None:
-    from firstlight.clients import kube
-
-    begun = time.monotonic()
-    await one.machine("cp-1", "off")
-    async with asyncio.timeout(TIMEOUT):
-        while True:
-            with contextlib.suppress(errors.ClientError, TimeoutError):
-                async with asyncio.timeout(2), kube.Client(kube.load(one.kubeconfig)) as client:
-                    entry = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"without": "cp-1"}}
-                    await client.apply({**entry, "metadata": {"name": "after", "namespace": "default"}}, manager="demo")
-                    break
-            await asyncio.sleep(0.2)
-    _say(f"cp-1 is off; {time.monotonic() - begun:.1f} s later a write went through")
-    await one.machine("cp-1", "on")
-    await one.wait_ready()
-    _say("cp-1 is on again, and has rejoined by itself")
-
-
-async def _survive(one: "Lab") -> None:
-    from firstlight.clients import kube
-
-    await one.faults.seed(7)
-    await one.faults.add("status", code=503, retryAfter=0, rate=0.15)
-    await one.faults.add("reset-after", rate=0.15, match={"classes": ["update"]})
-    try:
-        async with kube.Client(kube.load(one.home.kubeconfig_faults)) as client:
-            for number in range(20):
-                entry = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"number": str(number)}}
-                entry["metadata"] = {"name": f"survivor-{number}", "namespace": "default"}
-                await client.apply(entry, manager="demo")
-            found = (await client.list("v1", "ConfigMap", namespace="default")).items
-        active = await one.faults.active()
-    finally:
-        await one.faults.clear()
-    written = sum(each["metadata"]["name"].startswith("survivor-") for each in found)
-    struck = ", ".join(f"{each.rule['fault']} {each.hits}×" for each in active)
-    _say(f"{written} of 20 objects written; faults that struck: {struck}")
-
-
-def _host(name: str) -> str:
-    return f"apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {name}\nauto: off\n"
-
-
-async def _wait(
-    client: "kube.Client", api_version: str, kind: str, is_done: Callable[[list[dict[str, Any]]], bool],
-    namespace: str | None = None, *, name: str = "",
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Watch until the objects are as they should be; only the one with a name if that is given."""
-    from firstlight.clients import kube
-
-    found: dict[str, dict[str, Any]] = {}
-    watch = client.watch(api_version, kind, namespace=namespace)
-    try:
-        async with asyncio.timeout(TIMEOUT), contextlib.aclosing(watch) as events:
-            async for event in events:
-                match event:
-                    case kube.Added(obj) | kube.Modified(obj) if name in {"", obj["metadata"]["name"]}:
-                        found[obj["metadata"]["name"]] = obj
-                    case kube.Deleted(obj):
-                        found.pop(obj["metadata"]["name"], None)
-                if is_done(list(found.values())):
-                    break
-    except TimeoutError as error:
-        raise errors.LabError(
-            f"{kind}s of the lab are not as they should be after {TIMEOUT} s",
-            hint="On a very busy machine, try again; else: firstlight demo --keep, and firstlight lab logs",
-        ) from error
-    return [found[name] for name in sorted(found)]
-
-
-async def _print_nodes(client: "kube.Client") -> None:
-    from firstlight.lab import nodes
+async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
+    from firstlight.report import rehearsal as report
     from firstlight.report import table
 
-    summaries = [nodes.summary(node) for node in (await client.list("v1", "Node")).items]
-    rows = [
-        [node["name"], node["address"], "ready" if node["ready"] else "not ready", node["why"]] for node in summaries
+    told = played.told
+    if told.verdict != "passed":
+        print(report.text(told, columns=table.terminal_columns()))
+        _draw(played, picture)
+        return False
+    _say(report.headline(told))
+
+    _step("firstlight verify: everything is asked once more, and a second run proves that it writes nothing")
+    is_fine = await _verify(one, played)
+
+    _step("A picture of the run: what it did, what it waited for, the critical path")
+    _draw(played, picture)
+
+    _step("What was real, and what was not")
+    _say("real: talosctl and its API, etcd, the Kubernetes control plane, Helm, Flux's controllers, every chart")
+    for name, how in _pretended(told):
+        _say(f"{name + ':':23} {how}")
+    return is_fine
+
+
+async def _verify(one: "Lab", played: "Played") -> bool:
+    from firstlight.clients import kube
+    from firstlight.observe.watching import Watching
+    from firstlight.operate.verify import again, checking
+    from firstlight.report import table
+    from firstlight.report import verify as report
+
+    prepared, means = played.prepared, played.means
+    loopback = (await one.status()).loopback
+    async with kube.Client(kube.load(one.kubeconfig), agent="verify") as client, Watching(client) as watching:
+        found = await checking.verify(
+            checking.Scene(
+                cluster=prepared.cluster,
+                client=client,
+                watching=watching,
+                since=time.time() - played.told.seconds,
+                work=prepared.work,
+                ground=prepared.ground,
+                wait=60.0,
+                rerun=again.again(prepared.platform, prepared.cluster, means),
+                machines=again.machines(prepared.cluster, means),
+                audit_log=one.home.audit_log,
+                apis={each.address: loopback for each in prepared.cluster.machines},
+            )
+        )
+    print(report.text(found, columns=table.terminal_columns()))
+    return found.is_fine
+
+
+def _draw(played: "Played", picture: Path) -> None:
+    from firstlight.journal import reading
+    from firstlight.report.run import timeline_svg
+
+    # The first run is the one with something to see; the second, of the proof, has no journal.
+    path = reading.paths(played.means.state)[-1]
+    picture.write_text(timeline_svg.svg(reading.state(path), now=time.time()))
+    _say(f"in {picture.resolve()}")
+
+
+def _pretended(told: "Rehearsal") -> list[tuple[str, str]]:
+    return [
+        each for each in told.simulated if each[0] in {"kubelets", "webhooks", "custom resources", "load balancers"}
     ]
-    print("\n".join(table.render(rows, indent="  ", columns=table.terminal_columns())))
 
 
-def _example(name: str) -> list[dict[str, Any]]:
-    import yaml
+async def _charts() -> "tuple[AtHand, ...]":
+    """The real charts, out of the catalogue: nothing is fetched by name."""
+    from firstlight.cli import installing
+    from firstlight.operate.rehearsal import charts_at_hand
 
-    from firstlight.lab import lab
-
-    text = (Path(lab.__file__).parent / "examples" / name).read_text()
-    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-
-
-def _is_ready(pod: dict[str, Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    found = await installing.ensure(CHARTS)
+    return tuple(chart for path in found.values() for chart in charts_at_hand.read(path) if chart.archive)
 
 
-def _address(service: dict[str, Any]) -> str:
-    entries = service.get("status", {}).get("loadBalancer", {}).get("ingress") or ()
-    return str(entries[0]["ip"]) if entries else ""
+def _example() -> Path:
+    import firstlight
+
+    found = Path(firstlight.__file__).resolve().parents[2] / "examples" / "home"
+    if not found.is_dir():
+        raise errors.Refused(
+            "the example platform is not installed with the package",
+            hint="Clone the repository and run make demo; or rehearse a repo of your own: firstlight rehearse",
+        )
+    return found
 
 
 def _step(text: str) -> None:
-    print("\n" + screen.styled(text, screen.BOLD), flush=True)
+    print(f"\n{screen.styled(text, screen.BOLD)}", flush=True)
 
 
 def _say(text: str) -> None:
-    print("  " + text, flush=True)
+    print(f"  {text}", flush=True)

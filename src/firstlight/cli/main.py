@@ -17,7 +17,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
         "init": ("firstlight.cli.init:init", "Write firstlight.yaml: what was inferred, and your answers"),
         "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml"),
-        "demo": ("firstlight.cli.demo:demo", "Bare machines made a cluster on this computer, broken and shown"),
+        "demo": ("firstlight.cli.demo:demo", "An example platform brought up on this computer, verified and drawn"),
         "tools": (
             "firstlight.cli.tools:tools",
             "External programs and lab components: found, needed, installed",
@@ -33,6 +33,14 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "graph": ("firstlight.cli.graph:graph", "What needs what, phase by phase, as SVG, Mermaid, DOT or text"),
         "render": ("firstlight.cli.render:render", "The objects of components, by real kustomize and helm"),
         "boundary": ("firstlight.cli.boundary:boundary", "What bootstrap applies against what GitOps applies"),
+        "status": ("firstlight.cli.status:status", "How the newest run stands, from any terminal"),
+        "runs": ("firstlight.cli.runs:runs", "Earlier runs: steps, gates, waits, and a timeline picture"),
+    },
+    "build": {
+        "up": ("firstlight.cli.up:up", "From bare machines to a cluster that Git owns; run again it goes on"),
+        "verify": ("firstlight.cli.verify:verify", "Whether a cluster is what it was brought up to be"),
+        "rehearse": ("firstlight.cli.rehearse:rehearse", "The same run in the lab, on your own repo, with a report"),
+        "down": ("firstlight.cli.down:down", "Wipe the machines of a test cluster, after its name was typed"),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),

@@ -67,6 +67,38 @@ async def fetch(url: str, *, limit: int = SIZE, plain_http: Collection[str] = ()
     raise errors.Refused(f"{_shown(url)} leads from one place to the next more than {_REDIRECTS} times")
 
 
+async def status(url: str, *, timeout: float = TIMEOUT, plain_http: Collection[str] = ()) -> int:
+    """With which code a URL answers; redirects are answers too, and also plain HTTP may be asked.
+
+    Args:
+        url: What to ask.
+        timeout: Seconds in all.
+        plain_http: Addresses that may be on this computer.
+
+    Raises:
+        errors.UsageError: It is not a URL that may be asked.
+        errors.Refused: It leads to somewhere where nothing may be asked.
+        errors.Unreachable: Nothing answers.
+    """
+    import aiohttp
+
+    parsed = remote_url.RemoteUrl.parse(url.partition("?")[0], schemes=["https", "http"])
+    if parsed.address not in plain_http:
+        _refuse_inner(parsed.host.strip("[]"))
+    limits = aiohttp.ClientTimeout(total=timeout, connect=_CONNECT)
+    connector = aiohttp.TCPConnector(resolver=_resolver(plain_http))
+    try:
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=limits, cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.get(url, allow_redirects=False, proxy=_proxy(url)) as answer,
+        ):
+            return answer.status
+    except TimeoutError as error:
+        raise errors.TimedOut(f"{_shown(url)} did not answer within {timeout:g} s", target=_shown(url)) from error
+    except aiohttp.ClientError as error:
+        raise errors.Unreachable(f"{_shown(url)} cannot be reached: {error}", target=_shown(url)) from error
+
+
 def checked(url: str, *, plain_http: Collection[str] = ()) -> None:
     """See whether a URL may be fetched.
 

@@ -1,5 +1,6 @@
 """Everything that the actions of one run share: clients, the ways to secrets and machines, and who is told."""
 
+import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,8 +13,11 @@ from firstlight.model.reach import Reach
 from firstlight.model.secret import Secret
 
 if TYPE_CHECKING:
-    from firstlight.clients import kube
+    from firstlight.clients.kube import Client, Config
     from firstlight.observe.watching import Watching
+
+LONGEST = 2.0
+"""Seconds between two tries to reach the API: a run that waits for it should notice when it is back."""
 
 Resolve = Callable[[str], Awaitable[Secret]]
 """A reference made its value: ``await resolve("op://vault/item/field")``."""
@@ -25,6 +29,7 @@ class Programs:
 
     talosctl: Path | None = None
     helm: Path | None = None
+    omnictl: Path | None = None
 
 
 @dataclasses.dataclass
@@ -36,11 +41,19 @@ class World:
     resolve: Resolve
     state: Path
     """``.firstlight`` of the repo, or of the rehearsal: runs, what is known of the cluster, kubeconfig, talosconfig."""
+    run: str = ""
+    """The run's id: the API server hears it as the user agent, and its audit log has it."""
     reach: Reach = dataclasses.field(default_factory=Reach)
     tell: Callable[[str, str], None] = lambda step, text: None
     """How far a step is."""
     fingerprints: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Of maintenance certificates, by machine name, where they are pinned."""
+    talos_secrets: Callable[[], Awaitable[Secret]] | None = None
+    """Gives the Talos secrets of the cluster, made once and kept; None to resolve what the cluster declares."""
+    patience: float = 300.0
+    """Seconds for which a machine that does not answer is waited for before anything is written."""
+    configured: set[str] = dataclasses.field(default_factory=set)
+    """Names of machines that got a config in this run: they may be silent for a while."""
     talosconfig: Secret | None = None
     """The administrator's, once it is known."""
     kubeconfig: Secret | None = None
@@ -49,12 +62,19 @@ class World:
     """The PEM of the Kubernetes CA in the Talos secrets, once they are known: the API must be served under it."""
     parallel: int = 8
     """How many steps run at once."""
-    _kube: "kube.Client | None" = None
+    keys: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
+    """Held while the cluster's keys are made or read: two steps want them at the same time."""
+    _kube: "Client | None" = None
     _watching: "Watching | None" = None
     _stack: contextlib.AsyncExitStack = dataclasses.field(default_factory=contextlib.AsyncExitStack)
 
     @property
-    def kube(self) -> "kube.Client":
+    def is_connected(self) -> bool:
+        """Whether there is a way to the API."""
+        return self._kube is not None
+
+    @property
+    def kube(self) -> "Client":
         """The API, once there is a way to it."""
         if self._kube is None:
             raise errors.Refused("the Kubernetes API is not reached yet")
@@ -67,13 +87,14 @@ class World:
             raise errors.Refused("the Kubernetes API is not reached yet")
         return self._watching
 
-    async def connect(self, config: "kube.Config") -> None:
+    async def connect(self, config: "Config") -> None:
         """Open the API for all; a second call replaces nothing."""
         from firstlight.clients import kube
         from firstlight.observe.watching import Watching
 
         if self._kube is None:
-            self._kube = await self._stack.enter_async_context(kube.Client(config))
+            client = kube.Client(config, policy=kube.Policy(longest_delay=LONGEST), agent=self.run)
+            self._kube = await self._stack.enter_async_context(client)
             self._watching = await self._stack.enter_async_context(Watching(self._kube))
 
     async def close(self) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from firstlight.model.place import Place
 
+OMNI_TEMPLATE = "Omni template"
+"""What ``Cluster.documents`` calls one."""
+
 
 class Engine(enum.StrEnum):
     """Who reconciles the cluster from Git."""
@@ -79,6 +82,10 @@ class Cluster:
     kubernetes: str = ""
     """Versions as declared."""
     schedules_on_control_planes: bool | None = None
+    talos_secrets: str = ""
+    """A reference to what ``talosctl gen secrets`` made: ``sops:talos/talsecret.sops.yaml``, ``op://…``."""
+    talosconfig: str = ""
+    """A reference to the administrator's talosconfig, where whole machine configs hold the secrets."""
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """What Flux substitutes everywhere in the cluster."""
     files: tuple[Place, ...] = ()
@@ -87,3 +94,14 @@ class Cluster:
     """What each of the files holds, by path: ``talconfig``, ``patch``, ``schematic``, ``ExtensionServiceConfig`` …"""
     said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""
+
+    @property
+    def omni_template(self) -> str:
+        """The path of the Omni template that its machines come from; empty where they are not Omni's."""
+        found = [path for path, kinds in self.documents.items() if OMNI_TEMPLATE in kinds]
+        if not self.machines:
+            return found[0] if found else ""
+        if not all(each.id for each in self.machines):
+            return ""
+        declared = self.machines[0].place.path
+        return declared if declared in found or not found else found[0]

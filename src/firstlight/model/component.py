@@ -5,6 +5,8 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model.hook import Hook
+from firstlight.model.own_gate import OwnGate
 from firstlight.model.place import Place
 from firstlight.model.source import Source, Sources
 
@@ -144,6 +146,8 @@ class Origin:
     """The Secrets that it names and cannot work without."""
     definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     """The object that declares it, as the engine would see it; empty for forms that are no objects."""
+    maker: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """What makes that object, where it is not written itself: an ApplicationSet."""
     command: str = ""
     """The command line of a script, on one line."""
 
@@ -178,6 +182,10 @@ class Component:
     part_of: str = ""
     """The name of the hybrid whose GitOps half this is, such as Cilium for its BGP peers."""
     origins: tuple[Origin, ...]
+    gates: tuple[OwnGate, ...] = ()
+    """What its owners ask beside what firstlight asks by itself."""
+    hooks: tuple[Hook, ...] = ()
+    """What its owners run once bootstrap has it up."""
 
     @property
     def halves(self) -> tuple[tuple[Origin, ...], tuple[Origin, ...]]:

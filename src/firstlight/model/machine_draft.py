@@ -37,7 +37,7 @@ class MachineDraft:
     install_disk: str = ""
     disk_selector: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     install_image: str = ""
-    links: tuple[Mapping[str, Any], ...] = ()
-    """Interfaces that must be there: ``{interface: eth0}`` or ``{deviceSelector: {…}}``."""
     dns_domain: str = ""
     sans: tuple[str, ...] = ()
+    inline: Mapping[str, Secret] = dataclasses.field(default_factory=dict, repr=False)
+    """Contents of inline manifests by name, rendered anew: what a cluster begins with. Later machines keep theirs."""

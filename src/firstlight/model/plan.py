@@ -13,6 +13,7 @@ from functools import cached_property
 
 from firstlight.model import verdict as verdicts
 from firstlight.model.component import ObjectId, Phase, Side
+from firstlight.model.hook import Hook
 from firstlight.model.place import Place
 from firstlight.model.verdict import Verdict
 
@@ -66,6 +67,8 @@ class Subject(enum.StrEnum):
     INVENTORY = "inventory"
     CERTIFICATE = "certificate"
     RECONCILED = "reconciled"
+    OWN = "own"
+    """One that firstlight.yaml declares."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -76,6 +79,8 @@ class Gate:
     component: str = ""
     object: ObjectId | None = None
     """The one object that is asked about, where there is one."""
+    number: int = 0
+    """Which of the component's own gates it is, counted from 0."""
 
 
 class Tie(enum.StrEnum):
@@ -127,6 +132,8 @@ class Step:
     """Machines, namespaces: what the action goes over."""
     needs: tuple[StepNeed, ...] = ()
     gates: tuple[Gate, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    """Commands that run once the gates have passed."""
     creates: tuple[ObjectId, ...] | None = None
     """What it would create or change; None where that is not known, since nothing was rendered."""
     place: Place | None = None

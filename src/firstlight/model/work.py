@@ -5,6 +5,7 @@ A plan says what comes after what; the work says with what. No secret value is i
 
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 
 from firstlight.model import helm
 from firstlight.model.cluster import Cluster, Machine
@@ -24,6 +25,17 @@ class Configure:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SyncTemplate:
+    """Give Omni a cluster template; it configures machines and bootstraps etcd by itself."""
+
+    template: Path
+    directory: Path
+    """Where the files are that the template names."""
+    cluster: str
+    """Its name in Omni, which may be another than here."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapEtcd:
     """Start etcd, once in the life of a cluster."""
 
@@ -36,6 +48,8 @@ class FetchKubeconfig:
     """Come by the way to the API."""
 
     control_planes: tuple[Machine, ...]
+    omni: str = ""
+    """The name of the cluster in Omni, where that is asked instead of machines."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +67,11 @@ class Apply:
 
     objects: tuple[Object, ...]
     manager: str
+    managers: Mapping[ObjectId, str] = dataclasses.field(default_factory=dict)
+    """Those that somebody else owns in the end."""
+    once: frozenset[ObjectId] = frozenset()
+    """Those that are only created: if one is there, as whatever, it is left alone; a later step has the whole of it.
+    Were a FluxInstance applied again without its ``sync``, its operator would delete everything that Git brought."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +87,8 @@ class Installation:
     """As JSON: Git may hold some of it encrypted."""
     options: helm.ReleaseOptions = dataclasses.field(default_factory=helm.ReleaseOptions)
     hooks_disabled: bool = False
+    once: bool = False
+    """Only installed: a release that is deployed is left alone, whatever its values; a later step has all of them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +102,8 @@ class Install:
     """Those that no release brings; applied like others."""
     manager: str = ""
     """As whom the objects beside are applied."""
+    managers: Mapping[ObjectId, str] = dataclasses.field(default_factory=dict)
+    """Those beside that somebody else owns in the end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +127,8 @@ class Watch:
 
     revision: str = ""
     """The commit that the engine must have applied; empty where any will do."""
+    objects: tuple[Object, ...] = ()
+    """What somebody else brings, where the gate does not name it: the source, the roots."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +138,17 @@ class Leave:
     why: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """Cannot be done as the repo has it, and what needs it must not begin."""
+
+    why: str
+    hint: str = ""
+
+
 Task = (
     Configure
+    | SyncTemplate
     | BootstrapEtcd
     | FetchKubeconfig
     | TalosApplies
@@ -124,6 +158,7 @@ Task = (
     | SaveBaseline
     | Watch
     | Leave
+    | Refuse
 )
 
 

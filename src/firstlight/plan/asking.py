@@ -19,8 +19,8 @@ _GROUPS = {
 
 
 def of_bootstrap(known: Ground, component: Component) -> tuple[Gate, ...]:
-    """The gates of what bootstrap installs: those of its role, then those of its objects."""
-    return tuple(dict.fromkeys(_of_bootstrap(known, component)))
+    """The gates of what bootstrap installs: those of its role, those of its objects, then its own."""
+    return (*dict.fromkeys(_of_bootstrap(known, component)), *_own(component))
 
 
 def _of_bootstrap(known: Ground, component: Component) -> Iterator[Gate]:
@@ -48,12 +48,21 @@ def _of_bootstrap(known: Ground, component: Component) -> Iterator[Gate]:
 
 
 def of_gitops(component: Component) -> tuple[Gate, ...]:
-    """The gates of what the engine brings: its own word for each object that declares the component."""
-    return tuple(
+    """The gates of what the engine brings: its own word for each object that declares the component.
+
+    What bootstrap installs has been asked its own gates then.
+    """
+    reconciled = [
         Gate(Subject.RECONCILED, component.name, declaring)
         for origin in facts.origins(component, Side.GITOPS)
         if (declaring := declared_by(origin))
-    )
+    ]
+    return (*reconciled, *(() if facts.in_bootstrap(component) else _own(component)))
+
+
+def _own(component: Component) -> Iterator[Gate]:
+    for number in range(len(component.gates)):
+        yield Gate(Subject.OWN, component.name, number=number)
 
 
 def declared_by(origin: Origin) -> ObjectId | None:

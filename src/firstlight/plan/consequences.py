@@ -8,13 +8,13 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+from firstlight.document.within import sequence
 from firstlight.model.boundary import Compared, Consequence, Event, Standing
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Form, Phase, Side
 from firstlight.model.plan import Severity
 from firstlight.plan import facts, versions
 from firstlight.plan.comparing import ABSENT, Path
-from firstlight.plan.within import sequence
 
 _INVENTORY = (1, 13)
 """Since this version Talos applies server-side, keeps an inventory, and prunes."""

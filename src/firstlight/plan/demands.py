@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import Component, Form, ObjectId, Side
 from firstlight.model.place import Place
 from firstlight.model.plan import Severity
@@ -11,7 +12,6 @@ from firstlight.model.source import Chart, Directory, Reference
 from firstlight.plan import facts, hosts, known, pods, supplies
 from firstlight.plan.facts import Facts
 from firstlight.plan.things import Demand, Sort, Thing
-from firstlight.plan.within import at, mapping, sequence, text
 
 _INJECTED = "cert-manager.io/inject-ca-from"
 _WEBHOOKS = {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}

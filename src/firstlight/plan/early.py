@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from firstlight.document.within import at
 from firstlight.model.component import Component, Form, ObjectId, Side
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.plan import facts
 from firstlight.plan.ground import Ground
-from firstlight.plan.within import at
 
 _ROOTS = {
     ("kustomize.toolkit.fluxcd.io", "Kustomization"),

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from firstlight.document.within import text
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.plan import StepNeed, Tie
 from firstlight.plan import demands, facts, provision, supplies
@@ -11,7 +12,6 @@ from firstlight.plan.facts import Facts
 from firstlight.plan.provision import Provision
 from firstlight.plan.supplies import Index
 from firstlight.plan.things import Demand, Sort, Supply, Thing
-from firstlight.plan.within import text
 
 CONTROL_PLANES = "machine:control-planes"
 WORKERS = "machine:workers"

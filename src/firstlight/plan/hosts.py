@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from firstlight.document.within import mapping, sequence, text
 from firstlight.model.rendition import Object
-from firstlight.plan.within import mapping, sequence, text
 
 _SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^:/\s]+):(?!//)")
 _ROUTES = {"HTTPRoute", "TLSRoute", "GRPCRoute"}

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from firstlight.document.within import text
 from firstlight.model.component import Component, Side
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.plan import facts, known
 from firstlight.plan.facts import Facts
-from firstlight.plan.within import text
 
 
 def problems(cluster_facts: Facts) -> Iterator[Problem]:

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.rendition import Object
-from firstlight.plan.within import at, mapping, sequence, text
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
 HOSTNAME = "kubernetes.io/hostname"

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from firstlight.document.within import at
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import facts, pods
 from firstlight.plan.facts import Facts
-from firstlight.plan.within import at
 
 _FIELD = "schedules_on_control_planes"
 _ALLOW = "Set cluster.allowSchedulingOnControlPlanes: true"

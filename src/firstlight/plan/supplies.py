@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from firstlight.document.within import at, text
 from firstlight.model.component import Component, ObjectId, Phase, Side
 from firstlight.model.rendition import Object
 from firstlight.plan import facts, hosts, known
 from firstlight.plan.facts import Facts
 from firstlight.plan.things import ANY, Sort, Supply, Thing
-from firstlight.plan.within import at, text
 
 Index = Mapping[Thing, tuple[Supply, ...]]
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

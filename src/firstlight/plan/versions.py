@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import msgspec
 
 from firstlight.document import reading
+from firstlight.document.within import text
 from firstlight.model.component import Component, Side
 from firstlight.model.place import Place
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import facts, known, pods
 from firstlight.plan.facts import Facts
-from firstlight.plan.within import text
 
 Minor = tuple[int, int]
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?![\d])")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from firstlight.document.within import mapping, sequence, text
 from firstlight.model.component import Side
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import facts
 from firstlight.plan.facts import Facts
-from firstlight.plan.within import mapping, sequence, text
 
 _KINDS = {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 

@@ -67,6 +67,33 @@ async def _source(origin: Origin, source: Source, questions: Questions, tools: T
 
 async def _chart(origin: Origin, chart: Chart, questions: Questions, tools: Tools, facts: Facts) -> Raw:
     """A release of helmfile or of a helm command."""
+    release, remarks = await _prepare(origin, chart, questions, facts)
+    templated = await releasing.template(release, questions, tools)
+    templated = await releasing.post_rendered(templated, chart.post_renderers, tools)
+    crds, objects, said = templated.objects(origin.place)
+    found = [*crds, *objects]
+    if origin.phase == Phase.CRDS:
+        found = [each for each in found if each.is_crd]  # what is installed before anything else is the CRDs alone
+    unreleased = tuple(each.id for each in crds)
+    return Raw(tuple(found), (*remarks, *said), release.namespace, release.name, unreleased)
+
+
+async def prepare(
+    origin: Origin, chart: Chart, questions: Questions, facts: Facts
+) -> tuple[Release, tuple[Remark, ...]]:
+    """What Helm is given for a chart of an origin: the same that it is rendered from.
+
+    Raises:
+        errors.FirstlightError: The chart cannot be had.
+    """
+    if origin.form == Form.HELM_RELEASE:
+        return await flux_helm_release.prepare(origin, chart, questions, facts)
+    return await _prepare(origin, chart, questions, facts)
+
+
+async def _prepare(
+    origin: Origin, chart: Chart, questions: Questions, facts: Facts
+) -> tuple[Release, tuple[Remark, ...]]:
     loaded = await chart_files.load(chart, questions)
     given = await values.gather(chart.values, questions, chart=loaded.files if chart.repository else None)
     whole, wrong = values.merged(given)
@@ -78,15 +105,7 @@ async def _chart(origin: Origin, chart: Chart, questions: Questions, tools: Tool
         values=whole,
         kube_version=facts.kube_version,
     )
-    templated = await releasing.template(release, questions, tools)
-    templated = await releasing.post_rendered(templated, chart.post_renderers, tools)
-    crds, objects, said = templated.objects(origin.place)
-    found = [*crds, *objects]
-    if origin.phase == Phase.CRDS:
-        found = [each for each in found if each.is_crd]  # what is installed before anything else is the CRDs alone
-    return Raw(
-        tuple(found), (*given.remarks, *wrong, *said), release.namespace, release.name, tuple(each.id for each in crds)
-    )
+    return release, (*given.remarks, *wrong)
 
 
 async def _directory(origin: Origin, directory: Directory, questions: Questions, tools: Tools, facts: Facts) -> Raw:

@@ -28,21 +28,7 @@ async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tool
         errors.FirstlightError: The chart cannot be had, or Helm or kustomize make nothing of it.
     """
     spec = mapping(origin.definition.get("spec"))
-    loaded, remarks = await _chart(spec, chart, questions, origin)
-    given = await values.gather(in_order(chart.values, spec), questions, is_flux=True)
-    whole, wrong = values.merged(given)
-    install = mapping(spec.get("install"))
-    release = Release(
-        chart=loaded,
-        name=chart.release or origin.name,
-        namespace=chart.namespace or origin.namespace,
-        place=origin.place,
-        values=whole,
-        kube_version=facts.kube_version,
-        include_crds=install.get("crds") != "Skip" and install.get("skipCRDs") is not True,
-        no_hooks=install.get("disableHooks") is True,
-        skip_schema_validation=install.get("disableSchemaValidation") is True,
-    )
+    release, remarks = await prepare(origin, chart, questions, facts)
     templated = await releasing.template(release, questions, tools)
     templated = await releasing.post_rendered(
         templated, chart.post_renderers, tools, with_hooks=spec.get("postRenderStrategy") != "nohooks"
@@ -61,11 +47,38 @@ async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tool
             *(each for each in crds if each.is_crd),
             *(flux_kustomization.with_metadata(each, labels, annotations) for each in objects),
         ),
-        remarks=(*remarks, *given.remarks, *wrong, *said),
+        remarks=(*remarks, *said),
         namespace=release.namespace,
         release=release.name,
         unreleased=tuple(each.id for each in crds if each.is_crd),
     )
+
+
+async def prepare(
+    origin: Origin, chart: Chart, questions: Questions, facts: Facts
+) -> tuple[Release, tuple[Remark, ...]]:
+    """What Helm is given for a HelmRelease, and what there is to say about it.
+
+    Raises:
+        errors.FirstlightError: The chart cannot be had.
+    """
+    spec = mapping(origin.definition.get("spec"))
+    loaded, remarks = await _chart(spec, chart, questions, origin)
+    given = await values.gather(in_order(chart.values, spec), questions, is_flux=True)
+    whole, wrong = values.merged(given)
+    install = mapping(spec.get("install"))
+    release = Release(
+        chart=loaded,
+        name=chart.release or origin.name,
+        namespace=chart.namespace or origin.namespace,
+        place=origin.place,
+        values=whole,
+        kube_version=facts.kube_version,
+        include_crds=install.get("crds") != "Skip" and install.get("skipCRDs") is not True,
+        no_hooks=install.get("disableHooks") is True,
+        skip_schema_validation=install.get("disableSchemaValidation") is True,
+    )
+    return release, (*remarks, *given.remarks, *wrong)
 
 
 def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:

@@ -157,6 +157,29 @@ class Renderer:
         """The kinds that the CRDs of a cluster's components define."""
         return await self._served.get(cluster, lambda: self._find_served(cluster))
 
+    async def objects(self, origin: Origin) -> tuple[Raw, tuple[Object, ...]]:
+        """What an origin deploys: as the renderer made it, and as the engine would apply it.
+
+        Raises:
+            errors.ToolError: A program is missing.
+        """
+        raw = (await self._whole(origin)).raw
+        return raw, await self._finished(origin, raw)
+
+    async def release(self, origin: Origin, chart: Chart) -> tuple[releasing.Release, tuple[Remark, ...]]:
+        """What Helm is given for a chart of an origin: the same that it is rendered from.
+
+        Raises:
+            errors.FirstlightError: The chart cannot be had.
+        """
+        asked = Questions(self._around(origin, Variant.WHOLE))
+        return await by_form.prepare(origin, chart, asked, facts.of(self.platform.cluster(origin.cluster)))
+
+    @property
+    def store(self) -> ChartStore:
+        """Where charts are kept."""
+        return self._store
+
     async def _find_served(self, cluster: str) -> Served:
         everything = [
             (component, origin)

@@ -129,7 +129,7 @@ def _row(
         " ".join(each for each in does if each),
         objects,
         needs,
-        gates(step.gates),
+        ", ".join(each for each in (gates(step.gates), _hooks(step)) if each),
     ]
     return [safe.text(each).replace("\n", " ") for each in cells]
 
@@ -167,6 +167,10 @@ def gates(asked: Iterable[Gate]) -> str:
         for subject, number in counts.items()
     ]
     return ", ".join(words)
+
+
+def _hooks(step: Step) -> str:
+    return f"then {count(len(step.hooks), 'hook')}" if step.hooks else ""
 
 
 def summary(plan: Plan, *, columns: int) -> list[str]:

@@ -59,6 +59,10 @@ def _step(step: Step, wave: int | None) -> dict[str, Any]:
             {"subject": gate.subject, "component": gate.component, "object": _object(gate.object)}
             for gate in step.gates
         ],
+        "hooks": [
+            {"run": hook.run, "unless": hook.unless, "timeout": hook.timeout, "place": _place(hook.place)}
+            for hook in step.hooks
+        ],
         "creates": None if step.creates is None else [_object(each) for each in step.creates],
         "place": _place(step.place),
     }

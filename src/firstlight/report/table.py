@@ -11,6 +11,8 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 def width(text: str) -> int:
     """How many cells a terminal gives to a text; colours take none, wide characters two."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)  # most text, and a screen asks often
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in ESCAPE.sub("", text))
 
 

@@ -1,1 +1,1 @@
-"""References (op://, sops:, vault:, env:, file:) made secret values, at the last moment."""
+"""References made values, at the last moment and in memory only; and dummies in their place for rehearsals."""

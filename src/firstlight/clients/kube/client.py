@@ -73,6 +73,7 @@ class Client:
         config: configs.Config,
         *,
         policy: retry.Policy | None = None,
+        agent: str = "",
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
@@ -84,6 +85,7 @@ class Client:
         Args:
             config: Where and as whom.
             policy: How patient to be.
+            agent: What the audit log is told of this client besides the program's name, such as the id of a run.
             environ: Where proxies are looked up.
             now: The wall clock, for the expiry of credentials.
             clock: The clock for deadlines.
@@ -96,7 +98,7 @@ class Client:
         self._jitter = jitter
         self._exchange = exchange.Exchange(
             transport.Transport(
-                config, source=credentials.source(config, now=now), policy=self._policy, environ=environ
+                config, source=credentials.source(config, now=now), policy=self._policy, environ=environ, agent=agent
             ),
             policy=self._policy, clock=clock, sleep=sleep, jitter=jitter, on_missing_path=self._forget_kinds,
         )  # fmt: skip

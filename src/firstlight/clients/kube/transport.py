@@ -85,13 +85,14 @@ class Transport:
         source: credentials.Source,
         policy: retry.Policy,
         environ: Mapping[str, str] = os.environ,
+        agent: str = "",
     ) -> None:
         self.config = config
         self._source = source
         self._policy = policy
         self._base = yarl.URL(config.server, encoded=True)
         self._proxy = proxy.choose(config, environ)
-        self._headers = _headers(config)
+        self._headers = _headers(config, agent)
         self._session: aiohttp.ClientSession | None = None
         self._tls: tuple[bytes, Secret | None, ssl.SSLContext] | None = None
 
@@ -288,9 +289,10 @@ def _os_text(error: BaseException) -> str:
     return str(getattr(inner, "strerror", None) or inner) or type(inner).__name__
 
 
-def _headers(config: configs.Config) -> multidict.CIMultiDict[str]:
+def _headers(config: configs.Config, agent: str) -> multidict.CIMultiDict[str]:
+    said = f"{USER_AGENT} ({agent})" if agent else USER_AGENT
     headers = multidict.CIMultiDict(
-        {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip" if config.compression else "identity"}
+        {"User-Agent": said, "Accept-Encoding": "gzip" if config.compression else "identity"}
     )
     acting = config.impersonation
     if acting is not None:

@@ -99,7 +99,7 @@ def _component(known: Ground, component: Component) -> Step:
     return Step(
         id=ground.bootstrap_id(component), phase=component.phase, action=_action(known, component),
         name=component.name, component=component.name, side=component.side, what=_what(component),
-        needs=_needs(known, component), gates=asking.of_bootstrap(known, component),
+        needs=_needs(known, component), gates=asking.of_bootstrap(known, component), hooks=component.hooks,
         creates=tuple(each.id for each in rendition.objects if not (apart and each.is_crd)) if rendition else None,
         place=facts.place(component, Side.BOOTSTRAP),
     )  # fmt: skip

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from firstlight.document.within import at, sequence, text
 from firstlight.model.component import Component, Form, ObjectId, Phase, Side
 from firstlight.model.plan import Action, Step, StepNeed, Tie
 from firstlight.plan import asking, facts, ground
 from firstlight.plan.ground import Ground
 from firstlight.plan.provision import Standing
-from firstlight.plan.within import at, sequence, text
 
 _ROOT = StepNeed(ground.ROOT, "the root object brings it", Tie.BROUGHT)
 _DEEPEST = 50

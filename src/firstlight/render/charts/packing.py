@@ -39,7 +39,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
                 if entry.isdir():
                     continue
                 _, _, path = entry.name.partition("/")
-                if not entry.isreg() or not _is_inside(path):
+                if not entry.isreg() or not is_inside(path):
                     raise errors.Refused(
                         f"the archive of a chart has {entry.name[:200]!r} in it, which is no plain file"
                     )
@@ -72,7 +72,7 @@ def write(files: Mapping[str, bytes], directory: Path) -> None:
         errors.Refused: A path leads out of it.
     """
     for path, content in files.items():
-        if not _is_inside(path):
+        if not is_inside(path):
             raise errors.Refused(f"{path[:200]!r} is no path of a file")
         place = directory / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -80,5 +80,6 @@ def write(files: Mapping[str, bytes], directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
 
 
-def _is_inside(path: str) -> bool:
+def is_inside(path: str) -> bool:
+    """Whether a path of an archive stays in the directory that it is unpacked into."""
     return bool(path) and not any(part in {"", ".", ".."} for part in path.split("/")) and "\0" not in path

@@ -2,6 +2,7 @@
 
 <home>/content/<sum>        archives of charts and commits, and files, named by the SHA-256 of their bytes
 <home>/pins/<hash>.json     what a reference was resolved to
+<home>/installed/<hash>/    charts as Helm installs them
 """
 
 import asyncio
@@ -37,6 +38,11 @@ class ChartStore:
         self._resolved: Once[Wanted, Stored] = Once()
         self._verified: dict[str, bytes] = {}
         self._fetching = asyncio.Semaphore(FETCHES)
+
+    @property
+    def home(self) -> Path:
+        """Its directory."""
+        return self._home
 
     async def get(self, wanted: Wanted) -> Stored:
         """What a reference stands for; whoever asks again in this run gets the same.

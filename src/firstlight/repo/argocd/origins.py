@@ -57,6 +57,7 @@ def origin(
         objects=_objects(node, scope),
         secrets=_secrets(node, scope),
         definition=app.value,
+        maker=node.app_set.value if node.app_set else {},
     )
 
 

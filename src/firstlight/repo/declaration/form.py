@@ -53,6 +53,22 @@ class Machine(_Section, frozen=True):
     name: Name
     address: str
     role: Literal["controlplane", "worker"] = "worker"
+    disk: Annotated[str, Meta(description="Where Talos is installed: /dev/nvme0n1 or /dev/disk/by-id/….")] = ""
+    disk_selector: Annotated[
+        dict[str, str], Meta(description="Chooses the disk instead: size, model, serial, wwid, type, busPath ….")
+    ] = {}
+    image: Annotated[str, Meta(description="The installer image; that of the Talos version if left out.")] = ""
+    schematic: Annotated[str, Meta(description="The id of an image factory schematic: 64 hexadecimal digits.")] = ""
+    interfaces: Annotated[
+        tuple[dict[str, Any], ...], Meta(description="As Talos's machine.network.interfaces; addresses, dhcp, vip ….")
+    ] = ()
+    patches: Annotated[tuple[str, ...], Meta(description="Files with patches for this machine alone.")] = ()
+
+
+class Role(_Section, frozen=True):
+    """What all machines of a role share."""
+
+    patches: Annotated[tuple[str, ...], Meta(description="Files with patches.")] = ()
 
 
 class Network(_Section, frozen=True):
@@ -78,6 +94,81 @@ class Cluster(_Section, frozen=True):
     network: Network = Network()
     talos: str = ""
     kubernetes: str = ""
+    talos_secrets: Annotated[
+        Reference | UnsetType, Meta(description="What talosctl gen secrets made; made once if it is not there yet.")
+    ] = UNSET
+    talosconfig: Annotated[
+        Reference | UnsetType, Meta(description="The administrator's, where whole machine configs hold the secrets.")
+    ] = UNSET
+    patches: Annotated[tuple[str, ...], Meta(description="Files with Talos patches for all machines.")] = ()
+    control_plane: Role = Role()
+    worker: Role = Role()
+    schedules_on_control_planes: bool | UnsetType = UNSET
+
+
+class _Watched(_Section, frozen=True):
+    """The object that a gate looks at."""
+
+    api_version: Annotated[str, Meta(description="Such as apps/v1.", min_length=1)]
+    kind: Annotated[str, Meta(min_length=1)]
+    name: Name
+    namespace: Annotated[str, Meta(description="Left out for kinds that have none.")] = ""
+
+
+class ConditionGate(_Watched, frozen=True):
+    """Passes when a condition of an object has a status."""
+
+    type: Annotated[str, Meta(description="The condition, such as Ready.", min_length=1)] = "Ready"
+    status: Literal["True", "False", "Unknown"] = "True"
+
+
+class FieldGate(_Watched, frozen=True, kw_only=True):
+    """Passes when a field of an object has a value."""
+
+    path: Annotated[str, Meta(description="Such as status.phase, status.members[0].state.", min_length=1)]
+    equals: Annotated[Any, Meta(description="The value that it must have.")]
+
+
+class CelGate(_Watched, frozen=True, kw_only=True):
+    """Passes when an expression is true; it sees the object as object."""
+
+    expression: Annotated[str, Meta(description="CEL, such as object.status.readyInstances >= 2.", min_length=1)]
+
+
+class HttpGate(_Section, frozen=True):
+    """Passes when a URL answers as it must."""
+
+    url: Annotated[str, Meta(description="http:// or https://", min_length=1)]
+    status: int = 200
+    timeout: Annotated[float, Meta(description="Seconds for one try.")] = 10.0
+
+
+class CommandGate(_Section, frozen=True):
+    """Passes when a command ends well; it runs only in up and rehearse, and only if it was allowed by its content."""
+
+    run: Annotated[tuple[str, ...], Meta(description="The program and its words; there is no shell.", min_length=1)]
+    timeout: Annotated[float, Meta(description="Seconds for one try.")] = 30.0
+
+
+class Gate(_Section, frozen=True):
+    """What must hold before anything builds on a component: one of these."""
+
+    condition: ConditionGate | UnsetType = UNSET
+    field: FieldGate | UnsetType = UNSET
+    cel: CelGate | UnsetType = UNSET
+    http: HttpGate | UnsetType = UNSET
+    command: CommandGate | UnsetType = UNSET
+
+
+class Hook(_Section, frozen=True):
+    """Runs after a component's gates have passed; in up and rehearse only, and only if allowed by its content."""
+
+    run: Annotated[tuple[str, ...], Meta(description="The program and its words; there is no shell.", min_length=1)]
+    unless: Annotated[
+        tuple[str, ...],
+        Meta(description="A command that exits with 0 where the hook has nothing to do any more.", min_length=1),
+    ]
+    timeout: Annotated[float | str, Meta(description="Seconds, or such as 90s or 5m.")] = 60.0
 
 
 class Component(_Section, frozen=True):
@@ -93,6 +184,12 @@ class Component(_Section, frozen=True):
     ] = UNSET
     why: Annotated[str, Meta(description="Why it is in bootstrap; shown wherever somebody may ask.")] = ""
     clusters: Annotated[tuple[Name, ...], Meta(description="Only in these clusters; in all if empty.")] = ()
+    gates: Annotated[
+        tuple[Gate, ...], Meta(description="What must hold, beside what is asked by itself, before others build on it.")
+    ] = ()
+    hooks: Annotated[
+        tuple[Hook, ...], Meta(description="Commands that run once bootstrap has it up, before others build on it.")
+    ] = ()
 
 
 class Platform(_Section, frozen=True):

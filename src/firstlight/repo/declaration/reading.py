@@ -80,6 +80,10 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
                     for each in context:
                         yield from _explained(document, each, schema)
                     return
+            if steps[-1:] == ["timeout"]:
+                hint = "Write seconds, or such as 90s or 5m."
+                yield Remark(document.place(*steps), Grade.ERROR, f"{field} is no time", hint)
+                return
             hint = "Write the path of a Talos file, or a list of machines."
             yield Remark(document.place(*steps), Grade.ERROR, f"{field} is neither a path nor a list", hint)
         case "additionalProperties":
@@ -94,7 +98,10 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
         case "enum":
             options = [str(each) for each in facts["options"]]
             place = document.place(*steps)
-            yield Remark(place, Grade.ERROR, f"{field} must be {_either(options)}", _near(str(error.instance), options))
+            # YAML makes a truth of True; the status of a condition is a text.
+            hint = 'Write it in quotes: "True".' if isinstance(error.instance, bool) else ""
+            hint = hint or _near(str(error.instance), options)
+            yield Remark(place, Grade.ERROR, f"{field} must be {_either(options)}", hint)
         case "type":
             wanted = " or ".join(_TYPES.get(each, each) for each in facts["types"])
             hint = "Write {}, or leave the key out." if error.instance is None else f"Write {wanted}."
@@ -108,7 +115,7 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
             yield Remark(document.place(*steps), Grade.ERROR, f"{field} is no reference to a secret", hint)
         case "pattern":
             yield Remark(document.place(*steps), Grade.ERROR, f"{field} is no name", _NAME_HINT)
-        case "minProperties":
+        case "minProperties" | "minItems" | "minLength":
             yield Remark(document.place(*steps), Grade.ERROR, f"{field} is empty", "Write at least one entry.")
         case "maxLength":
             limit = facts["limit"]
@@ -123,6 +130,7 @@ _REQUIRED = {
     "metadata": "{name: …}",
     "data": "{key: op://vault/item/field}",
     "address": "10.0.0.11",
+    "unless": "[COMMAND], one that exits with 0 where the hook has nothing to do any more",
 }
 
 

@@ -61,7 +61,12 @@ def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
 
 
 def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
-    """What a store of External Secrets logs in with."""
+    """What a store of External Secrets logs in with, or a receiver of webhooks knows its callers by."""
+    if manifest.id.kind == "Receiver" and manifest.id.group == "notification.toolkit.fluxcd.io":
+        if name := text(mapping(kinds.spec(manifest).get("secretRef")).get("name")):
+            place, why = manifest.at("spec", "secretRef"), f"token of Receiver {called(manifest)}"
+            yield SecretNeed(name=name, namespace=manifest.id.namespace, keys=("token",), place=place, why=why)
+        return
     if manifest.id.kind not in _STORES or manifest.id.group != "external-secrets.io":
         return
     provider = mapping(kinds.spec(manifest).get("provider"))

@@ -65,7 +65,10 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     return Joined(tuple(sorted(clusters, key=lambda each: each.name)), aliases, tuple(remarks))
 
 
-_FACTS = ("role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes")
+_FACTS = (
+    "role", "engine", "url", "branch", "path", "talos", "kubernetes", "schedules_on_control_planes", "talos_secrets",
+    "talosconfig",
+)  # fmt: skip
 _NAME_HINT = "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
 
 
@@ -135,7 +138,7 @@ def _first(parts: Sequence[Cluster], field: str, remarks: list[Remark]) -> Any:
             continue
         if chooser is None:
             chosen, chooser = value, part
-        elif value != chosen and field not in {"branch", "url"}:
+        elif value != chosen and field not in {"branch", "url", "talos_secrets", "talosconfig"}:
             where = chooser.said.get(field, chooser.place)
             message = f"{field} is {_shown(value)} here and {_shown(chosen)} in {where}"
             place = part.said.get(field, part.place)

@@ -14,6 +14,7 @@ from firstlight.model.source import Directory
 from firstlight.repo import known
 from firstlight.repo.declaration import form
 from firstlight.repo.declaration.reading import Declaration
+from firstlight.repo.join import own_gates, own_hooks
 from firstlight.repo.work_tree import WorkTree
 
 _SAID = ("path", "talos", "kubernetes")
@@ -43,6 +44,11 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             network=Network(**network),
             talos=each.talos,
             kubernetes=each.kubernetes,
+            talos_secrets=each.talos_secrets or "",
+            talosconfig=each.talosconfig or "",
+            schedules_on_control_planes=each.schedules_on_control_planes
+            if each.schedules_on_control_planes is not UNSET
+            else None,
             said=said
             | {field: declaration.place("clusters", name, field) for field in ("path", "talos", "kubernetes")},
         )
@@ -53,7 +59,10 @@ def _machines(declaration: Declaration, name: str, cluster: form.Cluster) -> Ite
         return
     for index, each in enumerate(cluster.machines):
         place = declaration.place("clusters", name, "machines", index)
-        yield Machine(name=each.name, role=MachineRole(each.role), place=place, address=each.address)
+        yield Machine(
+            name=each.name, role=MachineRole(each.role), place=place, address=each.address, install_disk=each.disk,
+            schematic=each.schematic,
+        )  # fmt: skip
 
 
 def aliases(declaration: Declaration, found: Sequence[Cluster]) -> dict[tuple[str, str], str]:
@@ -81,6 +90,11 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Remark]:
         fields = {"path": each.path, "machines": each.machines if isinstance(each.machines, str) else ""}
         for field, path in fields.items():
             yield from _missing(declaration, tree, path, "clusters", name, field)
+        for steps, listed in _patch_files(each):
+            for index, path in enumerate(listed):
+                yield from _missing(declaration, tree, path, "clusters", name, *steps, "patches", index)
+    yield from own_gates.problems(declaration)
+    yield from own_hooks.problems(declaration)
     for name, component in platform.components.items():
         yield from _missing(declaration, tree, component.from_, "components", name, "from")
         for index, cluster in enumerate(component.clusters):
@@ -89,7 +103,16 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Remark]:
                 yield Remark(place, Grade.ERROR, f"there is no cluster {cluster}", _near(cluster, platform.clusters))
 
 
-def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str) -> Iterator[Remark]:
+def _patch_files(cluster: form.Cluster) -> Iterator[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+    """The files of Talos patches, and the way to each list of them."""
+    yield (), cluster.patches
+    yield ("controlPlane",), cluster.control_plane.patches
+    yield ("worker",), cluster.worker.patches
+    for index, each in enumerate(() if isinstance(cluster.machines, str) else cluster.machines):
+        yield ("machines", index), each.patches
+
+
+def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Remark]:
     clean = path.strip("/").removeprefix("./")
     if path and not tree.is_file(clean) and not tree.is_dir(clean):
         hint = _near(clean, tree.files) or "Write a path from the top of the repo."
@@ -108,7 +131,10 @@ def components(
         if (index := _index(found, name, wish)) is None:
             continue
         found = _renamed(found, found[index].name, name)
-        found[index] = _declared(declaration, found[index], wish)
+        declared = _declared(declaration, found[index], wish)
+        gates, hooks = own_gates.of(declaration, name), own_hooks.of(declaration, name)
+        found[index] = dataclasses.replace(declared, gates=gates, hooks=hooks)
+        remarks += own_hooks.useless(declaration, found[index])
     names = {each.name for each in found}
     for name, wish in declaration.platform.components.items():
         for number, need in enumerate(wish.needs):

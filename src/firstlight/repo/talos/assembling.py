@@ -48,6 +48,7 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[Declaration]) -> F
         files=tuple(Place(path) for path in sorted(files)),
         said={field: fact.place for field, fact in chosen.items()},
         documents=dict(sorted(files.items())),
+        talos_secrets=secrets.reference(tree, files),
         **{field: fact.value for field, fact in chosen.items() if not field.startswith("network.")},
     )
     said = [remark for each in declarations for remark in each.remarks]

@@ -9,6 +9,7 @@ from firstlight.repo.go_template import unknown
 from firstlight.repo.talos import kinds
 from firstlight.repo.talos.config import Config, mapping
 from firstlight.repo.talos.embedded import Step
+from firstlight.repo.work_tree import WorkTree
 
 _REFERENCES = ("op://", "ref+", "vault:", "sops:", "env:", "file:", "ENC[", "$", "<", "{{", "secretref+", "awssecret")
 """What stands for a secret that is kept elsewhere."""
@@ -33,6 +34,22 @@ _DOCUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "WireguardConfig": (("privateKey",),),
     "RegistryAuthConfig": (("password",), ("auth",), ("identityToken",)),
 }
+
+
+def reference(tree: WorkTree, files: Mapping[str, tuple[str, ...]]) -> str:
+    """Where the secrets of a cluster are, if exactly one of its files has them; empty if none does, or several do."""
+    paths = [path for path, found in files.items() if kinds.SECRETS in found]
+    if len(paths) != 1:
+        return ""
+    is_encrypted = any(kinds.is_encrypted(each.value) for each in tree.documents(paths[0]))
+    return f"{'sops' if is_encrypted else 'file'}:{paths[0]}"
+
+
+def is_complete(value: Any) -> bool:
+    """Whether a whole config has the keys of its cluster, encrypted or not; references to other places are none."""
+    found = [_get(value, ("machine", "token")), _get(value, ("machine", "ca", "crt"))]
+    elsewhere = tuple(each for each in _REFERENCES if each != "ENC[")
+    return all(isinstance(each, str) and bool(each) and not each.startswith(elsewhere) for each in found)
 
 
 def exposed(configs: Iterable[Config]) -> Iterator[Remark]:

@@ -56,6 +56,11 @@ def read(tree: WorkTree, path: str) -> list[Declaration]:
     return found
 
 
+def variables(tree: WorkTree, path: str) -> dict[str, str]:
+    """What ``${NAME}`` stands for in a talconfig.yaml and the files that it names, as far as the repo tells."""
+    return _variables(tree, posixpath.dirname(path))[0]
+
+
 def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Remark]]:
     """What the environment files beside a talconfig.yaml say."""
     variables: dict[str, str] = {}

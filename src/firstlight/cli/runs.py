@@ -1,0 +1,65 @@
+"""``firstlight runs``: earlier runs, one of them whole, and a picture of where its time went."""
+
+import contextlib
+import os
+import secrets
+import time
+from pathlib import Path
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo, which_run
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--cluster", default="", metavar="NAME", help="Only runs of one cluster.")
+@click.option(
+    "--timeline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="Draw the run, or the newest, as a picture.",
+)
+@which_repo.option
+@output.option
+def runs(run: str, cluster: str, timeline: Path | None, root: Path | None, form: str) -> None:
+    """Runs of this repo, newest first; or one by its id or a part of it: steps, gates, waits.
+
+    Everything comes from the journals in .firstlight/runs.
+    """
+    from firstlight.journal import reading
+    from firstlight.report import table
+    from firstlight.report.run import data, listing
+
+    state = which_run.state_directory(root)
+    found = [each for each in reading.runs(state) if cluster in ("", each.cluster)]
+    now = time.time()
+    if not run and timeline is None:
+        text = listing.many(found, now=now, columns=table.terminal_columns()) if found else ["no run yet"]
+        output.answer(form, "\n".join(text), {"runs": [data.brief(each) for each in found]})
+        return
+    path = which_run.path(state, which_run.one(found, run).run)
+    shown = which_run.read(path)
+    if timeline is not None:
+        from firstlight.report.run import timeline_svg
+
+        _write(timeline, timeline_svg.svg(shown, now=now))
+        name = shown.started.run if shown.started else run
+        output.answer(form, f"{timeline} shows run {name}", {"run": name, "timeline": str(timeline)})
+        return
+    text = listing.one(shown, now=now, columns=table.terminal_columns())
+    output.answer(form, "\n".join(text), {"run": data.state(shown, now=now)})
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()

@@ -1,0 +1,157 @@
+"""``firstlight verify``: whether a cluster is what it was brought up to be."""
+
+import asyncio
+import dataclasses
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_cluster, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.model.platform import Platform
+    from firstlight.model.verification import Check, Verification
+    from firstlight.operate.means import Means
+    from firstlight.operate.verify.checking import Scene
+
+FAILED = 1
+HOUR = 3600.0
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option(
+    "--wait", type=click.FloatRange(0), default=0.0, metavar="SECONDS", help="Wait for what is not there yet."
+)
+@click.option("--probe", is_flag=True, help="Try DNS and the network with pods, which are removed again.")
+@click.option("--image", default="", show_default="busybox", help="What the pods of --probe run.")
+@click.option("--idempotent", is_flag=True, help="Run up again, and prove that it writes nothing.")
+@click.option("--audit-log", type=click.Path(path_type=Path, exists=True, dir_okay=False), default=None,
+              help="The API server's audit log: counts the writes of --idempotent.")  # fmt: skip
+@click.option("--since", default="", metavar="30m", show_default="the last run", help="From when on warnings count.")
+@click.option("--render/--no-render", "wanted", default=True, show_default=True,
+              help="Render the repo and ask the gates of all components.")  # fmt: skip
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@which_cluster.options
+@which_repo.option
+@output.option
+def verify(
+    cluster: str, wait: float, probe: bool, image: str, idempotent: bool, audit_log: Path | None, since: str,
+    wanted: bool, offline: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Nodes, agents, operators, API, Talos inventory, engine, warnings; and the gates of all components once more.
+
+    Nothing is written, but for the pods of --probe. Exit code 1 means that something is not as it must be.
+    """
+    wishes = _Wishes(
+        way=(kubeconfig, context), since=_moment(since), wait=wait, is_probed=probe, image=image,
+        is_rendered=wanted or idempotent, is_offline=offline, is_rerun=idempotent, audit_log=audit_log, form=form,
+    )  # fmt: skip
+    found = asyncio.run(_verify(which_repo.platform(root), cluster, wishes))
+    _print(found, form)
+    return 0 if found.is_fine else FAILED
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Wishes:
+    """What was typed."""
+
+    way: tuple[Path | None, str]
+    since: float | None
+    wait: float
+    is_probed: bool
+    image: str
+    is_rendered: bool
+    is_offline: bool
+    is_rerun: bool
+    audit_log: Path | None
+    form: str
+
+
+async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verification":
+    from firstlight.cli import own_means
+    from firstlight.clients import kube
+    from firstlight.observe.watching import Watching
+    from firstlight.operate import up
+    from firstlight.operate.verify import again, checking
+
+    one = up.cluster_of(platform, name)
+    state = platform.root / own_means.STATE
+    config = which_cluster.config(state, one.name, kubeconfig=wishes.way[0], context=wishes.way[1])
+    means = await own_means.means(platform, offline=wishes.is_offline, keep=False) if wishes.is_rendered else None
+    async with kube.Client(config, agent="verify") as client, Watching(client) as watching:
+        await client.version()
+        scene = checking.Scene(
+            cluster=one,
+            client=client,
+            watching=watching,
+            since=_last_run(state, one.name) if wishes.since is None else wishes.since,
+            wait=wishes.wait,
+            is_probed=wishes.is_probed,
+            image=wishes.image,
+            rerun=again.again(platform, one, means) if wishes.is_rerun and means else None,
+            machines=again.machines(one, means) if wishes.is_rerun and means else None,
+            audit_log=wishes.audit_log,
+        )
+        return await _shown(await _with_work(scene, platform, means), wishes.form)
+
+
+async def _with_work(scene: "Scene", platform: "Platform", means: "Means | None") -> "Scene":
+    """With the plan and what gates know, where the repo is to be rendered."""
+    from firstlight.operate import up
+    from firstlight.operate.means import Wishes
+
+    if means is None:
+        return scene
+    prepared = await up.prepare(platform, Wishes(cluster=scene.cluster.name), means, is_checked=False)
+    return dataclasses.replace(scene, work=prepared.work, ground=prepared.ground)
+
+
+async def _shown(scene: "Scene", form: str) -> "Verification":
+    """All checks, each shown when it is made."""
+    from firstlight.cli import screen
+    from firstlight.operate.verify import checking
+    from firstlight.report import table
+    from firstlight.report import verify as report
+
+    made: list[Check] = []
+    with screen.Screen() as shown:
+
+        def tell(check: "Check") -> None:
+            made.append(check)
+            if form == "text":
+                shown.draw(report.lines(made, columns=table.terminal_columns()))
+
+        return await checking.verify(scene, tell=tell)
+
+
+def _print(found: "Verification", form: str) -> None:
+    from firstlight.report import table, verify_data
+    from firstlight.report import verify as report
+
+    if form == "json":
+        output.write_json(verify_data.data(found))
+    else:
+        print(report.text(found, columns=table.terminal_columns()))
+
+
+def _last_run(state: Path, cluster: str) -> float:
+    """When the last run began that was no dry run; an hour ago where there is none."""
+    from firstlight.journal import reading
+
+    runs = [each for each in reading.runs(state) if each.cluster == cluster and not each.is_dry_run]
+    return runs[0].started if runs else time.time() - HOUR
+
+
+def _moment(since: str) -> float | None:
+    if not since:
+        return None
+    found = re.fullmatch(r"(\d+)([smhd])", since)
+    if found is None:
+        raise errors.UsageError(f"{since!r} is no duration", hint="Write 90s, 30m, 2h or 1d.")
+    return time.time() - int(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,65 @@
+"""Which run a command means, and where runs are kept."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from firstlight import errors
+
+if TYPE_CHECKING:
+    from firstlight.model.run_state import RunBrief, RunState
+
+
+def state_directory(root: Path | None) -> Path:
+    """Where a repo's runs are kept: ``.firstlight`` at its top.
+
+    Raises:
+        errors.UsageError: There is no such directory.
+    """
+    from firstlight.journal import directory
+    from firstlight.repo import work_tree
+
+    top = work_tree.top(Path()) if root is None else root
+    if not top.is_dir():
+        raise errors.UsageError(f"{top} is no directory", hint="Give the directory of a GitOps repo.")
+    return top / directory.NAME
+
+
+def path(state: Path, run: str) -> Path:
+    """The journal of a run."""
+    from firstlight.journal import reading
+
+    return state / "runs" / f"{run}{reading.SUFFIX}"
+
+
+def read(path: Path) -> "RunState":
+    """How a run stands; what could not be read of it is said on standard error."""
+    from firstlight.journal import reading
+    from firstlight.model import run_state
+
+    found = reading.contents(path)
+    for remark in found.remarks:
+        print(f"{path.name}: {remark}", file=sys.stderr)
+    state = run_state.fold(found.events)
+    who = state.started.who if state.started else ""
+    return run_state.fold(found.events, is_alive=reading.is_alive(path, who))
+
+
+def one(runs: "list[RunBrief]", wanted: str) -> "RunBrief":
+    """The run that somebody means: by its id, or a part of it that no other has; the newest if nothing is said.
+
+    Raises:
+        errors.UsageError: There is none, or there are several.
+    """
+    if not runs:
+        raise errors.UsageError("nothing was run here yet", hint="A run begins with: firstlight up")
+    if not wanted:
+        return runs[0]
+    exact = [each for each in runs if each.run == wanted]
+    found = exact or [each for each in runs if wanted in each.run]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise errors.UsageError(f"there is no run {wanted}", hint="What there is: firstlight runs")
+    names = ", ".join(each.run for each in found[:4])
+    raise errors.UsageError(f"{wanted} may be one of {len(found)} runs", hint=f"Such as {names}.")

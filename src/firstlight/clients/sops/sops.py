@@ -1,0 +1,197 @@
+"""Running sops: files decrypted into memory, and secrets encrypted on their way to a file.
+
+It finds the user's keys as it does on the user's command line: in SOPS_AGE_KEY, SOPS_AGE_KEY_FILE and the places below
+the home directory. The credentials of a cloud or of Vault it gets only for a file that says that it needs them; and
+the address of a Vault comes from the file, that is from whoever wrote it, so it must be the user's own.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command, safe_yaml
+from firstlight.clients import secret_errors as problems
+from firstlight.clients.sops import metadata
+from firstlight.model.secret import Secret
+
+TIMEOUT = 60.0
+"""Seconds; a key on a card may wait for somebody to touch it."""
+SIZE = 8 << 20
+"""Bytes of the largest file that is decrypted: Kubernetes takes 1 MiB in a Secret."""
+CONFIG = ".sops.yaml"
+
+_INHERITED = (
+    "HOME", "PATH", "XDG_CONFIG_HOME", "GNUPGHOME", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy",
+    "http_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SOPS_AGE_KEY", "SOPS_AGE_KEY_FILE", "SOPS_AGE_KEY_CMD",
+    "SOPS_AGE_SSH_PRIVATE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_CMD", "SOPS_GPG_EXEC", "SOPS_DECRYPTION_ORDER",
+)  # fmt: skip
+_PREFIXES = {"kms": "AWS_", "gcp_kms": "GOOGLE_", "azure_kv": "AZURE_", "hc_vault": "VAULT_", "hckms": "HUAWEICLOUD_"}
+_KEYS = ("SOPS_AGE_KEY", "SOPS_AGE_KEY_FILE", "SOPS_AGE_KEY_CMD")
+_UNDECRYPTABLE = 128
+_MAC_MISMATCH = 51
+_DECRYPTION_FAILED = 25
+
+
+class Sops:
+    """sops at a path."""
+
+    def __init__(self, program: Path, *, environ: Mapping[str, str] = os.environ) -> None:
+        """Prepare to run it.
+
+        Args:
+            program: Where it is.
+            environ: Where the user's keys are found.
+        """
+        self._program = program.absolute()
+        self._environ = dict(environ)
+
+    async def decrypt(self, path: Path, *, about: str = "", as_json: bool = False) -> Secret:
+        """The content of an encrypted file.
+
+        Args:
+            path: The file.
+            about: What it is called in messages; its path if it is not given.
+            as_json: Turn what it holds into JSON.
+
+        Raises:
+            problems.NoSuchFile: It is not there.
+            problems.NotEncrypted: It is plain.
+            problems.Undecryptable: None of the user's keys decrypts it.
+            problems.Damaged: It was changed after it was encrypted.
+        """
+        about = about or str(path)
+        found = self._metadata(path, about)
+        options = ["--output-type=json"] if as_json else []
+        done = await self._run(["decrypt", *options, str(path.absolute())], about, env=self._environment(found.kinds))
+        if done.code != 0:
+            raise self._undecrypted(about, done, found)
+        return Secret(done.stdout)
+
+    async def reread(self, encrypted: bytes, path: Path, *, about: str) -> Secret:
+        """What would be decrypted from a file that is not written yet; its name tells its form.
+
+        Raises:
+            problems.Undecryptable: None of the user's keys decrypts it.
+        """
+        found = self._checked(encrypted, path, about)
+        arguments = ["decrypt", f"--filename-override={path.absolute()}", "/dev/stdin"]
+        done = await self._run(arguments, about, env=self._environment(found.kinds), stdin=encrypted)
+        if done.code != 0:
+            raise self._undecrypted(about, done, found)
+        return Secret(done.stdout)
+
+    async def encrypt(self, content: Secret, path: Path, *, config: Path, about: str = "") -> bytes:
+        """What belongs into a file, encrypted for those whom the rules of a .sops.yaml name for its path.
+
+        Raises:
+            problems.NoRule: The rules do not name anybody.
+            problems.Unreadable: The rules, or the content, cannot be read.
+        """
+        about = about or str(path)
+        arguments = [f"--config={config.absolute()}", "encrypt", f"--filename-override={path.absolute()}", "/dev/stdin"]
+        # The rules come with the repo: whomever they name gets to see public keys only, and nobody a token.
+        home = self._environ.get("HOME", "")
+        keys = self._environ.get("GNUPGHOME", f"{home}/.gnupg" if home else "")
+        env = {"PATH": self._environ.get("PATH", ""), **({"GNUPGHOME": keys} if keys else {})}
+        done = await self._run(arguments, about, env=env, stdin=content.reveal())
+        if done.code != 0:
+            raise _unencrypted(about, config, done)
+        return done.stdout
+
+    async def version(self) -> str:
+        """Its version, such as ``3.13.3``."""
+        done = await self._run(["--disable-version-check", "--version"], "sops", env={})
+        match = re.match(rb"sops (\d\S*)", done.stdout)
+        return match[1].decode() if match else ""
+
+    def _metadata(self, path: Path, about: str) -> metadata.Metadata:
+        try:
+            with path.open("rb") as file:
+                data = file.read(SIZE + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            raise problems.NoSuchFile("sops", about, "there is no such file", hint=_WRITE_IT) from None
+        except OSError as error:
+            raise problems.Unreadable("sops", about, f"it cannot be read: {error.strerror}") from None
+        if len(data) > SIZE:
+            raise problems.Unreadable("sops", about, f"it has more than {SIZE >> 20} MiB")
+        return self._checked(data, path, about)
+
+    def _checked(self, data: bytes, path: Path, about: str) -> metadata.Metadata:
+        try:
+            found = metadata.read(data, path)
+        except ValueError as error:
+            _, line = safe_yaml.problem_of(error)
+            where = f" (line {line})" if line else ""
+            raise problems.Unreadable("sops", about, f"it is no YAML{where}") from None
+        if found is None:
+            hint = f"encrypt it: sops encrypt --in-place {path.name}; and if it was ever pushed, make a new secret"
+            raise problems.NotEncrypted("sops", about, "it is not encrypted", hint=hint)
+        mine = self._environ.get("VAULT_ADDR", "").rstrip("/")
+        for each in found.vaults:
+            if each.rstrip("/") != mine:
+                raise errors.Refused(
+                    f"{about}: its key is in a Vault that is not yours, and sops would show it your token",
+                    hint="if the address in the file is right, set VAULT_ADDR to it",
+                )
+        return found
+
+    def _environment(self, kinds: frozenset[str]) -> dict[str, str]:
+        prefixes = tuple(_PREFIXES[each] for each in kinds if each in _PREFIXES)
+        return {
+            name: value
+            for name, value in self._environ.items()
+            if name in _INHERITED or (prefixes and name.startswith(prefixes))
+        }
+
+    async def _run(
+        self, arguments: Sequence[str], about: str, *, env: Mapping[str, str], stdin: bytes = b""
+    ) -> command.Completed:
+        try:
+            return await command.run(
+                [str(self._program), *arguments], timeout=TIMEOUT, env={**env, "LC_ALL": "C"}, stdin=stdin, check=False
+            )
+        except errors.TimedOut:
+            raise problems.TimedOut("sops", about, f"sops did not finish within {TIMEOUT:g} s") from None
+        except errors.Unreachable as error:
+            raise errors.ToolError(str(error), hint="firstlight tools install sops") from None
+
+    def _undecrypted(self, about: str, done: command.Completed, found: metadata.Metadata) -> problems.SecretError:
+        if done.code == _UNDECRYPTABLE:
+            listed = ", ".join(found.recipients[:3]) + (" and others" if len(found.recipients) > 3 else "")
+            what = f"none of the keys here decrypts it; it is encrypted for {listed or ', '.join(sorted(found.kinds))}"
+            return problems.Undecryptable("sops", about, what, hint=self._key_hint(done.stderr))
+        if done.code in (_MAC_MISMATCH, _DECRYPTION_FAILED):
+            return problems.Damaged("sops", about, "it was changed after it was encrypted")
+        return problems.Unreadable("sops", about, f"sops exited with {done.code}", hint=f"see: sops decrypt {about}")
+
+    def _key_hint(self, said: str) -> str:
+        said = " ".join(said.replace("|", " ").split())
+        if "failed to open SOPS_AGE_KEY_FILE" in said:
+            return "SOPS_AGE_KEY_FILE names a file that cannot be opened"
+        if match := re.search(r"failed to parse '(SOPS_AGE_KEY(?:_FILE)?)'", said):
+            return f"what {match[1]} holds is no age key"
+        given = [name for name in _KEYS if self._environ.get(name)]
+        if given:
+            return f"{given[0]} holds another key: is it that of another cluster or person?"
+        return "set SOPS_AGE_KEY_FILE to the file that has the private key, or have somebody add yours: sops updatekeys"
+
+
+_WRITE_IT = "write it with: sops edit FILE"
+
+
+def _unencrypted(about: str, config: Path, done: command.Completed) -> problems.SecretError:
+    said = done.stderr
+    if "no matching creation rules found" in said or "has no creation rules" in said:
+        return problems.NoRule("sops", about, f"no rule of {config} is for this path")
+    if "Could not unmarshal config file" in said:
+        return problems.Unreadable("sops", about, f"{config} is no YAML")
+    if "age public key" in said or "malformed recipient" in said:
+        return problems.Unreadable("sops", about, f"the rule in {config} has a recipient that is no age key")
+    if "Could not generate data key" in said:
+        what = f"one of those whom {config} names for this path cannot be encrypted for"
+        return problems.Unreadable(
+            "sops", about, what, hint=f"see: echo 'a: b' | sops encrypt --filename-override {about}"
+        )
+    return problems.Unreadable("sops", about, f"sops exited with {done.code}")

@@ -1,0 +1,262 @@
+"""Gives machines their configs: those in maintenance mode all at once, configured ones by what differs, one by one.
+
+Everything is looked at before anything is written: whose the machines are, whether talosctl takes the configs, whether
+disks and interfaces are there. A worker that does not answer holds nobody up; a control plane does, as long as nobody
+knows whether etcd was ever bootstrapped.
+"""
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from firstlight import errors
+from firstlight.clients import talosctl
+from firstlight.clients.talosctl.fingerprint import fingerprint
+from firstlight.execute import cluster_keys, machine_configs
+from firstlight.execute.change import Change
+from firstlight.execute.machine_gates import POLL, settle
+from firstlight.execute.world import World
+from firstlight.gates import etcd as etcd_gate
+from firstlight.gates import hardware
+from firstlight.gates import machines as machine_gate
+from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.machine_config import Applied
+from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.machine_report import MachineReport, Standing
+from firstlight.model.secret import Secret
+from firstlight.model.work import Configure
+from firstlight.observe import machines as observed
+from firstlight.observe.machines import Way
+
+T = TypeVar("T")
+
+_BUSY = frozenset({"installing", "rebooting", "upgrading", "resetting"})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """What the machines of a step are, and what they are to get."""
+
+    way: Way
+    reports: Mapping[str, MachineReport]
+    configs: Mapping[str, Secret] = dataclasses.field(repr=False)
+    is_bootstrapped: bool = False
+
+    def named(self, standing: Standing) -> list[Machine]:
+        return [each.machine for each in self.reports.values() if each.standing is standing]
+
+
+async def look(task: Configure, world: World, step: str) -> Change | None:
+    """What the machines lack.
+
+    Raises:
+        errors.Refused: A machine is another cluster's, a control plane does not answer, a config is wrong, or a disk or
+            an interface is not there; nothing was written.
+    """
+    _refuse_omni(task.drafts)
+    way = await cluster_keys.ensure(world)
+    drawn = await _drawn(task.drafts, world)
+    reports = await _surveyed([each.machine for each in task.drafts], world, way, step)
+    seen = await _rendered(task.drafts, drawn, reports, world, way)
+    await machine_configs.validate(seen.configs, world)
+    await _check_hardware(seen, world, step)
+    different = await _differences(seen, world)
+    for report in reports:
+        if report.standing is Standing.ABSENT:
+            world.tell(step, f"{report.machine.name}: {machine_gate.state_of(report)}; it may join any time")
+    return _change(seen, different, world, step)
+
+
+def _refuse_omni(drafts: Sequence[MachineDraft]) -> None:
+    if omni := [each.machine.name for each in drafts if each.machine.id and not each.machine.address]:
+        raise errors.Refused(
+            f"{', '.join(omni)}: configuring machines through Omni is not supported yet",
+            hint="omnictl cluster template sync -f TEMPLATE, then run again with the kubeconfig of the cluster.",
+        )
+
+
+async def _drawn(drafts: Sequence[MachineDraft], world: World) -> dict[str, Secret]:
+    """The configs as the repo has them."""
+    made = await asyncio.gather(*(machine_configs.make(each, world) for each in drafts))
+    for draft, config in zip(drafts, made, strict=True):
+        if draft.whole is not None and draft.machine.role is MachineRole.CONTROL_PLANE and not world.authority:
+            world.authority = cluster_keys.config_authority(config)
+    return {each.machine.name: config for each, config in zip(drafts, made, strict=True)}
+
+
+async def _surveyed(machines: Sequence[Machine], world: World, way: Way, step: str) -> tuple[MachineReport, ...]:
+    """The machines, once every control plane has said what it is, or patience is over."""
+    deadline = time.monotonic() + world.patience
+    told: dict[str, str] = {}
+    while True:
+        reports = await observed.look_at_all(machines, way, with_etcd=True)
+        _refuse_foreign(reports)
+        silent = [each for each in reports if _is_waited_for(each, reports)]
+        if not silent or time.monotonic() >= deadline:
+            _refuse_doubt(reports)
+            return reports
+        for each in silent:
+            text = f"{each.machine.name}: {machine_gate.state_of(each)}"
+            if told.get(each.machine.name) != text:
+                told[each.machine.name] = text
+                world.tell(step, text)
+        await asyncio.sleep(POLL)
+
+
+def _is_waited_for(report: MachineReport, reports: Sequence[MachineReport]) -> bool:
+    """Whether nothing can be decided before a machine has said more."""
+    if report.standing is Standing.MAINTENANCE:
+        return report.stage in _BUSY
+    if report.machine.role is not MachineRole.CONTROL_PLANE:
+        return False
+    if isinstance(etcd_gate.history(reports), etcd_gate.Bootstrapped):
+        return False
+    return not machine_gate.is_up(report) or isinstance(etcd_gate.history([report]), etcd_gate.Doubtful)
+
+
+def _refuse_foreign(reports: Sequence[MachineReport]) -> None:
+    if foreign := [each for each in reports if each.standing is Standing.FOREIGN]:
+        raise errors.Refused(
+            "; ".join(f"{each.machine.name} ({each.machine.address}): {each.why}" for each in foreign),
+            hint="Is the address right, and are these the Talos secrets of its cluster? talosctl reset gives it away.",
+        )
+
+
+def _refuse_doubt(reports: Sequence[MachineReport]) -> None:
+    planes = [each for each in reports if each.machine.role is MachineRole.CONTROL_PLANE]
+    match etcd_gate.history(planes) if planes else etcd_gate.Virgin():
+        case etcd_gate.Split(reason):
+            raise errors.Refused(reason, hint="Reset the machines of the one that is not wanted, and run again.")
+        case etcd_gate.Doubtful(reason):
+            raise errors.Refused(
+                f"{reason}: every control plane must answer before anything is written",
+                hint="Switch it on, correct its address, or take it out of the declaration.",
+            )
+
+
+async def _rendered(
+    drafts: Sequence[MachineDraft],
+    drawn: Mapping[str, Secret],
+    reports: Sequence[MachineReport],
+    world: World,
+    way: Way,
+) -> _Seen:
+    """The configs in the rendition that fits what the cluster is."""
+    planes = [each for each in reports if each.machine.role is MachineRole.CONTROL_PLANE]
+    history = etcd_gate.history(planes) if planes else etcd_gate.Virgin()
+    configs = dict(drawn)
+    by_name = {each.machine.name: each for each in reports}
+    if isinstance(history, etcd_gate.Bootstrapped):
+        for draft in drafts:
+            name = draft.machine.name
+            # A machine that is new to the cluster gets what the others have: nothing, once it was released.
+            known = name if by_name[name].standing is Standing.OURS else history.on[0]
+            has = await _manifests_of(by_name[known].machine, world, way)
+            configs[name] = await machine_configs.steady(draft, drawn[name], world, has=has)
+    else:
+        for draft in drafts:
+            name = draft.machine.name
+            configs[name] = await machine_configs.bootstrap(draft, drawn[name], world)
+    return _Seen(way, by_name, configs, isinstance(history, etcd_gate.Bootstrapped))
+
+
+async def _manifests_of(machine: Machine, world: World, way: Way) -> machine_configs.Inline:
+    return machine_configs.inline_manifests(await _patiently(lambda: way.admin.machine_config(way.at(machine)), world))
+
+
+async def _check_hardware(seen: _Seen, world: World, step: str) -> None:
+    """Disks, interfaces and fingerprints of bare machines; everything that is wrong is said at once."""
+    bare = seen.named(Standing.MAINTENANCE)
+    found = await asyncio.gather(*(_lacking(each, seen, world, step) for each in bare))
+    problems = [f"{machine.name}: {each}" for machine, lacking in zip(bare, found, strict=True) for each in lacking]
+    if problems:
+        raise errors.Refused(
+            "; ".join(problems), hint="Correct the declaration; nothing was written to any of these machines."
+        )
+
+
+async def _lacking(machine: Machine, seen: _Seen, world: World, step: str) -> tuple[str, ...]:
+    target, stranger = seen.way.bare(machine), seen.way.stranger
+    shown = await fingerprint(seen.way.endpoint(machine))
+    world.tell(step, f"{machine.name}: in maintenance mode, certificate {shown}")
+    pinned = world.fingerprints.get(machine.name, "")
+    if pinned and pinned != shown:
+        return (f"its certificate is {shown}, and {pinned} was pinned: somebody else answers there",)
+    disks = [each.spec for each in await stranger.disks(target)]
+    links = {each.id: each.spec for each in await stranger.links(target)}
+    return hardware.missing(machine_configs.documents(seen.configs[machine.name]), disks=disks, links=links)
+
+
+async def _differences(seen: _Seen, world: World) -> dict[str, Applied]:
+    """What configured machines would do with their configs, where these differ from what they have."""
+
+    async def one(machine: Machine) -> Applied:
+        target, config = seen.way.at(machine), seen.configs[machine.name]
+        return await _patiently(lambda: seen.way.admin.apply_config(target, config, dry_run=True), world)
+
+    ours = seen.named(Standing.OURS)
+    found = await asyncio.gather(*(one(each) for each in ours))
+    return {each.name: applied for each, applied in zip(ours, found, strict=True) if applied.diff is not None}
+
+
+async def _patiently(ask: Callable[[], Awaitable[T]], world: World) -> T:
+    """Ask a machine that may be in the middle of its boot: a run that was killed may have sent it there."""
+    deadline = time.monotonic() + world.patience
+    while True:
+        try:
+            return await ask()
+        except (talosctl.NotReadyYet, talosctl.Unreachable, talosctl.TimedOut):
+            if time.monotonic() >= deadline:
+                raise
+            await asyncio.sleep(POLL)
+
+
+def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: str) -> Change | None:
+    bare = seen.named(Standing.MAINTENANCE)
+    changed = [each for each in seen.named(Standing.OURS) if each.name in different]
+    if not bare and not changed:
+        return None
+    reboots = [each.name for each in changed if different[each.name].needs_reboot]
+    writes = [f"apply the config of {each.name}: it installs, and boots" for each in bare]
+    writes += [f"apply the config of {each.name}{' (reboot)' if each.name in reboots else ''}" for each in changed]
+
+    async def perform() -> None:
+        await _configure_bare(bare, seen, world, step)
+        for each in changed:
+            await _reconfigure(each, seen, world, step)
+
+    danger = ""
+    if reboots:
+        why = "; ".join(f"{name}: {different[name].reason}" for name in reboots if different[name].reason)
+        danger = f"{', '.join(reboots)} reboot{'s' if len(reboots) == 1 else ', one after the other'}"
+        danger += f" ({why})" if why else ""
+    return Change(writes=tuple(writes), perform=perform, danger=danger)
+
+
+async def _configure_bare(machines: Sequence[Machine], seen: _Seen, world: World, step: str) -> None:
+    """All at once; that one fails does not stop the others."""
+
+    async def one(machine: Machine) -> None:
+        pinned = world.fingerprints.get(machine.name, "")
+        await seen.way.stranger.apply_config(
+            seen.way.bare(machine), seen.configs[machine.name], fingerprints=[pinned] if pinned else []
+        )
+        world.configured.add(machine.name)
+        world.tell(step, f"{machine.name}: has its config, installs, and boots")
+
+    results = await asyncio.gather(*(one(each) for each in machines), return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+async def _reconfigure(machine: Machine, seen: _Seen, world: World, step: str) -> None:
+    """One machine, and then its health: the next one is not touched before."""
+    applied = await seen.way.admin.apply_config(seen.way.at(machine), seen.configs[machine.name])
+    world.configured.add(machine.name)
+    world.tell(step, f"{machine.name}: config applied{', it reboots' if applied.needs_reboot else ''}")
+    planes = [each.machine for each in seen.reports.values() if each.standing is Standing.OURS]
+    with_etcd = seen.is_bootstrapped and machine.role is MachineRole.CONTROL_PLANE
+    await settle(machine, seen.way, config=seen.configs[machine.name], members=planes if with_etcd else ())

@@ -1,0 +1,218 @@
+"""Helm releases installed by Helm itself, and the plain objects beside them.
+
+Whether there is anything to do is found without Helm: the release is deployed, from the same chart with the same
+values, and its objects are as Helm left them. What a HelmRelease has taken over is only read.
+"""
+
+import asyncio
+import base64
+import dataclasses
+import enum
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from firstlight import errors
+from firstlight.clients import helm as helm_client
+from firstlight.clients import kube
+from firstlight.execute.actions.apply import writable
+from firstlight.execute.applying import helm_releases, refusals, stages
+from firstlight.execute.applying.helm_releases import MAKER, Kept
+from firstlight.execute.applying.survey import survey
+from firstlight.execute.applying.writing import apply
+from firstlight.execute.change import Change
+from firstlight.execute.world import World
+from firstlight.model import work
+from firstlight.model.secret import Secret
+from firstlight.ownership import engine_marks
+
+_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
+
+
+class _What(enum.Enum):
+    INSTALL = "install"
+    UPGRADE = "upgrade"
+    REPAIR = "repair"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Todo:
+    release: work.Installation
+    what: _What
+    why: str = ""
+    kept: Kept | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.release.namespace}/{self.release.name}"
+
+    @property
+    def writes(self) -> list[str]:
+        chart = f"release {self.title}, version {self.release.version}"
+        if self.what == _What.INSTALL:
+            return [f"install the {chart}"]
+        if self.what == _What.UPGRADE or self.kept is None:
+            return [f"upgrade the {chart}: {self.why}"]
+        lost = f"remove revision {self.kept.revision} of release {self.title}, which was left {self.kept.status}"
+        return [lost, f"{'upgrade' if self.kept.revision > 1 else 'install'} the {chart}"]
+
+
+async def look(task: work.Install, world: World, step: str) -> Change | None:
+    """What of the releases and of the objects beside them is missing or differs.
+
+    Raises:
+        errors.Refused: Somebody else is at work on a release, or owns a field.
+        errors.ClientError: The API does not answer.
+    """
+    owned = await _helm_releases(world.kube) if task.releases else ()
+    found = await asyncio.gather(*(_judge(each, owned, world, step) for each in task.releases))
+    todo = [each for each in found if each is not None]
+    differences = await survey(task.beside, world.kube, manager=task.manager, managers=task.managers)
+    beside = writable(differences, world, step)
+    refusals.check(beside)
+    if not todo and not beside:
+        return None
+
+    async def perform() -> None:
+        def tell(text: str) -> None:
+            world.tell(step, text)
+
+        before = [each for each in beside if stages.is_early(each)]
+        await apply(before, world.kube, tell=tell)
+        for each in todo:
+            await _perform(each, world, step)
+        await apply([each for each in beside if each not in before], world.kube, tell=tell)
+
+    writes = [*(text for each in todo for text in each.writes), *(each.sentence for each in beside)]
+    return Change(writes=tuple(writes), perform=perform)
+
+
+async def _helm_releases(client: "kube.Client") -> Sequence[Mapping[str, Any]]:
+    try:
+        return (await client.list(*_HELM_RELEASE)).items
+    except kube.UnknownKind:
+        return ()
+
+
+async def _judge(
+    release: work.Installation, owned: Sequence[Mapping[str, Any]], world: World, step: str
+) -> _Todo | None:
+    name, namespace = release.name, release.namespace
+    title = f"{namespace}/{name}"
+    mark = engine_marks.release_of(owned, name=name, namespace=namespace)
+    kept = await helm_releases.last(world.kube, name, namespace)
+    if mark is not None:
+        if kept is None or kept.status != "deployed" or not _is_same(release, kept):
+            world.tell(step, f"the release {title} differs from the repo; it is left to {mark.engine}: {mark.owner}")
+        return None
+    if kept is None:
+        return _Todo(release, _What.INSTALL)
+    if kept.is_pending:
+        return _Todo(release, _What.REPAIR, kept=_repairable(release, kept))
+    if kept.status == "uninstalled":
+        raise errors.Refused(
+            f"the release {title} was uninstalled by somebody who kept its history",
+            hint=f"was that meant? kubectl delete secret -n {namespace} -l owner=helm,name={name} forgets it",
+        )
+    if kept.status != "deployed":
+        return _Todo(release, _What.UPGRADE, f"it is {kept.status}", kept)
+    if release.once:
+        return None
+    if not _is_same(release, kept):
+        return _Todo(release, _What.UPGRADE, _difference(release, kept), kept)
+    return await _drifted(release, kept, world, step)
+
+
+async def _drifted(release: work.Installation, kept: Kept, world: World, step: str) -> _Todo | None:
+    """Whether the objects are not as Helm left them; who owns their fields is for the handover."""
+    assert world.programs.helm is not None
+    objects = kept.objects(release.name, release.namespace)
+    found = await survey(
+        objects, world.kube, manager=world.programs.helm.name, owners_count=False, namespace=release.namespace
+    )
+    changed = writable(found, world, step)
+    refusals.check(changed)  # a CRD among them may be newer than the chart's
+    if not changed:
+        return None
+    more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+    return _Todo(release, _What.UPGRADE, f"{changed[0].sentence}{more}", kept)
+
+
+def _is_same(release: work.Installation, kept: Kept) -> bool:
+    return not _difference(release, kept)
+
+
+def _difference(release: work.Installation, kept: Kept) -> str:
+    if kept.version != release.version:
+        return f"it is {kept.version}"
+    if not helm_releases.same_values(release.values, kept):
+        return "its values differ"
+    return "" if helm_releases.same_templates(release.chart, kept) else "its templates differ"
+
+
+def _repairable(release: work.Installation, kept: Kept) -> Kept:
+    """A release that was left pending, if nobody can be at work on it any more.
+
+    Raises:
+        errors.Refused: Somebody may be.
+    """
+    title = f"{release.namespace}/{release.name}"
+    if kept.status == "uninstalling":
+        raise errors.Refused(f"the release {title} is being uninstalled", hint="run again when that is over")
+    age = time.time() - kept.updated.timestamp() if kept.updated is not None else 0.0
+    if kept.is_ours or age > release.options.timeout:
+        return kept
+    raise errors.Refused(
+        f"the release {title} is {kept.status} for {max(age, 0):.0f} s, by somebody else",
+        hint=f"run again when that is over; after {release.options.timeout:.0f} s it counts as left, and is repaired",
+    )
+
+
+async def _perform(todo: _Todo, world: World, step: str) -> None:
+    release = todo.release
+    if world.programs.helm is None:
+        raise errors.ToolError("helm is not there", hint="firstlight tools install helm")
+    helm = helm_client.Helm(world.programs.helm, kubeconfig=_kubeconfig(world.kube.config))
+    is_new = todo.what == _What.INSTALL
+    if todo.what == _What.REPAIR and todo.kept is not None:
+        # The lease is ours now; only the very revision that was looked at goes, and nothing that it made.
+        await world.kube.delete(
+            "v1", "Secret", todo.kept.secret, namespace=release.namespace, uid=todo.kept.uid,
+            resource_version=todo.kept.resource_version,
+        )  # fmt: skip
+        is_new = await helm_releases.last(world.kube, release.name, release.namespace) is None
+    world.tell(step, f"helm {'installs' if is_new else 'upgrades'} {todo.title}")
+    labels = {**release.options.labels, MAKER: "bootstrap"}
+    options = dataclasses.replace(
+        release.options, labels=labels, no_hooks=release.options.no_hooks or release.hooks_disabled
+    )
+    write = helm.install if is_new else helm.upgrade
+    await write(release.name, release.chart, namespace=release.namespace, values=[release.values], options=options)
+
+
+def _kubeconfig(config: "kube.Config") -> Secret:
+    """A kubeconfig with which Helm reaches the same API in the same way."""
+    cluster: dict[str, Any] = {"server": config.server}
+    user: dict[str, Any] = {}
+    if config.certificate_authority:
+        cluster["certificate-authority-data"] = base64.b64encode(config.certificate_authority).decode()
+    if config.insecure:
+        cluster["insecure-skip-tls-verify"] = True
+    if config.server_name:
+        cluster["tls-server-name"] = config.server_name
+    if config.client_certificate and config.client_key is not None:
+        user["client-certificate-data"] = base64.b64encode(config.client_certificate).decode()
+        user["client-key-data"] = base64.b64encode(config.client_key.reveal()).decode()
+    if config.token is not None:
+        user["token"] = config.token.reveal().decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "it",
+        "clusters": [{"name": "it", "cluster": cluster}],
+        "users": [{"name": "it", "user": user}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+    }
+    return Secret(msgspec.json.encode(document))

@@ -1,0 +1,112 @@
+"""Comes by the way to the Kubernetes API, and makes sure that it is this cluster's before anything is written."""
+
+import asyncio
+import dataclasses
+import time
+import urllib.parse
+from collections.abc import Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import command, kube, talosctl
+from firstlight.execute import cluster_keys, identity
+from firstlight.execute.change import Change
+from firstlight.execute.world import World
+from firstlight.model.cluster import Machine
+from firstlight.model.secret import Secret
+from firstlight.model.work import FetchKubeconfig
+from firstlight.observe.machines import PATIENCE, Way
+
+SERVES = 600.0
+"""Seconds for the API to answer: images of the control plane are pulled, and etcd elects."""
+POLL = 1.0
+
+
+async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
+    """Connect; there is never anything to write.
+
+    Raises:
+        errors.Refused: It is another cluster than the Talos secrets say, or than it was.
+        errors.Unreachable: No control plane gives a kubeconfig, or the API does not answer.
+    """
+    planes = [each for each in task.control_planes if each.address]  # those of Omni have none
+    if planes:
+        way = await cluster_keys.ensure(world)
+        world.kubeconfig = await _fetched(planes, world, way)
+        if not world.authority:
+            world.authority = await _authority(planes, way)
+    if world.kubeconfig is None:
+        raise errors.Refused(
+            f"{world.cluster.name} has no machines that could be asked for a kubeconfig, and none was given",
+            hint="Give the one that you have: --kubeconfig FILE",
+        )
+    config = parsed(world.kubeconfig)
+    if planes:
+        identity.check_authority(config.certificate_authority, world.authority)
+    await world.connect(redirected(config, world.reach.kubernetes))
+    identity.check_uid(world, await _uid(world, step))
+    return None
+
+
+def parsed(kubeconfig: Secret) -> kube.Config:
+    """A kubeconfig that is not in a file."""
+    with command.memory_file(kubeconfig) as file:
+        config = kube.load(Path(file.path))
+    return dataclasses.replace(config, source="the kubeconfig of the cluster")
+
+
+def redirected(config: kube.Config, url: str) -> kube.Config:
+    """The same API at another address; its certificate must still have the name of the declared one."""
+    if not url:
+        return config
+    name = config.server_name or urllib.parse.urlsplit(config.server).hostname or ""
+    return dataclasses.replace(config, server=url.rstrip("/"), server_name=name)
+
+
+async def _fetched(machines: Sequence[Machine], world: World, way: Way) -> Secret:
+    """From the first control plane that gives one."""
+    deadline = time.monotonic() + world.patience
+    while True:
+        last: talosctl.TalosError | None = None
+        for machine in machines:
+            try:
+                return await way.admin.kubeconfig(way.at(machine), timeout=PATIENCE)
+            except (talosctl.Untrusted, talosctl.Unauthorised) as error:
+                raise errors.Refused(f"{machine.name} is not of this cluster: {error}", hint=error.hint) from error
+            except talosctl.TalosError as error:
+                last = error
+        if time.monotonic() >= deadline:
+            assert last is not None
+            raise errors.Unreachable(f"no control plane gives a kubeconfig: {last}", hint=last.hint) from last
+        await asyncio.sleep(POLL)
+
+
+async def _authority(machines: Sequence[Machine], way: Way) -> bytes:
+    """Of a cluster whose secrets are in whole configs: what a machine has that the talosconfig trusts."""
+    for machine in machines:
+        try:
+            return cluster_keys.config_authority(await way.admin.machine_config(way.at(machine)))
+        except talosctl.TalosError:
+            continue
+    return b""
+
+
+async def _uid(world: World, step: str) -> str:
+    """The UID of kube-system, once the API answers."""
+    deadline = time.monotonic() + SERVES
+    said = ""
+    while True:
+        try:
+            return str((await world.kube.get("v1", "Namespace", "kube-system"))["metadata"]["uid"])
+        except kube.Untrusted as error:
+            raise errors.Refused(
+                f"the Kubernetes API shows a certificate that this cluster's authority did not sign: {error}",
+                hint="Check the endpoint: another cluster may answer there.",
+            ) from error
+        except (kube.NotFound, kube.ServerError, kube.Forbidden, errors.Unreachable, errors.TimedOut) as error:
+            if time.monotonic() >= deadline:
+                raise
+            if said != type(error).__name__:
+                said = type(error).__name__
+                world.tell(step, f"the API does not answer yet: {error}")
+            await asyncio.sleep(POLL)

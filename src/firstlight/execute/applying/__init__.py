@@ -1,0 +1,1 @@
+"""Objects brought to what they must be: looked at all at once, compared, and only what differs is written."""

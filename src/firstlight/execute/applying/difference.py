@@ -1,0 +1,54 @@
+"""What differs between an object and what is live of it."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.clients.kube.errors import FieldConflict
+from firstlight.model.component import ObjectId
+from firstlight.model.rendition import Object
+from firstlight.ownership.engine_marks import Mark
+
+_SHOWN = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An object that is not as it must be."""
+
+    object: Object
+    """As it is to be applied."""
+    manager: str
+    """As whom."""
+    live: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
+    fields: tuple[str, ...] = ()
+    """Which fields would change; empty if it is created, if only its owner would change, or if that was not asked."""
+    conflicts: tuple[FieldConflict, ...] = ()
+    """Fields that others own with another value, as far as the server was asked."""
+    mark: Mark | None = None
+    """The engine's, if it is the engine's: then it is not written."""
+    downgrade: str = ""
+    """What would be lost of a CRD."""
+
+    @property
+    def is_going(self) -> bool:
+        """Whether the live object is being deleted."""
+        return self.live is not None and "deletionTimestamp" in (self.live.get("metadata") or {})
+
+    @property
+    def sentence(self) -> str:
+        """What is to be written, for people."""
+        name = title(self.object.id)
+        if self.live is None:
+            return f"create {name}"
+        if self.is_going:
+            return f"create {name} again, once it is gone"
+        if not self.fields:
+            return f"apply {name}"
+        more = f" and {len(self.fields) - _SHOWN} more" if len(self.fields) > _SHOWN else ""
+        return f"change {name} ({', '.join(self.fields[:_SHOWN])}{more})"
+
+
+def title(id: ObjectId) -> str:
+    """An object for people: ``Deployment kube-system/cilium-operator``."""
+    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"

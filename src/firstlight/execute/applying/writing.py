@@ -1,0 +1,202 @@
+"""Differences written by server-side apply: stage after stage, many at once, patient with what is still coming up."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.execute.applying import definitions, refusals, stages
+from firstlight.execute.applying.difference import Difference, title
+from firstlight.model.rendition import Object
+
+PATIENCE = 300.0
+"""Seconds for kinds to be served, webhooks to answer and objects to be gone."""
+_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)
+_VAGUE = 2
+"""Attempts at a Secret that the server fails with: what it says of that is not kept, so it may never pass."""
+_WEBHOOK = re.compile(r'webhook "(?P<name>[^"]+)"')
+_NO_ANSWER = "failed calling webhook"
+_ENDING = "is being terminated"
+
+Tell = Callable[[str], None]
+
+
+class _Failed(Exception):
+    """Why an object was not applied; the rest goes on."""
+
+    def __init__(self, error: errors.FirstlightError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+async def apply(
+    changes: Iterable[Difference],
+    client: "kube.Client",
+    *,
+    parallel: int = 64,
+    patience: float = PATIENCE,
+    tell: Tell = lambda text: None,
+) -> None:
+    """Write what differs; what an engine owns is left alone.
+
+    Args:
+        changes: What ``survey`` found.
+        client: The API.
+        parallel: Requests at once; the client takes fewer if the server wants that.
+        patience: Seconds in all for what may come right by itself.
+        tell: Told of what is waited for.
+
+    Raises:
+        errors.Refused: Somebody else owns a field, or a live CRD would be downgraded.
+        errors.ClientError: Something could not be applied; all of it is named.
+    """
+    wanted = [each for each in changes if each.mark is None]
+    refusals.check(wanted)
+    deadline = time.monotonic() + patience
+    turns = asyncio.Semaphore(parallel)
+    writer = _Writer(client, deadline, tell)
+
+    async def one(each: Difference) -> errors.FirstlightError | None:
+        async with turns:
+            try:
+                await writer.write(each)
+            except _Failed as failed:
+                return failed.error
+            return None
+
+    for stage, those in stages.order(wanted):
+        failures = [error for error in await asyncio.gather(*map(one, those)) if error is not None]
+        if failures:
+            raise _together(failures, len(those))
+        if stage == stages.DEFINITIONS:
+            await served([each.object for each in those], client, deadline=deadline)
+
+
+async def served(crds: Sequence[Object], client: "kube.Client", *, deadline: float) -> None:
+    """Wait until CRDs are established, and discovery serves what they define.
+
+    Args:
+        crds: The CRDs.
+        client: The API.
+        deadline: On the monotonic clock.
+
+    Raises:
+        errors.TimedOut: One of them is not.
+    """
+    waiting = {each.id.name: definitions.kinds(each.value) for each in crds}
+    pauses = iter(_PAUSES)
+    while True:
+        # A kind is in discovery only after its CRD is established, and discovery is cheap to ask.
+        catalog = (await client.catalog(refresh=True)).resources
+        waiting = {name: kinds for name, kinds in waiting.items() if not all(each in catalog for each in kinds)}
+        if not waiting:
+            return
+        if time.monotonic() > deadline:
+            name = min(waiting)
+            live = await client.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+            why = definitions.problem(live) or "it is not served"
+            raise errors.TimedOut(f"CustomResourceDefinition {name} is applied, and {why}", target=client.config.server)
+        await asyncio.sleep(next(pauses, _PAUSES[-1]))
+
+
+class _Writer:
+    """One object at a time, until it is applied, refused or out of time."""
+
+    def __init__(self, client: "kube.Client", deadline: float, tell: Tell) -> None:
+        self._client = client
+        self._deadline = deadline
+        self._tell = tell
+        self._told: set[str] = set()
+
+    async def write(self, difference: Difference) -> None:
+        if difference.is_going:
+            await self._wait_until_gone(difference)
+        pauses = iter(_PAUSES)
+        force = bool(difference.conflicts)
+        attempts = 0
+        while True:
+            try:
+                await self._client.apply(difference.object.value, manager=difference.manager, force=force)
+                return
+            except kube.Conflict as error:
+                if not error.is_field_conflict:
+                    why = errors.ClientError(f"{title(difference.object.id)} changes all the time: {error.detail}")
+                elif others := refusals.strangers(error.conflicts, manager=difference.manager):
+                    text = refusals.conflict(difference, others)
+                    raise _Failed(errors.Refused(text, hint=refusals.HINT)) from error
+                else:
+                    force = True
+                    continue
+            except errors.ClientError as error:
+                passing = _passing(error, difference)
+                if passing is None:
+                    raise _Failed(error) from error
+                why = passing
+                is_vague = isinstance(error, kube.ServerError) and error.request.is_confidential
+                attempts += is_vague
+            if time.monotonic() > self._deadline or attempts > _VAGUE:
+                raise _Failed(why)
+            self._say(str(why))
+            await asyncio.sleep(next(pauses, _PAUSES[-1]))
+
+    async def _wait_until_gone(self, difference: Difference) -> None:
+        id, value = difference.object.id, difference.object.value
+        uid = ((difference.live or {}).get("metadata") or {}).get("uid")
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                live = await self._client.get(
+                    str(value["apiVersion"]), id.kind, id.name, namespace=id.namespace or None
+                )
+            except kube.NotFound:
+                return
+            metadata = live["metadata"]
+            if metadata["uid"] != uid:
+                return
+            held = ", ".join(metadata.get("finalizers") or (live.get("spec") or {}).get("finalizers") or ())
+            why = f"{title(id)} is being deleted" + (f", and held by {held}" if held else "")
+            if time.monotonic() > self._deadline:
+                raise _Failed(errors.TimedOut(why, hint="find out who deleted it, and what its finalizers wait for"))
+            self._say(why)
+            await asyncio.sleep(next(pauses, _PAUSES[-1]))
+
+    def _say(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
+
+
+def _passing(error: errors.ClientError, difference: Difference) -> errors.ClientError | None:
+    """The error for people, if waiting may help; None if it does not."""
+    name = title(difference.object.id)
+    if isinstance(error, kube.UnknownKind):
+        text = f"{name} cannot be applied: no kind {error.kind} in {error.api_version}"
+        return errors.ClientError(text, target=error.target, hint=error.hint)
+    if isinstance(error, kube.ServerError) and _NO_ANSWER in error.detail:
+        match = _WEBHOOK.search(error.detail)
+        webhook = match["name"] if match else "unknown"
+        text = f"{name} cannot be applied: the webhook {webhook} does not answer: {error.detail}"
+        return errors.ClientError(text, target=error.target, hint="are the pods behind the webhook ready?")
+    if isinstance(error, kube.ServerError) and error.request.is_confidential:
+        # A webhook cannot be told from another problem.
+        return errors.ClientError(f"{name} cannot be applied: {error}", target=error.target)
+    if isinstance(error, kube.Forbidden) and _ENDING in error.detail:
+        text = f"{name} cannot be applied: its namespace is being deleted"
+        return errors.ClientError(
+            text, target=error.target, hint=f"what holds the namespace {difference.object.id.namespace}?"
+        )
+    return None
+
+
+def _together(failures: Sequence[errors.FirstlightError], tried: int) -> errors.FirstlightError:
+    """Several failures as one that names all of them."""
+    if len(failures) == 1:
+        return failures[0]
+    lines = "\n".join(f"  {each}" for each in failures)
+    text = f"{len(failures)} of {tried} objects were not applied:\n{lines}"
+    hint = "; ".join(dict.fromkeys(each.hint for each in failures if each.hint))
+    if all(isinstance(each, errors.Refused) for each in failures):
+        return errors.Refused(text, hint=hint)
+    return errors.ClientError(text, hint=hint)

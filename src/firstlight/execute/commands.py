@@ -1,0 +1,199 @@
+"""Commands from a repo: run only if the user has allowed their content, without a shell, and with little around them.
+
+Hooks and command gates come here in ``up`` and ``rehearse``; nothing else runs what a repo says.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.execute import command_digest
+from firstlight.execute.allowed import Allowed
+from firstlight.execute.command_digest import Digest
+from firstlight.execute.masks import Masks
+from firstlight.model import repo_command
+from firstlight.model.observation import Answer, Asked
+from firstlight.model.secret import Secret
+
+_LINE = 300
+"""Characters of a line of output that are told."""
+_LINES = 40
+"""Lines of output that are told; of a program that prints without end, only the last is kept besides."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    said: str
+    """Its last line, masked."""
+
+
+class Commands:
+    """The commands of one repo, for one cluster."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        cluster: str,
+        allowed: Allowed,
+        masks: Masks,
+        origin: Path | None = None,
+        home: Path | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Prepare; nothing runs yet.
+
+        Args:
+            root: Where they run: the top of the repo, or of a rehearsal's copy of it.
+            cluster: Told to them as ``FIRSTLIGHT_CLUSTER``.
+            allowed: What the user has allowed.
+            masks: What must not be seen of their output.
+            origin: The user's own repo, whose files were allowed, if that is not where they run.
+            home: Their home directory, if it must not be the user's.
+            environ: The user's environment, of which they get little.
+        """
+        self._root = root
+        self._origin = origin or root
+        self._cluster = cluster
+        self._allowed = allowed
+        self._masks = masks
+        self._home = home
+        self._environ = environ
+
+    def digest(self, words: Sequence[str]) -> Digest:
+        """What a command is, by content."""
+        return command_digest.digest(words, self._origin)
+
+    async def require(self, words: tuple[str, ...]) -> None:
+        """Let an allowed command pass.
+
+        Raises:
+            errors.Refused: Nobody has allowed it, or not with this content.
+        """
+        digest = await asyncio.to_thread(self.digest, words)
+        if not self._allowed.has(digest, self._origin):
+            raise errors.Refused(
+                f"the repo wants to run a command that was not allowed: {repo_command.shown(words)} ({digest.value})",
+                hint="Look at it, and allow it: --allow-commands",
+            )
+
+    async def run(
+        self,
+        words: tuple[str, ...],
+        *,
+        timeout: float,
+        kubeconfig: Secret | None = None,
+        on_line: Callable[[str], None] = lambda _: None,
+    ) -> Ended:
+        """Run a command to its end.
+
+        Args:
+            words: The program and its arguments, as they are.
+            timeout: Seconds after which it and all its children are killed.
+            kubeconfig: The way to the cluster; it finds it at ``KUBECONFIG``, which is a file in memory.
+            on_line: Told each line of its output, masked.
+
+        Raises:
+            errors.Refused: Nobody has allowed it.
+            errors.ClientError: It cannot be run, or takes too long; its exit code is no error.
+        """
+        await self.require(words)
+        output = _Output(self._masks, on_line)
+        with contextlib.ExitStack() as stack:
+            environment = self._environment()
+            if kubeconfig is not None:
+                self._masks.add_kubeconfig(kubeconfig)
+                file = stack.enter_context(command.memory_file(kubeconfig))
+                # Not /proc/self: what a script starts need not inherit the file to read it.
+                environment["KUBECONFIG"] = f"/proc/{os.getpid()}/fd/{file.fd}"
+            with _explained(words, output):
+                done = await command.run(
+                    words, timeout=timeout, env=environment, cwd=self._root, check=False, dies_with_parent=True,
+                    on_stdout=output.add, on_stderr=output.add,
+                )  # fmt: skip
+        return Ended(done.code, output.last)
+
+    async def answer(self, asked: Asked, *, kubeconfig: Secret | None = None) -> Answer:
+        """Whether the command of a gate ends well; one that was not allowed does not run."""
+        words = tuple(str(each) for each in asked.given.get("run") or ())
+        try:
+            ended = await self.run(words, timeout=float(asked.given.get("timeout") or 30), kubeconfig=kubeconfig)
+        except errors.FirstlightError as error:
+            return Answer(False, " ".join(each for each in (f"{error.message}.", error.hint) if each))
+        if ended.code == 0:
+            return Answer(True, ended.said)
+        return Answer(False, f"it exited with {ended.code}" + (f": {ended.said}" if ended.said else ""))
+
+    def _environment(self) -> dict[str, str]:
+        """As little as programs need. A relative entry of PATH would let a file of the repo stand for a program."""
+        places = [each for each in self._environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+        if self._home is not None:
+            self._home.mkdir(parents=True, exist_ok=True)
+        return {
+            "PATH": os.pathsep.join(places),
+            "HOME": str(self._home or self._environ.get("HOME") or Path.home()),
+            "LANG": self._environ.get("LANG") or "C.UTF-8",
+            "FIRSTLIGHT_CLUSTER": self._cluster,
+        }
+
+
+class _Output:
+    """What a command prints, masked; as much of it as somebody could read."""
+
+    def __init__(self, masks: Masks, tell: Callable[[str], None]) -> None:
+        self._masks = masks
+        self._tell = tell
+        self._told = 0
+        self.last = ""
+
+    def add(self, line: str) -> None:
+        text = " ".join(self._masks.masked(line).split())
+        if not text:
+            return
+        self.last = text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
+        self._told += 1
+        if self._told <= _LINES:
+            self._tell(self.last)
+        elif self._told == _LINES + 1:
+            self._tell("… and more, which is not told")
+
+
+@contextlib.contextmanager
+def _explained(words: tuple[str, ...], output: _Output) -> Iterator[None]:
+    """What keeps a command from ending, as an error that trying again does not cure."""
+    said = ""
+    try:
+        yield
+    except errors.TimedOut as error:
+        said = f"; the last that it said: {output.last}" if output.last else ""
+        raise errors.ClientError(f"{error.message}, and was killed{said}", target=words[0]) from error
+    except errors.Unreachable as error:
+        hint = f"Make it executable: chmod +x {words[0]}" if "executed" in error.message else ""
+        raise errors.ClientError(error.message, target=words[0], hint=hint) from error
+    except (OSError, ValueError) as error:
+        hint = "A script begins with a line such as #!/bin/sh." if isinstance(error, OSError) else ""
+        raise errors.ClientError(f"{words[0]} cannot be run: {error}", target=words[0], hint=hint) from error
+
+
+def redirected(kubeconfig: Secret, url: str) -> Secret:
+    """A kubeconfig that leads to another address; the certificate there must still have the declared name."""
+    if not url:
+        return kubeconfig
+    config = yaml.safe_load(kubeconfig.reveal())
+    for entry in config.get("clusters") or ():
+        inner = entry.get("cluster") or {}
+        host = urllib.parse.urlsplit(str(inner.get("server") or "")).hostname
+        inner["tls-server-name"] = inner.get("tls-server-name") or host or ""
+        inner["server"] = url.rstrip("/")
+    return Secret(yaml.safe_dump(config))

@@ -1,0 +1,179 @@
+"""Who may write: a Lease in kube-system that expires by itself, held by compare-and-swap.
+
+A lease alone is no fence: a holder that was stopped for a minute does not know that it lost it. So every step takes it
+anew before it writes, and a run that finds another's name there writes nothing any more.
+"""
+
+import asyncio
+import contextlib
+import datetime
+import time
+from collections.abc import Callable
+from typing import Any
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.execute import holders
+
+NAME = "firstlight"
+NAMESPACE = "kube-system"
+MANAGER = "firstlight"
+SECONDS = 15
+"""After which a holder that does not renew counts as gone: a killed run holds up the next one no longer than this."""
+RENEW = 5.0
+POLL = 0.25
+
+
+class Lease:
+    """The right to write to a cluster, taken when there is something to write and not before."""
+
+    def __init__(
+        self, client: kube.Client, *, holder: str, now: Callable[[], float] = time.time, tell: Callable[[str], None]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            client: The cluster.
+            holder: Who this is; unique for each run.
+            now: The wall clock.
+            tell: Told what is waited for.
+        """
+        self._client = client
+        self._holder = holder
+        self._now = now
+        self._tell = tell
+        self._held: dict[str, Any] | None = None
+        self._lock = asyncio.Lock()
+        self._renewal: asyncio.Task[None] | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it was taken and not given back."""
+        return self._held is not None
+
+    async def claim(self) -> None:
+        """Take or keep the lease; called before every write of a step.
+
+        Raises:
+            errors.Refused: Another run holds it, or has taken it over.
+        """
+        async with self._lock:
+            if self._held is None:
+                self._held = await self._take()
+                self._renewal = asyncio.create_task(self._renew_for_ever())
+            else:
+                self._held = await self._swap(self._held)
+
+    async def release(self) -> None:
+        """Give it back, so that the next run need not wait."""
+        if self._renewal is not None:
+            self._renewal.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._renewal
+        if self._held is not None:
+            # Without an answer it expires by itself.
+            with contextlib.suppress(errors.ClientError):
+                metadata = self._held["metadata"]
+                await self._client.delete(
+                    self._held["apiVersion"], "Lease", NAME, namespace=NAMESPACE,
+                    uid=metadata["uid"], resource_version=metadata["resourceVersion"],
+                )  # fmt: skip
+            self._held = None
+
+    async def _take(self) -> dict[str, Any]:
+        """Take it from nobody, from itself, or from one that is seen not to renew it: clocks may differ."""
+        seen: object = None
+        since = time.monotonic()
+        while True:
+            there = await self._look()
+            if there is None:
+                with contextlib.suppress(kube.AlreadyExists):
+                    return dict(await self._client.create(self._body(), manager=MANAGER))
+                continue
+            spec = there.get("spec") or {}
+            who, renewed = str(spec.get("holderIdentity") or ""), spec.get("renewTime")
+            patience = spec.get("leaseDurationSeconds") or SECONDS
+            if who in ("", self._holder) or holders.is_dead(who) or time.monotonic() - since > patience:
+                with contextlib.suppress(kube.Conflict):
+                    return await self._write(there)
+            elif seen is None:
+                seen = renewed
+                self._tell(f"waits whether {who} still lives, at most {patience} s")
+            elif renewed != seen:
+                raise errors.Refused(
+                    f"another run works on this cluster: {who}, since {_clock(spec.get('acquireTime'))}",
+                    hint="Watch it: firstlight status --watch; or wait until it has ended.",
+                )
+            await asyncio.sleep(POLL)
+
+    async def _swap(self, held: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._write(held)
+        except (kube.Conflict, kube.NotFound):
+            there = await self._look()
+            spec = (there or {}).get("spec") or {}
+            if there is not None and spec.get("holderIdentity") == self._holder:
+                return await self._write(there)
+            who = spec.get("holderIdentity") or "somebody"
+            raise errors.Refused(
+                f"{who} has taken this cluster over meanwhile: nothing more is written",
+                hint="See what it does: firstlight status; then run again.",
+            ) from None
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW)
+            # What fails here fails again where it matters: before the next write.
+            with contextlib.suppress(errors.FirstlightError):
+                async with self._lock:
+                    if self._held is not None:
+                        self._held = await self._write(self._held)
+
+    async def _look(self) -> dict[str, Any] | None:
+        try:
+            return dict(await self._client.get("coordination.k8s.io/v1", "Lease", NAME, namespace=NAMESPACE))
+        except kube.NotFound:
+            return None
+
+    async def _write(self, there: dict[str, Any]) -> dict[str, Any]:
+        """Renew it as of the version that was seen; the server refuses if it has changed since."""
+        spec = there.get("spec") or {}
+        same = spec.get("holderIdentity") == self._holder
+        body = self._body()
+        if same and spec.get("acquireTime"):
+            body["spec"]["acquireTime"] = spec["acquireTime"]
+        patch = {
+            "metadata": {"resourceVersion": there["metadata"]["resourceVersion"]},
+            "spec": body["spec"],
+        }
+        return dict(
+            await self._client.patch(
+                "coordination.k8s.io/v1", "Lease", NAME, patch, manager=MANAGER, namespace=NAMESPACE
+            )
+        )
+
+    def _body(self) -> dict[str, Any]:
+        stamp = datetime.datetime.fromtimestamp(self._now(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": NAME, "namespace": NAMESPACE},
+            "spec": {
+                "holderIdentity": self._holder,
+                "leaseDurationSeconds": SECONDS,
+                "acquireTime": stamp,
+                "renewTime": stamp,
+            },
+        }
+
+
+def _seconds(stamp: object) -> float:
+    try:
+        return datetime.datetime.fromisoformat(str(stamp).replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _clock(stamp: object) -> str:
+    when = _seconds(stamp)
+    return datetime.datetime.fromtimestamp(when, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if when else "unknown"

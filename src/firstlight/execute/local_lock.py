@@ -1,0 +1,38 @@
+"""One run for a cluster on this computer, before there is an API that could hold a lease. The kernel ends it."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from firstlight import errors
+
+
+@contextlib.contextmanager
+def held(path: Path, *, who: str) -> Iterator[None]:
+    """Hold a lock file while a run goes on.
+
+    Args:
+        path: The file; its directory is made.
+        who: Written into it, for those who find it locked.
+
+    Raises:
+        errors.Refused: Another run holds it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
+            raise errors.Refused(
+                f"another run works on this cluster: {holder}",
+                hint="Watch it: firstlight status --watch; or wait until it has ended.",
+            ) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{who}\n".encode(), 0)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,114 @@
+"""What Argo CD says of an Application: synced, healthy, its operation ended well, at the revision that is expected."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.gates import revisions, status
+from firstlight.model.verdict import Passed, Verdict, Waiting
+
+_SKIPPED = "argocd.argoproj.io/skip-reconcile"
+_HEALTH = {
+    "Degraded": "a workload of it fails: its pods tell",
+    "Missing": "it has not been synced yet",
+    "Suspended": "a paused rollout or a suspended CronJob",
+    "Progressing": "its workloads still start",
+}
+
+
+def application(value: Mapping[str, Any], name: str, *, expected: str, url: str, now: float) -> Verdict:
+    """The verdict on an Application.
+
+    Args:
+        value: As it is now.
+        name: What it is called.
+        expected: The commit that was rendered; empty where it is not known.
+        url: The repository that the commit is of.
+        now: Seconds since the epoch.
+    """
+    if status.is_going(value):
+        since = status.moment(text(value, "metadata", "deletionTimestamp"))
+        return status.waiting(f"{name} is being deleted", now=now, since=since)
+    if text(value, "metadata", "annotations", _SKIPPED) == "true":
+        return Waiting(f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}")
+    sync = text(value, "status", "sync", "status")
+    if not text(value, "status", "reconciledAt") and not sync:
+        usually = "the application controller does not run, or does not watch its namespace"
+        return status.waiting(f"{name} was not seen yet", now=now, since=status.created(value), usually=usually)
+    if complaint := _complaint(value):
+        return Waiting(f"{name}: {complaint}")
+    if (unsynced := _unsynced(value, name, sync, now)) is not None:
+        return unsynced
+    if behind := _behind(value, expected, url):
+        usually = "the commit is not pushed, or the next refresh is still to come"
+        return Waiting(f"{name} is at {revisions.short(behind)}, not {expected[:7]}; usually {usually}")
+    health = text(value, "status", "health", "status")
+    if health != "Healthy":
+        told = status.said(text(value, "status", "health", "message"))
+        since = status.moment(text(value, "status", "health", "lastTransitionTime"))
+        what = f"{name} is synced and {health or 'of unknown health'}{f' ({told})' if told else _unhealthy(value)}"
+        return status.waiting(what, now=now, since=since, usually=_HEALTH.get(health, ""))
+    return Passed(f"{name} at {revisions.short(_revision(value))}" if _revision(value) else name)
+
+
+def _complaint(value: Mapping[str, Any]) -> str:
+    """What Argo CD itself could not do; its warnings about resources are not of that kind."""
+    for each in sequence(value, "status", "conditions"):
+        if text(each, "type") in ("ComparisonError", "InvalidSpecError", "UnknownError"):
+            return f"{text(each, 'type')}: {status.said(text(each, 'message'))}"
+    return ""
+
+
+def _unsynced(value: Mapping[str, Any], name: str, sync: str, now: float) -> Verdict | None:
+    operation = mapping(value, "status", "operationState")
+    phase, message = text(operation, "phase"), status.said(text(operation, "message"))
+    since = status.moment(text(operation, "startedAt"))
+    if phase in ("Failed", "Error"):
+        usually = "the server refuses an object, or a hook failed"
+        return status.waiting(f"{name}: its sync ended in {phase}: {message}", now=now, since=since, usually=usually)
+    if phase in ("Running", "Terminating"):
+        return status.waiting(f"{name} syncs: {message or 'no word yet'}", now=now, since=since)
+    if sync == "Synced":
+        # Without an operation nothing had to be done: everything was as Git says already.
+        return None
+    automated = at(value, "spec", "syncPolicy", "automated")
+    if not isinstance(automated, Mapping) or automated.get("enabled") is False:
+        return Waiting(f"{name} is {sync or 'of unknown sync'}, and nobody syncs it: it has no automated sync policy")
+    objects = [
+        f"{text(each, 'kind')} {text(each, 'name')}"
+        for each in sequence(value, "status", "resources")
+        if text(each, "status") == "OutOfSync"
+    ]
+    told = f" ({', '.join(objects[:3])}{' …' if len(objects) > 3 else ''})" if objects else ""
+    return Waiting(f"{name} is {sync or 'of unknown sync'}{told}")
+
+
+def _unhealthy(value: Mapping[str, Any]) -> str:
+    found = [
+        f"{text(each, 'kind')} {text(each, 'name')}"
+        for each in sequence(value, "status", "resources")
+        if text(each, "health", "status") not in ("", "Healthy")
+    ]
+    return f" ({', '.join(found[:3])}{' …' if len(found) > 3 else ''})" if found else ""
+
+
+def _sources(value: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    one = mapping(value, "spec", "source")
+    return [one] if one else [mapping(each) for each in sequence(value, "spec", "sources")]
+
+
+def _revision(value: Mapping[str, Any]) -> str:
+    several = sequence(value, "status", "sync", "revisions")
+    found = several[0] if several and isinstance(several[0], str) else ""
+    return text(value, "status", "sync", "revision") or found
+
+
+def _behind(value: Mapping[str, Any], expected: str, url: str) -> str:
+    """The revision of a source that is the repo itself and is not at the commit; charts have versions instead."""
+    several = [each for each in sequence(value, "status", "sync", "revisions") if isinstance(each, str)]
+    found = several or [text(value, "status", "sync", "revision")]
+    for source, revision in zip(_sources(value), found, strict=False):
+        is_ours = not url or revisions.is_same_repository(url, text(source, "repoURL"))
+        if is_ours and not text(source, "chart") and not revisions.is_at(revision, expected):
+            return revision
+    return ""

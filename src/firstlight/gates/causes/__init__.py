@@ -1,0 +1,1 @@
+"""Why something waits, told from what it left behind: conditions of nodes and pods, events, refusals."""

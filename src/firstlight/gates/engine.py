@@ -1,0 +1,71 @@
+"""Whether the GitOps engine runs: its workloads, and the FluxInstance that makes them."""
+
+from firstlight.gates import ground as grounds
+from firstlight.gates import looking, parts, ready, workload
+from firstlight.gates.ground import GateGround
+from firstlight.gates.parts import Part
+from firstlight.gates.question import Question
+from firstlight.model.cluster import Engine
+from firstlight.model.component import ObjectId
+from firstlight.model.observation import Look, View
+from firstlight.model.plan import Gate
+from firstlight.model.rendition import Object
+from firstlight.model.verdict import Verdict, Waiting
+from firstlight.model.work import Task
+
+_PARTS = {Engine.FLUX: ("flux", ("Deployment",)), Engine.ARGOCD: ("argocd", ("Deployment", "StatefulSet"))}
+"""By which label an engine's workloads are known, and their kinds."""
+
+
+def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+    """The engine's workloads as rendered, or else whatever carries its label."""
+    objects = grounds.objects(gate, task, ground)
+    asked = [*workload.of_objects(objects), *(_instance(each) for each in objects if _is_instance(each))]
+    if not asked and ground.cluster.engine is not None:
+        asked = [_labelled(ground.cluster.engine)]
+    hint = "See: flux check" if ground.cluster.engine == Engine.FLUX else ""
+    return parts.question(gate, f"engine {gate.component}".strip(), parts.together(asked), hint=hint) if asked else None
+
+
+def _is_instance(item: Object) -> bool:
+    return (item.id.group, item.id.kind) == ("fluxcd.controlplane.io", "FluxInstance")
+
+
+def _instance(item: Object) -> Part:
+    look = looking.at(item.id, item.value)
+
+    def judge(view: View) -> Verdict:
+        found = view.one(look)
+        if found is None:
+            return ready.absent(item.id, is_served=look not in view.unserved)
+        return ready.judged(found, looking.called(item.id), now=view.now, expected=("Ready",))
+
+    return Part((look,), judge)
+
+
+def _labelled(engine: Engine) -> Part:
+    label, kinds = _PARTS[engine]
+    looks = [Look(api_version="apps/v1", kind=kind, labels=f"app.kubernetes.io/part-of={label}") for kind in kinds]
+
+    def judge(view: View) -> Verdict:
+        found = [each for look in looks for each in view.all(look)]
+        if not found:
+            return Waiting(f"nothing of {label} is there yet")
+        return parts.worst(workload.judged(each, ObjectId.of(each), view, {"nodes": looking.NODES}) for each in found)
+
+    return Part((*looks, looking.NODES), judge)
+
+
+# A FluxInstance whose controllers are up (flux-operator 0.38):
+#
+# apiVersion: fluxcd.controlplane.io/v1
+# kind: FluxInstance
+# metadata: {name: flux, namespace: flux-system, generation: 1}
+# status:
+#   observedGeneration: 1
+#   lastAppliedRevision: v2.7.5@sha256:1a5b…
+#   lastAttemptedRevision: v2.7.5@sha256:1a5b…
+#   components: [{name: source-controller, repository: ghcr.io/fluxcd/source-controller, tag: v1.7.4, digest: sha256:…}]
+#   conditions:
+#   - {type: Ready, status: "True", reason: ReconciliationSucceeded, observedGeneration: 1,
+#      message: 'Reconciliation finished in 12s', lastTransitionTime: "2026-11-16T06:44:10Z"}

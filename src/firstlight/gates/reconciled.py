@@ -1,0 +1,81 @@
+"""Whether the engine has brought what it was told to: its own word for the object that declares a component."""
+
+from firstlight.document.within import at
+from firstlight.gates import argocd, flux, looking, parts, ready
+from firstlight.gates.ground import GateGround
+from firstlight.gates.parts import Part
+from firstlight.gates.question import Question
+from firstlight.model.observation import View
+from firstlight.model.plan import Gate
+from firstlight.model.verdict import Verdict
+from firstlight.model.work import Task, Watch
+
+_TIMEOUT = 1800.0
+"""A chart may take its own five minutes several times before the engine gives up."""
+
+
+def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+    """The declaring object of the gate; None where the gate names none."""
+    if gate.object is None:
+        return None
+    identity = gate.object
+    declared = ground.declared(identity, task)
+    look, name = looking.at(identity, declared), looking.called(identity)
+    expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
+    is_kustomization = (identity.group, identity.kind) == ("kustomize.toolkit.fluxcd.io", "Kustomization")
+    is_suspended = at(declared, "spec", "suspend") is True
+
+    def judge(view: View) -> Verdict:
+        found = view.one(look)
+        if found is None:
+            return ready.absent(identity, is_served=look not in view.unserved)
+        if (paused := flux.suspended(found, name, is_declared=is_suspended)) is not None:
+            return paused
+        url = ground.cluster.url
+        match identity.group, identity.kind:
+            case "kustomize.toolkit.fluxcd.io", "Kustomization":
+                sources = view.all(flux.GIT)
+                return flux.kustomization(found, name, expected=expected, url=url, sources=sources, now=view.now)
+            case "helm.toolkit.fluxcd.io", "HelmRelease":
+                return flux.helm_release(found, name, now=view.now)
+            case "argoproj.io", "Application":
+                return argocd.application(found, name, expected=expected, url=url, now=view.now)
+        return ready.judged(found, name, now=view.now)
+
+    looks = (look, flux.GIT) if is_kustomization else (look,)
+    hint = f"See: kubectl -n {identity.namespace} describe {identity.kind.lower()} {identity.name}"
+    name_of_question = f"{identity.kind} {looking.short(identity)}"
+    return parts.question(gate, name_of_question, Part(looks, judge), hint=hint, timeout=_TIMEOUT)
+
+
+# A Kustomization that waits for another (kustomize-controller 1.7):
+#
+# metadata: {name: apps, namespace: flux-system, generation: 1}
+# status:
+#   observedGeneration: 1
+#   lastAttemptedRevision: main@sha1:3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594
+#   conditions:
+#   - {type: Ready, status: "False", reason: DependencyNotReady, observedGeneration: 1,
+#      message: dependency 'flux-system/infra' is not ready, lastTransitionTime: "2026-11-16T06:46:00Z"}
+#
+# A HelmRelease that gave up (helm-controller 1.4):
+#
+# status:
+#   observedGeneration: 1
+#   failures: 1
+#   installFailures: 1
+#   conditions:
+#   - {type: Stalled, status: "True", reason: RetriesExceeded, observedGeneration: 1,
+#      message: Failed to install after 1 attempt(s), lastTransitionTime: "2026-11-16T06:51:10Z"}
+#   - {type: Ready, status: "False", reason: InstallFailed, lastTransitionTime: "2026-11-16T06:51:10Z",
+#      message: 'Helm install failed for release web/web with chart web@1.2.0: context deadline exceeded'}
+#   - {type: Released, status: "False", reason: InstallFailed, …}
+#
+# An Application that is done (Argo CD 3.1):
+#
+# status:
+#   sync: {status: Synced, revision: 3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594, comparedTo: {…}}
+#   health: {status: Healthy, lastTransitionTime: "2026-11-16T06:47:12Z"}
+#   operationState: {phase: Succeeded, message: successfully synced (all tasks run), startedAt: "2026-11-16T06:46:41Z",
+#     finishedAt: "2026-11-16T06:46:52Z", syncResult: {revision: 3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594, …}}
+#   reconciledAt: "2026-11-16T06:47:12Z"

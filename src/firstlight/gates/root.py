@@ -1,0 +1,68 @@
+"""Whether the root object is there, and its engine has seen it; what comes of it is for other gates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.document.within import at, sequence, text
+from firstlight.gates import flux, looking, parts, ready, status
+from firstlight.gates import ground as grounds
+from firstlight.gates.ground import GateGround
+from firstlight.gates.parts import Part
+from firstlight.gates.question import Question
+from firstlight.model.component import ObjectId
+from firstlight.model.observation import View
+from firstlight.model.plan import Gate
+from firstlight.model.verdict import Passed, Verdict
+from firstlight.model.work import Task
+
+_ROOTS = {
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
+    ("argoproj.io", "Application"),
+    ("fluxcd.controlplane.io", "FluxInstance"),
+}
+
+
+def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+    """The root object that a step creates, or the one of the gate."""
+    found = [each.id for each in grounds.of_task(task) if (each.id.group, each.id.kind) in _ROOTS]
+    asked = [_of(each, ground.declared(each, task)) for each in ([gate.object] if gate.object is not None else found)]
+    return parts.question(gate, "root", parts.together(asked)) if asked else None
+
+
+def _of(identity: ObjectId, declared: Mapping[str, Any]) -> Part:
+    look, name = looking.at(identity, declared), looking.called(identity)
+
+    def judge(view: View) -> Verdict:
+        found = view.one(look)
+        if found is None:
+            return ready.absent(identity, is_served=look not in view.unserved)
+        if (paused := flux.suspended(found, name)) is not None:
+            return paused
+        if _is_seen(found):
+            return Passed(f"{name} is seen")
+        usually = "its controller does not run, or does not watch its namespace"
+        return status.waiting(f"{name} was not seen yet", now=view.now, since=status.created(found), usually=usually)
+
+    return Part((look,), judge)
+
+
+def _is_seen(found: Mapping[str, Any]) -> bool:
+    if text(found, "kind") == "Application":
+        return bool(text(found, "status", "reconciledAt") or text(found, "status", "sync", "status"))
+    # Flux writes -1 before its first look.
+    observed = at(found, "status", "observedGeneration")
+    has_looked = isinstance(observed, int) and observed > 0
+    return (has_looked or bool(sequence(found, "status", "conditions"))) and not status.is_going(found)
+
+
+# A Kustomization that kustomize-controller has only just met:
+#
+# metadata: {name: flux-system, namespace: flux-system, generation: 1, finalizers: [finalizers.fluxcd.io]}
+# status:
+#   observedGeneration: -1
+#   conditions:
+#   - {type: Reconciling, status: "True", reason: Progressing, observedGeneration: 1, message: Fetching manifests for
+#      revision main@sha1:3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594 with a timeout of 10m0s,
+#      lastTransitionTime: "2026-11-16T06:46:00Z"}
+#   - {type: Ready, status: Unknown, reason: Progressing, observedGeneration: 1, message: Reconciliation in progress,
+#      lastTransitionTime: "2026-11-16T06:46:00Z"}

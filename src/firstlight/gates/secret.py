@@ -1,0 +1,54 @@
+"""Whether a Secret is there with its keys. Values are never told, nor how long they are."""
+
+from firstlight.document.within import mapping
+from firstlight.gates import looking, parts, status
+from firstlight.gates.ground import GateGround
+from firstlight.gates.parts import Part
+from firstlight.gates.question import Question
+from firstlight.model.component import ObjectId
+from firstlight.model.observation import View
+from firstlight.model.plan import Gate
+from firstlight.model.verdict import Passed, Verdict, Waiting
+from firstlight.model.work import CreateSecret, Task
+
+
+def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+    """The Secret of the gate; its keys are those of the step."""
+    if gate.object is None:
+        return None
+    name = f"secret {looking.short(gate.object)}"
+    part = of(gate.object, tuple(task.secret.data) if isinstance(task, CreateSecret) else ())
+    return parts.question(gate, name, part)
+
+
+def of(identity: ObjectId, keys: tuple[str, ...]) -> Part:
+    """The question about one Secret; what it holds is looked at only if it must hold something."""
+    look = looking.at(identity, with_content=bool(keys))
+
+    def judge(view: View) -> Verdict:
+        found, name = view.one(look), looking.called(identity)
+        if found is None:
+            return Waiting(f"{name} is not there yet")
+        if status.is_going(found):
+            return Waiting(f"{name} is being deleted")
+        data = mapping(found, "data")
+        if absent := [each for each in keys if each not in data]:
+            return Waiting(f"{name} has no {_keys(absent)}")
+        if empty := [each for each in keys if not data[each]]:
+            return Waiting(f"{name} has nothing in {_keys(empty)}")
+        return Passed(f"{name} is there")
+
+    return Part((look,), judge)
+
+
+def _keys(names: list[str]) -> str:
+    return f"key{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+# A Secret has no status; this is all there is to see:
+#
+# apiVersion: v1
+# kind: Secret
+# metadata: {name: sops-age, namespace: flux-system}
+# type: Opaque
+# data: {age.agekey: …}

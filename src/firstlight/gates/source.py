@@ -1,0 +1,97 @@
+"""Whether the engine has the repo: Flux an artifact of the rendered commit, Argo CD the Secret of the repository."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.document.within import mapping, text
+from firstlight.gates import flux, looking, parts, ready, revisions, secret, status
+from firstlight.gates import ground as grounds
+from firstlight.gates.ground import GateGround
+from firstlight.gates.parts import Part
+from firstlight.gates.question import Question
+from firstlight.model.observation import View
+from firstlight.model.plan import Gate
+from firstlight.model.rendition import Object
+from firstlight.model.verdict import Passed, Verdict, Waiting
+from firstlight.model.work import Task
+
+_REVISION = "org.opencontainers.image.revision"
+_CAUSES = {
+    "AuthenticationFailed": "the Secret that it logs in with is missing or wrong",
+    "GitOperationFailed": "the URL or branch is wrong, or the cluster does not reach the Git server",
+    "OCIArtifactPullFailed": "the URL or tag is wrong, or the cluster does not reach the registry",
+    "BucketOperationFailed": "the bucket is wrong, or the cluster does not reach it",
+    "VerificationError": "the commit or artifact is not signed by whom it must be",
+}
+
+
+def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+    """The source objects of a step, or the one of the gate."""
+    asked = [_of(each, ground.revision) for each in grounds.of_task(task) if each.id.group == flux.SOURCES]
+    asked += [secret.of(each.id, ()) for each in grounds.of_task(task) if each.id.kind == "Secret"]
+    if gate.object is not None:
+        asked = [_of(Object({**ground.declared(gate.object, task), **_called(gate)}), ground.revision)]
+    hint = "See: flux get sources all -A" if asked and asked[0].looks[0].kind != "Secret" else ""
+    return parts.question(gate, "source", parts.together(asked), hint=hint) if asked else None
+
+
+def _called(gate: Gate) -> Mapping[str, Any]:
+    assert gate.object is not None
+    look = looking.at(gate.object)
+    names = {"name": gate.object.name, "namespace": gate.object.namespace}
+    return {"apiVersion": look.api_version, "kind": look.kind, "metadata": names}
+
+
+def _of(item: Object, revision: str) -> Part:
+    look = looking.at(item.id, item.value)
+    name = looking.called(item.id)
+
+    def judge(view: View) -> Verdict:
+        found = view.one(look)
+        if found is None:
+            return ready.absent(item.id, is_served=look not in view.unserved)
+        return judged(found, name, revision=revision, now=view.now)
+
+    return Part((look,), judge)
+
+
+def judged(found: Mapping[str, Any], name: str, *, revision: str, now: float) -> Verdict:
+    """The verdict on a source of Flux that is there."""
+    if (paused := flux.suspended(found, name)) is not None:
+        return paused
+    verdict = ready.judged(found, name, now=now, expected=("Ready",))
+    if not isinstance(verdict, Passed):
+        usually = _CAUSES.get(text(status.condition(found, "Ready"), "reason"), "")
+        told = f"{verdict.reason}; usually {usually}"
+        return Waiting(told) if usually and isinstance(verdict, Waiting) else verdict
+    artifact = mapping(found, "status", "artifact")
+    has = text(artifact, "revision")
+    if not has:
+        # HelmRepositories of OCI registries are only addresses: nothing is fetched.
+        return Passed(name) if text(found, "kind") == "HelmRepository" else Waiting(f"{name} has no artifact yet")
+    # An OCI artifact's own revision is a digest; the commit that it was made from is beside it.
+    made_from = text(artifact, "metadata", _REVISION) or has
+    if not revisions.is_at(made_from, revision):
+        usually = "the commit is not pushed to that branch, or the next fetch is still to come"
+        return Waiting(f"{name} has {revisions.short(made_from)}, not {revision[:7]}; usually {usually}")
+    return Passed(f"{name} at {revisions.short(has)}")
+
+
+# A GitRepository with its artifact (source-controller 1.7):
+#
+# apiVersion: source.toolkit.fluxcd.io/v1
+# kind: GitRepository
+# metadata: {name: flux-system, namespace: flux-system, generation: 1}
+# spec: {interval: 1m0s, ref: {branch: main}, url: https://git.example.org/me/fleet, timeout: 60s}
+# status:
+#   observedGeneration: 1
+#   artifact:
+#     revision: main@sha1:3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594
+#     digest: sha256:8b1a…
+#     lastUpdateTime: "2026-11-16T06:45:02Z"
+#     path: gitrepository/flux-system/flux-system/3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594.tar.gz
+#   conditions:
+#   - {type: Ready, status: "True", reason: Succeeded, lastTransitionTime: "2026-11-16T06:45:02Z",
+#      message: 'stored artifact for revision ''main@sha1:3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594'''}
+#   - {type: ArtifactInStorage, status: "True", reason: Succeeded, observedGeneration: 1,
+#      lastTransitionTime: "2026-11-16T06:45:02Z", message: 'stored artifact for revision ''main@sha1:3f2a…'''}

@@ -1,0 +1,85 @@
+"""A test cluster taken down: its machines are wiped and boot into maintenance mode again. What others own is left."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+
+from firstlight import errors
+from firstlight.execute import cluster_keys
+from firstlight.execute.world import World
+from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.machine_report import MachineReport, Standing
+from firstlight.observe import machines
+from firstlight.observe.machines import Way
+from firstlight.operate.means import Means
+
+WIPED = ("STATE", "EPHEMERAL")
+"""Config and data; the installed system stays, and boots into maintenance mode."""
+TIMEOUT = 300.0
+POLL = 0.5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Found:
+    """What would be taken down."""
+
+    cluster: Cluster
+    ours: tuple[Machine, ...]
+    """Machines that run with the keys of this cluster: only these are wiped."""
+    left: tuple[MachineReport, ...]
+    """The others: bare already, silent, or somebody else's."""
+    way: Way
+
+
+async def find(cluster: Cluster, means: Means) -> Found:
+    """The machines of a cluster, by whose they are now; nothing is changed.
+
+    Raises:
+        errors.Refused: There are no machines to wipe, or no keys to them.
+    """
+    if not cluster.machines or any(each.id for each in cluster.machines):
+        raise errors.Refused(
+            f"{cluster.name} has no machines that firstlight could wipe",
+            hint="Clusters of Omni are deleted there: omnictl cluster delete",
+        )
+    world = World(
+        cluster=cluster, programs=means.programs, resolve=means.resolve, state=means.state, reach=means.reach,
+        talos_secrets=lambda: means.talos_secrets(cluster),
+    )  # fmt: skip
+    way = await cluster_keys.ensure(world)
+    reports = await machines.look_at_all(cluster.machines, way)
+    return Found(
+        cluster=cluster,
+        ours=tuple(each.machine for each in reports if each.standing == Standing.OURS),
+        left=tuple(each for each in reports if each.standing != Standing.OURS),
+        way=way,
+    )
+
+
+async def take_down(found: Found, means: Means, *, tell: Callable[[str], None]) -> None:
+    """Wipe what was found, workers first: etcd's members are of no use to each other any more.
+
+    Raises:
+        errors.ClientError: A machine does not do it; those before are wiped.
+    """
+    workers = [each for each in found.ours if each.role == MachineRole.WORKER]
+    others = [each for each in found.ours if each.role != MachineRole.WORKER]
+    for group in (workers, others):
+        async with asyncio.TaskGroup() as tasks:
+            for each in group:
+                tasks.create_task(_wipe(each, found.way, tell))
+    # The next cluster of this name is another one.
+    (means.state / found.cluster.name / "identity.json").unlink(missing_ok=True)
+
+
+async def _wipe(machine: Machine, way: Way, tell: Callable[[str], None]) -> None:
+    tell(f"{machine.name}: is wiped")
+    await way.admin.reset(
+        way.at(machine), graceful=False, reboot=True, wipe="system-disk", system_labels=WIPED, wait=False
+    )  # fmt: skip
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            if (await machines.look_at(machine, way)).standing == Standing.MAINTENANCE:
+                break
+            await asyncio.sleep(POLL)
+    tell(f"{machine.name}: in maintenance mode")

@@ -1,0 +1,230 @@
+"""``up`` from beginning to end: a platform made work, checked and carried out, for the command and rehearsals."""
+
+import asyncio
+import dataclasses
+import datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import firstlight
+from firstlight import errors
+from firstlight.execute import holders, local_lock, user_files
+from firstlight.execute.loop import Loop, Options, Result
+from firstlight.execute.world import World
+from firstlight.gates.ground import GateGround
+from firstlight.journal import run_id
+from firstlight.model import event as events
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Component, Side
+from firstlight.model.event import Event
+from firstlight.model.plan import Problem, Severity
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Remark
+from firstlight.model.rendition import Object, Rendition
+from firstlight.model.secret import Secret
+from firstlight.model.work import Installation, Work
+from firstlight.operate import inlining, preflight, selecting, tasks
+from firstlight.operate.means import Means, Wishes
+from firstlight.plan import build, facts
+from firstlight.render import installations
+from firstlight.render.machines import drafting
+from firstlight.render.rendering import Renderer
+
+Charts = Mapping[str, tuple[tuple[Installation, ...], tuple[Object, ...]]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A run that could begin."""
+
+    platform: Platform
+    cluster: Cluster
+    work: Work
+    ground: GateGround
+    problems: tuple[Problem, ...]
+    """All that stands in its way, found before the first write."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it must not begin."""
+        return any(each.severity == Severity.ERROR for each in self.problems)
+
+
+async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checked: bool = True) -> Prepared:
+    """Render, plan and check; nothing is written.
+
+    Args:
+        platform: The repo.
+        wishes: What is asked for.
+        means: How the world is reached.
+        is_checked: Whether the world is asked what stands in the way; not where nothing is going to be written.
+
+    Raises:
+        errors.UsageError: There is no such cluster, or several and none is named.
+        errors.FirstlightError: It cannot be rendered at all.
+    """
+    cluster = cluster_of(platform, wishes.cluster)
+    async with await means.open_renderer(platform) as renderer:
+        done = await renderer.render_all(platform.components_of(cluster.name))
+        renditions = tuple(each.rendition for each in done)
+        charts, chart_remarks = await _charts(renderer, platform, cluster)
+    plan = selecting.until(build.build(platform, cluster, renditions=renditions), wishes.until)
+    at = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
+    inline = inlining.inlined(platform, cluster.name, renditions, now=at)
+    drafts, draft_remarks = drafting.drafts(platform, cluster, inline=inline.contents)
+    revision, said = await preflight.git(platform, cluster, means)
+    work = tasks.work(
+        platform, cluster, plan, renditions=renditions, installations=charts, drafts=drafts, revision=revision
+    )  # fmt: skip
+    remarks = (*inline.remarks, *draft_remarks, *chart_remarks)
+    problems = [*plan.problems, *said, *preflight.remarks(remarks)]
+    if is_checked:
+        problems += await preflight.world(work, means)
+    return Prepared(
+        platform=platform,
+        cluster=cluster,
+        work=work,
+        ground=GateGround(
+            cluster=cluster,
+            revision=revision,
+            objects=_objects(renditions),
+            own={each.name: each.gates for each in platform.components_of(cluster.name)},
+        ),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def started(prepared: Prepared, wishes: Wishes, means: Means) -> events.RunStarted:
+    """The first event of a run: the journal begins with it."""
+    run = run_id.make(prepared.cluster.name, now=means.now())
+    unwanted = selecting.unwanted(prepared.work.plan, wishes.only)
+    steps = tuple(
+        events.StepBrief(
+            id=each.id, phase=each.phase, name=each.name, what=each.what,
+            needs=tuple(one.step for one in each.needs if one.step not in unwanted),
+        )
+        for each in prepared.work.plan.steps
+        if each.id not in unwanted
+    )  # fmt: skip
+    return events.RunStarted(
+        at=means.now(), run=run, cluster=prepared.cluster.name, steps=steps, revision=prepared.work.revision,
+        version=firstlight.__version__, who=holders.name(run), is_rehearsal=means.is_rehearsal,
+        is_dry_run=wishes.is_dry_run,
+    )  # fmt: skip
+
+
+async def run(
+    prepared: Prepared,
+    wishes: Wishes,
+    means: Means,
+    *,
+    begun: events.RunStarted,
+    tell: Callable[[Event], None],
+    confirm: Callable[[str], bool],
+) -> Result:
+    """Carry a prepared run out.
+
+    Args:
+        prepared: What ``prepare`` made.
+        wishes: What was asked for.
+        means: How the world is reached.
+        begun: What ``started`` made, told already.
+        tell: Told of everything else that happens.
+        confirm: Asked before anything that cannot be undone.
+
+    Raises:
+        errors.Refused: Another run works on this cluster.
+    """
+    cluster = prepared.cluster
+    world = World(
+        cluster=cluster, programs=means.programs, resolve=means.resolve, state=means.state, reach=means.reach,
+        run=begun.run, tell=lambda step, text: tell(events.Told(at=means.now(), step=step, text=text)),
+        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, parallel=wishes.parallel,
+        talos_secrets=_once(lambda: means.talos_secrets(cluster)),
+    )  # fmt: skip
+    options = Options(
+        holder=begun.who,
+        is_dry_run=wishes.is_dry_run,
+        unwanted=selecting.unwanted(prepared.work.plan, wishes.only),
+    )
+    loop = Loop(
+        prepared.work, world, ground=prepared.ground, options=options, tell=tell, confirm=confirm, now=means.now
+    )
+    try:
+        with local_lock.held(means.state / cluster.name / "lock", who=begun.who):
+            result = await loop.run()
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        tell(events.RunEnded(at=means.now(), verdict="waiting", reason="interrupted; run again to go on"))
+        raise
+    except errors.FirstlightError as error:
+        tell(events.RunEnded(at=means.now(), verdict="failed", reason=error.message))
+        raise
+    finally:
+        await world.close()
+        _keep_access(world, means)
+    verdict = "passed" if result.is_complete else "failed"
+    tell(events.RunEnded(at=means.now(), verdict=verdict, writes=result.writes))
+    return result
+
+
+def _keep_access(world: World, means: Means) -> None:
+    """The ways to the cluster and its machines beside the journal, and where the user has asked for them."""
+    own = means.state / world.cluster.name
+    for kubeconfig, talosconfig in filter(None, [(own / "kubeconfig", own / "talosconfig"), means.merged_into]):
+        now = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
+        if world.kubeconfig is not None and world.is_connected:
+            user_files.merge_kubeconfig(kubeconfig, world.kubeconfig, now=now)
+        if world.talosconfig is not None and world.is_connected:
+            user_files.merge_talosconfig(talosconfig, world.talosconfig, now=now)
+
+
+def cluster_of(platform: Platform, name: str) -> Cluster:
+    """The cluster that is meant; where there is only one, it need not be named.
+
+    Raises:
+        errors.UsageError: There is none of that name, or several and none is named.
+    """
+    names = ", ".join(each.name for each in platform.clusters)
+    if not name and len(platform.clusters) == 1:
+        return platform.clusters[0]
+    if not name:
+        raise errors.UsageError("which cluster?", hint=f"There is {names}." if names else "The repo declares none.")
+    found = platform.cluster(name)
+    if found is None:
+        raise errors.UsageError(f"there is no cluster {name}", hint=f"There is {names}." if names else "")
+    return found
+
+
+def _once(make: Callable[[], Awaitable[Secret]]) -> Callable[[], Awaitable[Secret]]:
+    """The same secrets for all machines, however many ask at once; a failure is asked again."""
+    lock = asyncio.Lock()
+    known: list[Secret] = []
+
+    async def get() -> Secret:
+        async with lock:
+            if not known:
+                known.append(await make())
+            return known[0]
+
+    return get
+
+
+async def _charts(renderer: Renderer, platform: Platform, cluster: Cluster) -> tuple[Charts, list[Remark]]:
+    """The charts of what bootstrap installs, ready for Helm."""
+    wanted: list[Component] = [
+        each
+        for each in platform.components_of(cluster.name)
+        if facts.in_bootstrap(each) and facts.charts(each, Side.BOOTSTRAP)
+    ]
+    found = await asyncio.gather(*(installations.installations(renderer, each, Side.BOOTSTRAP) for each in wanted))
+    return (
+        {each.name: (releases, beside) for each, (releases, beside, _) in zip(wanted, found, strict=True)},
+        [remark for _, _, remarks in found for remark in remarks],
+    )
+
+
+def _objects(renditions: Sequence[Rendition]) -> dict[str, tuple[Object, ...]]:
+    """What each component deploys in bootstrap, or, where that is nothing, in GitOps."""
+    found: dict[str, tuple[Object, ...]] = {}
+    for side in (Side.GITOPS, Side.BOOTSTRAP):
+        found |= {each.component: each.objects for each in renditions if each.side == side and each.objects}
+    return found

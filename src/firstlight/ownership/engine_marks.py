@@ -1,0 +1,99 @@
+"""Marks that engines leave on what is theirs: from then on bootstrap only reads it."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firstlight.model.cluster import Engine
+from firstlight.model.component import ObjectId
+
+_FLUX = (
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("fluxcd.controlplane.io", "FluxInstance"),
+    ("resourceset.fluxcd.controlplane.io", "ResourceSet"),
+)
+"""Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
+_TRACKING = "argocd.argoproj.io/tracking-id"
+_INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+_ARGOCD = "argocd-controller"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """Whose an object is."""
+
+    engine: Engine
+    owner: str
+    """``Kustomization flux-system/cilium``, ``Application cilium``."""
+
+
+def of(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -> Mark | None:
+    """The mark of an engine on a live object; None if it has none.
+
+    Bootstrap may have applied it as Argo CD's manager itself. So a label that charts use as well counts only where that
+    manager owns it, and bootstrap does not want it.
+
+    Args:
+        live: The object.
+        wanted: What bootstrap would apply.
+    """
+    metadata = live.get("metadata") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    for group, kind in _FLUX:
+        if name := labels.get(f"{group}/name"):
+            namespace = labels.get(f"{group}/namespace") or ""
+            return Mark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}")
+    app, _, what = str(annotations.get(_TRACKING) or "").partition(":")
+    if app and _is_itself(what, ObjectId.of(live)):
+        return Mark(Engine.ARGOCD, f"Application {app}")
+    own = ((wanted or {}).get("metadata") or {}).get("labels") or {}
+    for label in _INSTANCES:
+        if labels.get(label) and own.get(label) != labels[label] and _is_owned(metadata, label):
+            return Mark(Engine.ARGOCD, f"Application {labels[label]}")
+    return None
+
+
+def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: str) -> Mark | None:
+    """The HelmRelease that has a Helm release, or is about to take it; None if there is none.
+
+    One with a history of it has it. One without any takes it when its controller comes to it, unless it is suspended.
+
+    Args:
+        releases: HelmReleases of the cluster.
+        name: Of the Helm release.
+        namespace: Where it keeps its Secrets.
+    """
+    for each in releases:
+        metadata, spec, status = each.get("metadata") or {}, each.get("spec") or {}, each.get("status") or {}
+        own = str(metadata.get("namespace") or "")
+        history = status.get("history") or ()
+        if not history and not spec.get("suspend"):
+            target = str(spec.get("targetNamespace") or "")
+            called = spec.get("releaseName") or "-".join(part for part in (target, str(metadata.get("name"))) if part)
+            if called == name and (spec.get("storageNamespace") or own) == namespace:
+                return Mark(Engine.FLUX, f"HelmRelease {own}/{metadata.get('name')}")
+        for entry in history:
+            if (
+                entry.get("name") == name
+                and (status.get("storageNamespace") or entry.get("namespace") or own) == namespace
+            ):
+                return Mark(Engine.FLUX, f"HelmRelease {own}/{metadata.get('name')}")
+    return None
+
+
+def _is_owned(metadata: Mapping[str, Any], label: str) -> bool:
+    """Whether a label is one that Argo CD's manager applied."""
+    for each in metadata.get("managedFields") or ():
+        if each.get("manager") == _ARGOCD:
+            fields = ((each.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {}
+            if f"f:{label}" in fields:
+                return True
+    return False
+
+
+def _is_itself(what: str, id: ObjectId) -> bool:
+    """Whether a tracking id is of the object that carries it, and not a copy; a namespace may be implied."""
+    group_kind, _, place = what.partition(":")
+    namespace, _, name = place.partition("/")
+    return group_kind == f"{id.group}/{id.kind}" and name == id.name and (not id.namespace or namespace == id.namespace)

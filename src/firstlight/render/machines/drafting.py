@@ -1,0 +1,78 @@
+"""The drafts of a cluster's machines, however the repo writes them."""
+
+from collections.abc import Mapping
+
+from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.secret import Secret
+from firstlight.render.machines import listed, plain, talconfig
+from firstlight.render.machines.sheet import Sheet
+from firstlight.repo.declaration import form
+from firstlight.repo.declaration import reading as declarations
+from firstlight.repo.talos import talhelper
+from firstlight.repo.work_tree import WorkTree
+
+Drafts = tuple[tuple[MachineDraft, ...], tuple[Remark, ...]]
+
+
+def drafts(platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | None = None) -> Drafts:
+    """What each machine is to be, and what stands in the way.
+
+    Args:
+        platform: The repo that was read.
+        cluster: One of its clusters.
+        inline: Contents of inline manifests by name, rendered anew; control planes begin with them.
+
+    Returns:
+        The drafts in the order of the machines. With a remark that is an ERROR they must not be used: what is not
+        understood would be left out.
+    """
+    tree = WorkTree(platform.root)
+    declaration, _ = declarations.read(tree)
+    own = declaration.platform.clusters.get(cluster.name) if declaration else None
+    rendered = {name: Secret(text) for name, text in (inline or {}).items()}
+    sheet = Sheet(tree, cluster, own or form.Cluster(), declaration, rendered)
+    found: dict[str, MachineDraft] = {}
+    for path in dict.fromkeys(each.place.path for each in cluster.machines):
+        machines = [each for each in cluster.machines if each.place.path == path]
+        found |= {each.machine.name: each for each in _of_file(sheet, path, machines)}
+    _check_whole(sheet, found)
+    made = tuple(found[each.name] for each in cluster.machines if each.name in found)
+    return made, tuple(dict.fromkeys(sheet.remarks))
+
+
+def _of_file(sheet: Sheet, path: str, machines: list[Machine]) -> list[MachineDraft]:
+    if path == form.FILE:
+        return listed.drafts(sheet, machines)
+    if talhelper.is_talconfig(path):
+        return talconfig.drafts(sheet, path, machines)
+    if any(each.id for each in machines):
+        sheet.refuse(machines[0].place, "machines of Omni are not configured by firstlight yet", _OMNI)
+        return []
+    if "topf" in sheet.cluster.documents.get(path, ()):
+        sheet.refuse(machines[0].place, "machines of topf are not configured by firstlight yet", _TOPF)
+        return []
+    return plain.drafts(sheet, machines)
+
+
+def _check_whole(sheet: Sheet, found: Mapping[str, MachineDraft]) -> None:
+    """Whole configs hold the secrets, so that a talosconfig must come from elsewhere."""
+    cluster = sheet.cluster
+    if any(each.whole for each in found.values()) and not cluster.talosconfig and not cluster.talos_secrets:
+        first = next(each.whole for each in found.values() if each.whole)
+        message = "whole machine configs hold the cluster's secrets, and nothing says where a talosconfig is"
+        hint = f"Write clusters.{cluster.name}.talosconfig in {form.FILE}: sops:talos/talosconfig.sops.yaml"
+        sheet.refuse(first.place, message, hint)
+    planes = [each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE]
+    if cluster.machines and not planes:
+        sheet.refuse(cluster.machines[0].place, "there is no control plane among the machines", "")
+    for machine in cluster.machines:
+        if not machine.address and not machine.id:
+            message = f"nothing says at which address {machine.name} is"
+            sheet.remarks.append(Remark(machine.place, Grade.ERROR, message, "Declare its address."))
+
+
+_OMNI = "omnictl cluster template sync, then: firstlight up with the kubeconfig of the cluster."
+_TOPF = f"Write the machines as a list in {form.FILE}, and the patches beside them."

@@ -1,0 +1,242 @@
+"""Charts installed by the real Helm: nothing to do is found without it, and a Helm that was killed is repaired."""
+
+import dataclasses
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.clients import kube as kube_client
+from firstlight.execute.actions import install as action
+from firstlight.execute.applying import helm_releases
+from firstlight.execute.world import Programs, World
+from firstlight.lab import lab as labs
+from firstlight.model import helm, work
+from firstlight.model.cluster import Cluster
+from firstlight.model.place import Place
+from firstlight.model.rendition import Object
+from firstlight.model.secret import Secret
+from firstlight.tools import install
+from tests.labs import until
+
+TEMPLATE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}}
+data: {word: {{ .Values.word | quote }}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec: {containers: [{name: main, image: "registry.example/main:1", resources: {limits: {cpu: 1000m}}}]}
+{{- if .Values.slow }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: slow, annotations: {"helm.sh/hook": post-install}}
+spec:
+  suspend: true
+  template: {spec: {restartPolicy: Never, containers: [{name: main, image: "registry.example/main:1"}]}}
+{{- end }}
+"""
+OPTIONS = helm.ReleaseOptions(server_side=True, take_ownership=True, skip_crds=True, timeout=60)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def helm_program() -> Path:
+    return (await install.ensure(["helm"]))["helm"]
+
+
+async def unresolved(reference: str) -> Secret:
+    raise AssertionError(reference)
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def world(kube: kube_client.Client, helm_program: Path, tmp_path: Path, told: list[str]) -> World:
+    cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
+    made = World(cluster=cluster, programs=Programs(helm=helm_program), resolve=unresolved, state=tmp_path)
+    made.tell = lambda step, text: told.append(text)
+    made._kube = kube
+    return made
+
+
+def chart(folder: Path, version: str = "1.0.0", template: str = TEMPLATE) -> helm.LocalChart:
+    place = folder / version / "shop"
+    (place / "templates").mkdir(parents=True, exist_ok=True)
+    (place / "Chart.yaml").write_text(f"apiVersion: v2\nname: shop\nversion: {version}\n")
+    (place / "values.yaml").write_text("word: none\nslow: false\n")
+    (place / "templates/all.yaml").write_text(template)
+    return helm.LocalChart(place)
+
+
+def release(
+    folder: Path, namespace: str, *, version: str = "1.0.0", values: str = '{"word": "a"}'
+) -> work.Installation:
+    return work.Installation(
+        name="shop", namespace=namespace, chart=chart(folder, version), version=version, values=Secret(values),
+        options=OPTIONS,
+    )  # fmt: skip
+
+
+async def secrets(kube: kube_client.Client, namespace: str) -> list[str]:
+    listing = await kube.list("v1", "Secret", namespace=namespace, labels="owner=helm")
+    return sorted(each["metadata"]["name"] for each in listing.items)
+
+
+async def word(kube: kube_client.Client, namespace: str) -> Any:
+    return (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["data"]["word"]
+
+
+async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
+) -> None:
+    beside = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "beside", "namespace": namespace},
+              "data": {"a": "1"}}  # fmt: skip
+
+    def task(**more: Any) -> work.Install:
+        one = release(tmp_path, namespace, **more)
+        return work.Install(releases=(one,), beside=(Object(beside),), manager="kustomize-controller")
+
+    change = await action.look(task(), world, "core/shop")
+    assert change is not None
+    title = f"release {namespace}/shop, version 1.0.0"
+    assert change.writes == (f"install the {title}", f"create ConfigMap {namespace}/beside")
+    await change.perform()
+    assert await word(kube, namespace) == "a"
+    live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
+    managers = {(each["manager"], each["operation"]) for each in live["metadata"]["managedFields"]}
+    assert managers == {("helm", "Apply")}
+    assert await action.look(task(), world, "core/shop") is None
+
+    change = await action.look(task(version="1.1.0"), world, "core/shop")
+    assert change is not None
+    assert change.writes == (f"upgrade the release {namespace}/shop, version 1.1.0: it is 1.0.0",)
+    change = await action.look(task(values='{"word": "b"}'), world, "core/shop")
+    assert change is not None
+    assert change.writes == (f"upgrade the {title}: its values differ",)
+    await change.perform()
+    assert await word(kube, namespace) == "b"
+    task_b = task(values='{"word": "b"}')
+    assert await action.look(task_b, world, "core/shop") is None
+    once = dataclasses.replace(release(tmp_path, namespace), once=True)
+    assert await action.look(work.Install(releases=(once,)), world, "core/shop") is None
+
+    await kube.delete("v1", "ConfigMap", "shop", namespace=namespace)
+    change = await action.look(task_b, world, "core/shop")
+    assert change is not None
+    assert change.writes == (f"upgrade the {title}: create ConfigMap {namespace}/shop",)
+    await change.perform()
+    assert await word(kube, namespace) == "b"
+    assert await action.look(task_b, world, "core/shop") is None
+
+
+async def test_a_chart_of_another_content_is_another_chart(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
+) -> None:
+    change = await action.look(work.Install(releases=(release(tmp_path, namespace),)), world, "s")
+    assert change is not None
+    await change.perform()
+    other = dataclasses.replace(
+        release(tmp_path, namespace), chart=chart(tmp_path / "other", template=TEMPLATE.replace("word:", "words:"))
+    )
+    change = await action.look(work.Install(releases=(other,)), world, "s")
+    assert change is not None
+    assert change.writes[0].endswith("its templates differ")
+
+
+async def kill_helm(kube: kube_client.Client, namespace: str, one: work.Installation, lab: labs.Lab, program: Path,
+                    *, label: str = "", ) -> None:  # fmt: skip
+    """Start Helm as bootstrap does, and kill it while it waits for a hook."""
+    flags = [f"--labels={label}"] if label else []
+    argv = [
+        str(program), "install", "shop", str(one.chart.path), f"--namespace={namespace}", "--set=slow=true",
+        "--wait=hookOnly", "--timeout=300s", f"--kubeconfig={lab.kubeconfig}", *flags,
+    ]  # fmt: skip
+    folder = one.chart.path.parent
+    process = await command.spawn(argv, log=folder / "helm.log", cwd=folder)
+
+    async def is_waiting() -> bool:
+        assert process.returncode is None, (folder / "helm.log").read_text()
+        return any(
+            each["metadata"]["name"] == "slow"
+            for each in (await kube.list("batch/v1", "Job", namespace=namespace)).items
+        )
+
+    await until(is_waiting, "helm to wait for its hook")
+    os.kill(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def test_a_helm_that_was_killed_is_repaired_without_an_uninstall(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
+) -> None:
+    one = release(tmp_path, namespace)
+    await kill_helm(kube, namespace, one, lab, helm_program, label=f"{helm_releases.MAKER}=bootstrap")
+    kept = await helm_releases.last(kube, "shop", namespace)
+    assert kept is not None
+    assert kept.status == "pending-install"
+    before = (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["metadata"]["uid"]
+
+    change = await action.look(work.Install(releases=(one,)), world, "s")
+    assert change is not None
+    assert change.writes == (
+        f"remove revision 1 of release {namespace}/shop, which was left pending-install",
+        f"install the release {namespace}/shop, version 1.0.0",
+    )
+    await change.perform()
+    live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
+    assert (live["metadata"]["uid"], live["data"]) == (before, {"word": "a"}), "nothing was deleted"
+    assert await secrets(kube, namespace) == ["sh.helm.release.v1.shop.v1"]
+    assert await action.look(work.Install(releases=(one,)), world, "s") is None
+
+
+async def test_somebody_elses_pending_release_is_left_until_it_is_old(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
+) -> None:
+    one = release(tmp_path, namespace)
+    await kill_helm(kube, namespace, one, lab, helm_program)
+
+    with pytest.raises(
+        errors.Refused, match=rf"release {namespace}/shop is pending-install for \d+ s, by somebody else"
+    ):
+        await action.look(work.Install(releases=(one,)), world, "s")
+    old = dataclasses.replace(one, options=dataclasses.replace(OPTIONS, timeout=0.001))
+    assert await action.look(work.Install(releases=(old,)), world, "s") is not None
+
+
+async def test_what_a_helm_release_has_is_only_read(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    one = release(tmp_path, namespace)
+    owner: Mapping[str, Any] = {
+        "metadata": {"name": "shop", "namespace": namespace},
+        "status": {"history": [{"name": "shop", "namespace": namespace}], "storageNamespace": namespace},
+    }
+
+    async def owned(client: kube_client.Client) -> list[Mapping[str, Any]]:
+        return [owner]
+
+    # The shared lab has no helm-controller, and a CRD of its kind would be there for all.
+    monkeypatch.setattr(action, "_helm_releases", owned)
+    assert await action.look(work.Install(releases=(one,)), world, "s") is None
+    assert told == [
+        f"the release {namespace}/shop differs from the repo; it is left to flux: HelmRelease {namespace}/shop"
+    ]
+    assert await secrets(kube, namespace) == []

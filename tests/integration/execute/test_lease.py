@@ -1,0 +1,96 @@
+"""The right to write, on a real API server: taken late, renewed, handed on, and noticed when it is lost."""
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from firstlight import errors
+from firstlight.clients.kube import Client, NotFound
+from firstlight.execute import holders, lease
+
+API = "coordination.k8s.io/v1"
+
+
+def claimed(client: Client, who: str, told: list[str] | None = None) -> lease.Lease:
+    return lease.Lease(client, holder=who, tell=(told if told is not None else []).append)
+
+
+async def there(client: Client) -> dict[str, Any] | None:
+    try:
+        return dict(await client.get(API, "Lease", lease.NAME, namespace=lease.NAMESPACE))
+    except NotFound:
+        return None
+
+
+async def test_nothing_is_written_before_it_is_claimed_and_nothing_is_left_after_it_is_released(kube: Client) -> None:
+    one = claimed(kube, "ann@desk:1:run-a")
+    assert await there(kube) is None
+
+    await one.claim()
+    found = await there(kube)
+    await one.release()
+
+    assert found is not None
+    assert found["spec"]["holderIdentity"] == "ann@desk:1:run-a"
+    assert await there(kube) is None
+
+
+async def test_a_second_run_says_who_holds_it(kube: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "RENEW", 0.1)
+    one = claimed(kube, "ann@desk:1:run-a")
+    await one.claim()
+    told: list[str] = []
+    try:
+        with pytest.raises(errors.Refused, match=r"ann@desk:1:run-a, since 20"):
+            await claimed(kube, "bob@desk:2:run-b", told).claim()
+        assert "ann@desk:1:run-a still lives" in told[0]
+    finally:
+        await one.release()
+
+
+async def test_one_that_is_not_renewed_is_taken_over_and_its_holder_writes_no_more(
+    kube: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "SECONDS", 1)
+    one = claimed(kube, "ann@desk:1:run-a")
+    await one.claim()
+    other = claimed(kube, "bob@desk:2:run-b")
+
+    await asyncio.wait_for(other.claim(), 10)
+
+    with pytest.raises(errors.Refused, match="bob@desk:2:run-b has taken this cluster over"):
+        await one.claim()
+    await other.release()
+    await one.release()
+    assert await there(kube) is None
+
+
+async def test_a_process_of_this_computer_that_is_gone_is_not_waited_for(kube: Client) -> None:
+    dead = await asyncio.create_subprocess_exec("true")
+    await dead.wait()
+    gone = holders.name("run-a").replace(f":{os.getpid()}:", f":{dead.pid}:")
+    first = claimed(kube, gone)
+    await first.claim()
+    other = claimed(kube, holders.name("run-b"))
+
+    # The lease lasts 15 seconds; a wait for it would be noticed here.
+    await asyncio.wait_for(other.claim(), 5)
+
+    await other.release()
+    await first.release()
+
+
+async def test_a_holder_keeps_the_time_at_which_it_began(kube: Client) -> None:
+    one = claimed(kube, "ann@desk:1:run-a")
+    await one.claim()
+    before = await there(kube)
+    await one.claim()
+    after = await there(kube)
+    await one.release()
+
+    assert before is not None
+    assert after is not None
+    assert after["spec"]["acquireTime"] == before["spec"]["acquireTime"]
+    assert after["spec"]["renewTime"] > before["spec"]["renewTime"]

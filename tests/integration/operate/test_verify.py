@@ -1,0 +1,304 @@
+"""``verify`` on a real API server: what it sees, what its probes leave, and the proof that nothing was written."""
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firstlight.cli import main
+from firstlight.clients import kube as clients
+from firstlight.gates.ground import GateGround
+from firstlight.lab.lab import Lab
+from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.component import Phase
+from firstlight.model.place import Place
+from firstlight.model.plan import Action, Gate, Plan, Step, Subject
+from firstlight.model.rendition import Object
+from firstlight.model.verdict import Failed, Passed, Waiting
+from firstlight.model.verification import Check
+from firstlight.model.work import Apply, Work
+from firstlight.observe import machine_versions
+from firstlight.observe.watching import Watching
+from firstlight.operate.verify import checking, components, endpoints, idempotency, inventory, probing
+from tests import machines
+from tests.labs import until
+
+HERE = Place("firstlight.yaml", 1)
+
+
+@pytest.fixture
+async def watching(kube: clients.Client) -> AsyncIterator[Watching]:
+    async with Watching(kube) as one:
+        yield one
+
+
+def scene(kube: clients.Client, watching: Watching, **changes: Any) -> checking.Scene:
+    return checking.Scene(
+        cluster=Cluster(name="infra", place=HERE), client=kube, watching=watching, since=time.time(), **changes
+    )
+
+
+def deployment(namespace: str, name: str = "operator") -> dict[str, Any]:
+    labels = {"app": name}
+    rule = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}},
+                    "containers": [{"name": "a", "image": "registry.example/operator:1"}],
+                },
+            },
+        },
+    }
+
+
+def config_map(namespace: str, **data: str) -> dict[str, Any]:
+    metadata = {"name": "a", "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+async def test_replicas_that_came_by_themselves_and_one_that_was_scaled_by_hand(
+    kube: clients.Client, watching: Watching, namespace: str
+) -> None:
+    await kube.apply(deployment(namespace), manager="tests")
+
+    found = {each.name: each for each in (await checking.verify(scene(kube, watching, wait=30))).checks}
+
+    assert found["nodes"].verdict == Passed("3 nodes ready")
+    assert "example-cni 3/3" in _passed(found["agents on all nodes"])
+    assert "operator 2/2" in _passed(found["operator replicas"])
+    assert found["API endpoints"].verdict == Passed("the endpoint is ready")
+
+    scale = {"spec": {"replicas": 1}}
+    await kube.patch(
+        "apps/v1", "Deployment", "operator", scale, manager="someone", namespace=namespace, subresource="scale"
+    )
+    back = {"spec": {"replicas": 2}}
+    await kube.patch(
+        "apps/v1", "Deployment", "operator", back, manager="someone", namespace=namespace, subresource="scale"
+    )
+    told: list[Check] = []
+    again = await checking.verify(scene(kube, watching), tell=told.append)
+
+    verdict = next(each.verdict for each in again.checks if each.name == "operator replicas")
+    assert isinstance(verdict, Failed)
+    assert "operator was scaled by someone" in verdict.reason
+    assert not again.is_fine
+    assert tuple(told) == again.checks
+    assert "a lab: nodes and pods are simulated" in again.notes[0]
+
+
+async def test_the_gates_of_components_are_asked_once_or_waited_for(
+    kube: clients.Client, watching: Watching, namespace: str
+) -> None:
+    value = deployment(namespace)
+    wanted = Object(value)
+    step = Step(
+        id="core/operator",
+        phase=Phase.CORE,
+        action=Action.APPLY_OBJECTS,
+        name="operator",
+        component="operator",
+        gates=(Gate(Subject.WORKLOAD, "operator", wanted.id), Gate(Subject.MACHINES)),
+    )
+    cluster = Cluster(name="infra", place=HERE)
+    work = Work(
+        cluster=cluster,
+        plan=Plan(cluster="infra", steps=(step,)),
+        tasks={step.id: Apply(objects=(wanted,), manager="tests")},
+    )
+    ground = GateGround(cluster=cluster, revision="", objects={"operator": (wanted,)})
+
+    (absent,) = await components.checks(work, ground, watching)
+    waiting = asyncio.create_task(components.checks(work, ground, watching, wait=30))
+    await kube.apply(value, manager="tests")
+    (there,) = await waiting
+
+    assert absent.name == "core/operator"
+    assert isinstance(absent.verdict, Waiting)
+    assert absent.detail
+    assert isinstance(there.verdict, Passed)
+    assert there.detail == ()
+    assert checking.managers(work) == {"tests", *checking.MANAGERS}
+
+
+async def test_probes_are_always_removed(kube: clients.Client, watching: Watching) -> None:
+    left = f"firstlight-probe-{secrets.token_hex(3)}"
+    metadata = {"name": left, "labels": {probing.LABEL: "true"}}
+    await kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, manager="tests")
+
+    found = await probing.checks(kube, watching)
+
+    assert [each.name for each in found] == ["probe: DNS", "probe: pod to pod"]
+    assert found[0].verdict == Passed("a pod has looked up kubernetes.default.svc.cluster.local")
+    assert isinstance(found[1].verdict, Passed)
+    assert "from worker-" in found[1].verdict.reason
+
+    async def left_is_gone() -> bool:
+        names = {each["metadata"]["name"] for each in (await kube.list("v1", "Namespace")).items}
+        return left not in names or left in await _going(kube)
+
+    assert await left_is_gone()
+
+    broken = asyncio.create_task(probing.checks(kube, watching, image="registry.example/broken:1"))
+    await until(lambda: _probes(kube), "the pods of the probe")
+    broken.cancel()
+    await asyncio.gather(broken, return_exceptions=True)
+
+    found_after = (await kube.list("v1", "Namespace", labels=probing.LABEL)).items
+    assert {each["metadata"]["name"] for each in found_after} == await _going(kube)
+
+
+async def test_a_probe_that_cannot_pull_its_image_says_so(kube: clients.Client, watching: Watching) -> None:
+    dns, reached = await probing.checks(kube, watching, image="registry.example/broken:1", timeout=2)
+
+    assert isinstance(dns.verdict, Waiting)
+    assert "pod dns: " in dns.verdict.reason
+    assert "Pull" in dns.verdict.reason
+    assert isinstance(reached.verdict, Waiting)
+    assert reached.verdict.reason.startswith("the server: pod server: ")
+
+
+@pytest.mark.parametrize("by_log", [True, False], ids=["audit-log", "resource-versions"])
+async def test_a_second_run_that_only_reads_is_proven_to(
+    lab: Lab, kube: clients.Client, namespace: str, by_log: bool
+) -> None:
+    await kube.apply(config_map(namespace, n="1"), manager="tests")
+
+    async def rerun() -> idempotency.Rerun:
+        await kube.list("v1", "ConfigMap", namespace=namespace)
+        await kube.apply(config_map(namespace, n="2"), manager="tests", dry_run=True)
+        return idempotency.Rerun(writes=0, is_complete=True)
+
+    log = lab.home.audit_log if by_log else None
+    found = await idempotency.check(kube, rerun, ours={"tests"}, log=log)
+
+    assert isinstance(found.verdict, Passed)
+    told = "the audit log" if by_log else "resource versions of "
+    assert found.verdict.reason.startswith(f"0 writes to the API server in a second run, by {told}")
+
+
+@pytest.mark.parametrize("by_log", [True, False], ids=["audit-log", "resource-versions"])
+async def test_one_write_is_found_whatever_the_run_says(
+    lab: Lab, kube: clients.Client, namespace: str, by_log: bool
+) -> None:
+    await kube.apply(config_map(namespace, n="1"), manager="tests")
+
+    async def rerun() -> idempotency.Rerun:
+        await kube.apply(config_map(namespace, n="2"), manager="tests")
+        return idempotency.Rerun(writes=0, is_complete=True)
+
+    log = lab.home.audit_log if by_log else None
+    found = await idempotency.check(kube, rerun, ours={"tests"}, log=log)
+
+    assert isinstance(found.verdict, Failed)
+    assert found.verdict.reason.startswith("the second run wrote 1 time, by ")
+    assert f"{namespace}/a" in found.detail[0]
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (idempotency.Rerun(writes=2, is_complete=True), "the second run says that it wrote 2"),
+        (idempotency.Rerun(writes=0, is_complete=False, reason="no CNI"), "the second run did not end well: no CNI"),
+    ],
+    ids=["says-so", "incomplete"],
+)
+async def test_what_a_run_says_of_itself_counts_too(
+    lab: Lab, kube: clients.Client, result: idempotency.Rerun, reason: str
+) -> None:
+    async def rerun() -> idempotency.Rerun:
+        return result
+
+    found = await idempotency.check(kube, rerun, ours=(), log=lab.home.audit_log)
+
+    assert isinstance(found.verdict, Failed)
+    assert found.verdict.reason.startswith(reason)
+
+
+async def test_the_command_as_text_and_as_json(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], kube: clients.Client
+) -> None:
+    (tmp_path / "firstlight.yaml").write_text(
+        "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\n"
+        "metadata: {name: home}\nclusters: {infra: {role: infra}}\n"
+    )
+    kept = tmp_path / ".firstlight/infra/kubeconfig"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(lab.kubeconfig.read_bytes())
+    words = ["verify", "infra", "--no-render", "--repo", str(tmp_path), "--since", "1s"]
+
+    code = await asyncio.to_thread(main.run, [*words, "-o", "json"])
+    found = json.loads(capsys.readouterr().out)
+    plain = await asyncio.to_thread(main.run, words)
+    text = capsys.readouterr().out
+
+    assert code == plain == (0 if found["fine"] else 1)
+    assert [each["verdict"] for each in found["checks"] if each["name"] == "nodes"] == ["passed"]
+    assert text.startswith("infra   ")
+    assert "3 nodes ready" in text
+    assert await asyncio.to_thread(main.run, [*words, "--since", "yesterday"]) == 64
+
+
+class TestMachines:
+    """With machines that the real talosctl has made a cluster of."""
+
+    async def test_configs_and_boots_stay_what_they_are_when_nothing_is_written(
+        self, cluster: machines.Cluster
+    ) -> None:
+        targets = {name: cluster.here(name) for name in cluster.loopbacks}
+        before = await machine_versions.config_versions(cluster.talos, targets)
+        labelled = "machine: {nodeLabels: {example.org/rack: a}}\n"
+        config = await cluster.config("cp-1", machines.BARE, machines.INLINE, machines.GRACE, labelled)
+        await cluster.talos.apply_config(cluster.here("cp-1"), config, dry_run=True)
+        after = await machine_versions.config_versions(cluster.talos, targets)
+
+        assert before == after
+        assert set(before) == {"cp-1", "cp-2", "cp-3", "worker-1"}
+        assert len({each.split(" ")[1] for each in before.values()}) == 4
+
+    async def test_the_inventory_and_every_api(self, cluster: machines.Cluster) -> None:
+        planes = [
+            Machine(name=name, role=MachineRole.CONTROL_PLANE, place=HERE, address=cluster.declared[name])
+            for name in ("cp-1", "cp-2", "cp-3")
+        ]
+        config = clients.load(cluster.lab.kubeconfig)
+        host = config.server.removeprefix("https://")
+        reach = {cluster.declared["cp-1"]: host, cluster.declared["cp-2"]: host}
+        async with clients.Client(config) as client, Watching(client) as watching:
+            (verdict,) = await components.judged([inventory.question("v1.13.0", has_inline=True)], watching, wait=0.0)
+            found = await endpoints.check(client, planes[:2], reach=reach)
+            boots = await machine_versions.boots(client)
+
+        assert isinstance(verdict, Passed)
+        assert found.verdict == Passed("the endpoint is ready; cp-1, cp-2 by their own address")
+        assert set(boots) == {"cp-1", "cp-2", "cp-3", "worker-1"}
+
+
+def _passed(check: Check) -> str:
+    """Why it has passed; others use the same lab, so there may be more to say."""
+    assert isinstance(check.verdict, Passed), check
+    return check.verdict.reason
+
+
+async def _going(kube: clients.Client) -> set[str]:
+    """The namespaces of probes that are being deleted."""
+    found = (await kube.list("v1", "Namespace", labels=probing.LABEL)).items
+    return {each["metadata"]["name"] for each in found if "deletionTimestamp" in each["metadata"]}
+
+
+async def _probes(kube: clients.Client) -> bool:
+    found = (await kube.list("v1", "Pod", labels=probing.LABEL)).items
+    return any("broken" in each["spec"]["containers"][0]["image"] for each in found)

@@ -1,0 +1,143 @@
+"""Repos and the work that a run has with them: each directory has a ``case.yaml`` and its ``work.txt``.
+
+A case has the files of a repo, what its components render to, and the charts that Helm would be given.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from firstlight.document import reading
+from firstlight.model import helm
+from firstlight.model import work as works
+from firstlight.model.component import ObjectId, Side
+from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.rendition import Object, Rendition
+from firstlight.model.secret import Secret
+from firstlight.model.work import Installation, Work
+from firstlight.operate import tasks
+from firstlight.plan import build
+from firstlight.repo import platform as platforms
+from tests.unit.plan.platforms import objects
+
+HERE = Path(__file__).parent
+SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "case.yaml").is_file())
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_work(name: str, tmp_path: Path) -> None:
+    (document,) = reading.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
+    expected = HERE / name / "work.txt"
+
+    printed = "\n".join(_printed(work_of(document.value, tmp_path))) + "\n"
+
+    if os.environ.get("FIRSTLIGHT_RECORD"):  # read every line of it afterwards
+        expected.write_text(printed)
+    assert printed == expected.read_text()
+
+
+def test_there_are_scenarios() -> None:
+    assert len(SCENARIOS) > 5
+
+
+def work_of(case: Mapping[str, Any], root: Path) -> Work:
+    """The work of a case."""
+    for path, text in case["files"].items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    platform = platforms.read(root)
+    (cluster,) = platform.clusters
+    renditions = [
+        Rendition(component=name, cluster=cluster.name, side=side, objects=objects(text))
+        for name, sides in case.get("renditions", {}).items()
+        for side, text in _sides(sides)
+    ]
+    plan = build.build(platform, cluster, renditions=renditions)
+    drafts = tuple(MachineDraft(machine=each, cluster="", endpoint="") for each in cluster.machines)
+    return tasks.work(
+        platform, cluster, plan, renditions=renditions, installations=_installations(case), drafts=drafts,
+        revision="c0ffee",
+    )  # fmt: skip
+
+
+def _sides(texts: Mapping[str, str] | str) -> Iterator[tuple[Side, str]]:
+    if isinstance(texts, str):
+        yield from ((side, texts) for side in (Side.BOOTSTRAP, Side.GITOPS))
+    else:
+        yield from ((Side(side), text) for side, text in texts.items())
+
+
+def _installations(case: Mapping[str, Any]) -> dict[str, tuple[tuple[Installation, ...], tuple[Object, ...]]]:
+    found: dict[str, tuple[tuple[Installation, ...], tuple[Object, ...]]] = {}
+    for name, each in case.get("installations", {}).items():
+        release = Installation(
+            name=name, namespace=each["namespace"], chart=helm.LocalChart(Path("chart")), version="1",
+            values=Secret(msgspec.json.encode(each.get("values", {}))),
+        )  # fmt: skip
+        found[name] = ((release,), objects(each["beside"]) if "beside" in each else ())
+    return found
+
+
+def _printed(work: Work) -> Iterator[str]:
+    for step in work.plan.order():
+        yield f"{step.id}"
+        yield from (f"  {line}" for line in _task(work.tasks[step.id]))
+
+
+def _task(task: works.Task) -> Iterator[str]:
+    match task:
+        case works.Configure():
+            yield f"configure {', '.join(each.machine.name for each in task.drafts)}"
+        case works.BootstrapEtcd():
+            yield f"bootstrap {task.first.name} of {', '.join(each.name for each in task.control_planes)}"
+        case works.FetchKubeconfig():
+            yield f"kubeconfig from {', '.join(each.name for each in task.control_planes)}"
+        case works.TalosApplies():
+            yield f"Talos applies {', '.join(task.manifests) or 'its own'}"
+            yield from map(_named, task.objects)
+        case works.Apply():
+            yield f"apply as {task.manager}"
+            yield from _objects(task.objects, task.managers, task.once)
+        case works.Install():
+            for each in task.releases:
+                values = each.values.reveal().decode()
+                yield f"install {each.namespace}/{each.name} with {values}" + _flags(each)
+            yield f"beside as {task.manager}, of {len(task.objects)} objects"
+            yield from _objects(task.beside, task.managers, frozenset())
+        case works.CreateSecret():
+            yield f"secret {task.secret.namespace}/{task.secret.name} as {task.manager}"
+        case works.SaveBaseline():
+            yield f"baseline of {len(task.objects)} objects"
+        case works.Watch():
+            yield f"watch {task.revision}".rstrip()
+            yield from (_named(each.id) for each in task.objects)
+        case works.Leave():
+            yield f"leave: {task.why}"
+        case works.Refuse():
+            yield f"refuse: {task.why} → {task.hint}"
+
+
+def _flags(release: Installation) -> str:
+    flags = {
+        "once": release.once, "without crds": release.options.skip_crds, "taking": release.options.take_ownership,
+    }  # fmt: skip
+    return "".join(f" [{name}]" for name, is_set in flags.items() if is_set)
+
+
+def _objects(given: tuple[Object, ...], managers: Mapping[ObjectId, str], once: frozenset[ObjectId]) -> Iterator[str]:
+    for each in given:
+        owner = f" as {managers[each.id]}" if each.id in managers else ""
+        spec = {name: value for name, value in each.value.items() if name not in ("apiVersion", "kind")}
+        spec["metadata"] = {
+            name: value for name, value in spec["metadata"].items() if name not in ("name", "namespace")
+        }
+        said = msgspec.json.encode({name: value for name, value in spec.items() if value}).decode()
+        yield f"{_named(each.id)}{owner}{' once' if each.id in once else ''}{'' if said == '{}' else f' {said}'}"
+
+
+def _named(identity: ObjectId) -> str:
+    return f"  {identity.kind} {identity.namespace + '/' if identity.namespace else ''}{identity.name}"

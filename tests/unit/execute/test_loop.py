@@ -1,0 +1,267 @@
+"""The loop of a run: order, branches, writes, refusals, trouble that passes."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firstlight import errors
+from firstlight.execute import loop
+from firstlight.execute.change import Change
+from firstlight.execute.world import Programs, World
+from firstlight.gates.ground import GateGround
+from firstlight.model import event as events
+from firstlight.model import work as works
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Phase
+from firstlight.model.event import Event
+from firstlight.model.place import Place
+from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
+from firstlight.model.secret import Secret
+from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
+
+CLUSTER = Cluster(name="home", place=Place("firstlight.yaml", 1))
+
+
+async def no_secret(reference: str) -> Secret:
+    raise AssertionError("nothing asks for secrets here")
+
+
+@dataclasses.dataclass
+class Stage:
+    """A world that is a set of names: a step is done when its name is in it."""
+
+    needs: Mapping[str, tuple[str, ...]]
+    there: set[str] = dataclasses.field(default_factory=set)
+    order: list[str] = dataclasses.field(default_factory=list)
+    verdicts: Mapping[str, Verdict] = dataclasses.field(default_factory=dict)
+    troubles: dict[str, list[errors.FirstlightError]] = dataclasses.field(default_factory=dict)
+    dangers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    events: list[Event] = dataclasses.field(default_factory=list)
+    left: frozenset[str] = frozenset()
+
+    async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+        if self.troubles.get(step):
+            raise self.troubles[step].pop(0)
+        if step in self.there:
+            return None
+
+        async def perform() -> None:
+            await asyncio.sleep(0)
+            self.order.append(step)
+            self.there.add(step)
+
+        return Change(writes=(f"create {step}",), perform=perform, danger=self.dangers.get(step, ""))
+
+    async def wait(self, step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+        return self.verdicts.get(step.id, Passed()), "try this"
+
+    def plan(self) -> Plan:
+        steps = tuple(
+            Step(
+                id=name, phase=Phase.CORE, action=Action.APPLY_OBJECTS, name=name,
+                needs=tuple(StepNeed(each, "needs", Tie.DECLARED) for each in needs),
+            )
+            for name, needs in self.needs.items()
+        )  # fmt: skip
+        return Plan(cluster="home", steps=steps)
+
+    async def run(
+        self, *, confirm: Callable[[str], bool] = lambda danger: False, parallel: int = 8, **options: object
+    ) -> loop.Result:
+        async def no_talos_secrets() -> Secret:
+            raise AssertionError("nothing asks for secrets here")
+
+        async def sleep(seconds: float) -> None:
+            await asyncio.sleep(0)
+
+        world = World(
+            cluster=CLUSTER, programs=Programs(), resolve=no_secret, state=Path("/nowhere"), parallel=parallel,
+            talos_secrets=no_talos_secrets,
+        )  # fmt: skip
+        work = works.Work(
+            cluster=CLUSTER,
+            plan=self.plan(),
+            tasks={name: works.Leave(why="later") if name in self.left else works.Watch() for name in self.needs},
+        )
+        one = loop.Loop(
+            work, world, ground=GateGround(cluster=CLUSTER, revision="", objects={}),
+            options=loop.Options(holder="tests", **options),  # type: ignore[arg-type]
+            tell=self.events.append, confirm=confirm, look=self.look, wait=self.wait, sleep=sleep,
+        )  # fmt: skip
+        return await one.run()
+
+
+CHAIN = {"a": (), "b": ("a",), "c": ("b",), "side": ()}
+
+
+async def test_steps_run_after_what_they_need_and_say_what_they_wrote() -> None:
+    stage = Stage(CHAIN)
+
+    result = await stage.run()
+
+    assert [each for each in stage.order if each != "side"] == ["a", "b", "c"]
+    assert result.is_complete
+    assert result.writes == 4
+    ended = [each for each in stage.events if isinstance(each, events.StepEnded)]
+    assert {each.step: each.writes for each in ended} == dict.fromkeys(CHAIN, 1)
+
+
+async def test_a_second_run_writes_nothing() -> None:
+    stage = Stage(CHAIN)
+    await stage.run()
+    stage.events.clear()
+
+    result = await stage.run()
+
+    assert result.is_complete
+    assert result.writes == 0
+    assert not [each for each in stage.events if isinstance(each, events.Writing)]
+
+
+@pytest.mark.parametrize("bad", [Failed("it broke"), Waiting("for ever")])
+async def test_a_step_that_does_not_pass_stops_its_branch_and_no_other(bad: Verdict) -> None:
+    stage = Stage(CHAIN, verdicts={"a": bad})
+
+    result = await stage.run()
+
+    assert sorted(stage.order) == ["a", "side"]
+    assert not result.is_complete
+    assert result.outcomes["a"] == bad
+    assert result.outcomes["b"] == Waiting("needs a")
+    assert result.outcomes["c"] == Waiting("needs a")
+    assert result.outcomes["side"] == Passed()
+
+
+async def test_what_is_left_to_others_lets_the_rest_go_on() -> None:
+    stage = Stage(CHAIN, left=frozenset({"a"}))
+
+    result = await stage.run()
+
+    assert result.outcomes["a"] == Skipped("later")
+    assert sorted(stage.order) == ["b", "c", "side"]
+
+
+async def test_steps_that_were_not_asked_for_are_neither_looked_at_nor_reported() -> None:
+    stage = Stage(CHAIN)
+
+    result = await stage.run(unwanted=frozenset({"a", "b", "side"}))
+
+    assert stage.order == ["c"]
+    assert set(result.outcomes) == {"c"}
+
+
+async def test_a_dry_run_says_what_would_be_written_and_writes_nothing() -> None:
+    stage = Stage(CHAIN)
+
+    result = await stage.run(is_dry_run=True)
+
+    assert stage.order == []
+    assert result.writes == 0
+    writing = [each for each in stage.events if isinstance(each, events.Writing)]
+    assert [each.writes for each in writing if each.step == "c"] == [("create c",)]
+
+
+async def test_what_cannot_be_undone_is_confirmed_or_refused() -> None:
+    asked: list[str] = []
+
+    def confirm(danger: str) -> bool:
+        asked.append(danger)
+        return False
+
+    stage = Stage(CHAIN, dangers={"b": "cp-1 reboots"})
+    result = await stage.run(confirm=confirm)
+
+    assert asked == ["cp-1 reboots"]
+    assert "b" not in stage.order
+    assert result.is_refused
+    assert isinstance(result.outcomes["b"], Failed)
+    assert (await stage.run(confirm=lambda danger: True)).is_complete
+
+
+async def test_trouble_that_passes_is_outlived_and_told() -> None:
+    stage = Stage(CHAIN, troubles={"b": [errors.Unreachable("the API is away", target="x")] * 3})
+
+    result = await stage.run()
+
+    assert result.is_complete
+    told = [each.text for each in stage.events if isinstance(each, events.Told)]
+    assert told == ["tried again: the API is away"] * 3
+
+
+async def test_what_is_wrong_is_said_with_the_way_out_and_refusals_are_remembered() -> None:
+    stage = Stage(CHAIN, troubles={"b": [errors.Refused("another cluster", hint="Look at the address.")]})
+
+    result = await stage.run()
+
+    assert result.is_refused
+    (ended,) = [each for each in stage.events if isinstance(each, events.StepEnded) and each.step == "b"]
+    assert (ended.verdict, ended.reason, ended.hint) == ("failed", "another cluster", "Look at the address.")
+
+
+async def test_no_more_steps_write_at_once_than_was_asked_for() -> None:
+    busy = peak = 0
+
+    @dataclasses.dataclass
+    class Slow(Stage):
+        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+            nonlocal busy, peak
+            busy += 1
+            peak = max(peak, busy)
+            await asyncio.sleep(0.001)
+            busy -= 1
+            return None
+
+    await Slow({str(number): () for number in range(9)}).run(parallel=3)
+
+    assert peak == 3
+
+
+async def test_an_interrupted_run_leaves_no_task_behind() -> None:
+    begun = asyncio.Event()
+
+    @dataclasses.dataclass
+    class Endless(Stage):
+        async def wait(self, step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+            begun.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    run = asyncio.create_task(Endless(CHAIN).run())
+    await begun.wait()
+    run.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@given(data=st.data())
+def test_any_graph_ends_with_every_step_passed_or_blocked_by_one_that_failed(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 12))
+    needs = {
+        str(number): tuple(map(str, data.draw(st.sets(st.integers(0, number - 1))))) if number else ()
+        for number in range(count)
+    }
+    broken = data.draw(st.sets(st.sampled_from(sorted(needs))))
+    stage = Stage(needs, verdicts={each: Failed("broken") for each in broken})
+
+    result = asyncio.run(stage.run())
+
+    def hindered(name: str) -> bool:
+        return any(each in broken or hindered(each) for each in needs[name])
+
+    assert set(result.outcomes) == set(needs)
+    for name, outcome in result.outcomes.items():
+        if hindered(name):
+            assert isinstance(outcome, Waiting)
+            assert name not in stage.order
+        else:
+            assert outcome == (Failed("broken") if name in broken else Passed())
+            assert all(stage.order.index(each) < stage.order.index(name) for each in needs[name])
+
+

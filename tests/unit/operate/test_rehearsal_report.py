@@ -1,0 +1,84 @@
+"""What a rehearsal says in the end."""
+
+import dataclasses
+
+import pytest
+
+from firstlight.model.rehearsal import Mapped, Rehearsal, StepTold, Untried
+from firstlight.report import rehearsal as report
+from firstlight.report import rehearsal_data
+
+
+def step(name: str, verdict: str = "passed", needs: tuple[str, ...] = (), reason: str = "", hint: str = "") -> StepTold:
+    return StepTold(
+        id=f"core/{name}", phase="core", name=name, verdict=verdict, seconds=2.5, component=name,
+        needs=tuple(f"core/{each}" for each in needs), reason=reason, hint=hint,
+    )  # fmt: skip
+
+
+FINE = Rehearsal(
+    cluster="home", lab="rehearsal-home", revision="0123456789abcdef", seconds=83.0,
+    mapped=(Mapped("machine", "cp-1 at 10.0.0.2", "virtual machine cp-1"), Mapped("Git", "https://a", "http://b")),
+    simulated=(("volumes", "are bound"),), steps=(step("cilium"), step("web", needs=("cilium",))),
+)  # fmt: skip
+
+
+def test_all_is_well() -> None:
+    assert FINE.verdict == "passed"
+    assert report.headline(FINE) == "home   rehearsed, and it works   2 of 2 steps   1m23s   commit 0123456789ab"
+    text = report.text(FINE)
+    assert "cp-1 at 10.0.0.2   › virtual machine cp-1" in text
+    assert "volumes   are bound" in text
+    assert "✔ web" in text
+
+
+def test_what_really_failed_is_the_cause_and_comes_first() -> None:
+    failed = step("web", "waiting", reason="0/1 ready", hint="look at its image")
+    told = dataclasses.replace(FINE, steps=(step("cilium"), failed, step("late", "blocked", needs=("web",))))
+
+    assert told.verdict == "failed"
+    assert told.causes == (failed,)
+    lines = report.text(told).splitlines()
+    assert lines[2:4] == ["✘ web (core): 0/1 ready", "    → look at its image"]
+
+
+def test_what_needs_something_that_could_not_be_had_is_not_judged() -> None:
+    steps = (step("gone"), step("needs-it", "failed", needs=("gone",)), step("own", "failed"))
+    told = dataclasses.replace(FINE, untried=(Untried("oci://x/gone", "offline", "gone"),), steps=steps)
+
+    assert [each.name for each in told.causes] == ["own"]
+    assert [each.name for each in told.unjudged] == ["needs-it"]
+    assert dataclasses.replace(told, steps=steps[:2]).verdict == "passed"
+    assert "without 1 thing that could not be had" in report.headline(told)
+
+
+@pytest.mark.parametrize(
+    "refused", [{"refused": "no"}, {"problems": (("the CIDRs differ", "write one"),)}], ids=["refused", "blocked"]
+)
+def test_a_refusal_is_one(refused: dict[str, object]) -> None:
+    told = dataclasses.replace(FINE, steps=(), **refused)  # type: ignore[arg-type]
+    assert told.verdict == "refused"
+    assert "✘ " in report.text(told)
+
+
+def test_markdown_takes_no_markup_of_strangers() -> None:
+    told = dataclasses.replace(FINE, steps=(step("a|b", "failed", reason="<img> `x`\n| y"),))
+
+    text = report.markdown(told)
+
+    assert text.startswith("### Rehearsal of `home`: failed\n")
+    assert "a\\|b" in text
+    assert "\\<img\\> \\`x\\` \\| y" in text
+    assert "<details><summary>Steps (1)</summary>" in text
+
+
+def test_as_data() -> None:
+    made = rehearsal_data.data(FINE)
+    assert made["verdict"] == "passed"
+    assert made["mapping"][0] == {"what": "machine", "declared": "cp-1 at 10.0.0.2", "lab": "virtual machine cp-1"}
+    assert made["steps"][1]["needs"] == ["core/cilium"]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.04, "0.0s"), (9.94, "9.9s"), (12.4, "12s"), (83, "1m23s")])
+def test_durations(seconds: float, said: str) -> None:
+    assert report.duration(seconds) == said

@@ -1,0 +1,56 @@
+"""A verification shown."""
+
+from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
+from firstlight.model.verification import Check, Verification
+from firstlight.report import verify, verify_data
+
+NODES = Check(name="nodes", verdict=Passed("4 nodes ready"), seconds=0.12)
+DNS = Check(name="probe: DNS", verdict=Passed("looked up"), is_simulated=True)
+ENGINE = Check(name="engine", verdict=Waiting("apps is at 0000000"), seconds=1.0)
+WRITES = Check(name="idempotency", verdict=Failed("wrote 1 time"), detail=("patch deployments web/shop \x1b[31m",))
+
+
+def test_all_fine() -> None:
+    skipped = Check(name="engine", verdict=Skipped("no engine is declared"))
+    found = Verification(cluster="infra", checks=(NODES, DNS, skipped), notes=("a lab",))
+
+    assert found.is_fine
+    assert verify.text(found).splitlines() == [
+        "infra   3 checks, all fine",
+        "",
+        "  nodes        ✔ passed               0.1 s   4 nodes ready",
+        "  probe: DNS   ✔ passed (simulated)   0.0 s   looked up",
+        "  engine       · skipped              0.0 s   no engine is declared",
+        "",
+        "  a lab",
+    ]
+
+
+def test_what_is_not_fine_is_never_cut_and_strangers_words_do_no_harm() -> None:
+    found = Verification(cluster="infra", checks=(NODES, ENGINE, WRITES))
+
+    assert not found.is_fine
+    assert verify.text(found, columns=40).splitlines() == [
+        "infra   2 of 3 checks are not fine",
+        "",
+        "  nodes         ✔ passed    0.1 s   4 n…",
+        "  engine        ▸ waiting   1.0 s   apps is at 0000000",
+        "  idempotency   ✘ failed    0.0 s   wrote 1 time",
+        "      patch deployments web/shop \\x1b[31m",
+    ]
+
+
+def test_as_data() -> None:
+    found = verify_data.data(Verification(cluster="infra", checks=(DNS, WRITES), notes=("a lab",)))
+
+    assert found == {
+        "cluster": "infra",
+        "fine": False,
+        "checks": [
+            {"name": "probe: DNS", "verdict": "passed", "reason": "looked up", "detail": [], "seconds": 0.0,
+             "simulated": True},
+            {"name": "idempotency", "verdict": "failed", "reason": "wrote 1 time",
+             "detail": ["patch deployments web/shop \x1b[31m"], "seconds": 0.0, "simulated": False},
+        ],
+        "notes": ["a lab"],
+    }  # fmt: skip

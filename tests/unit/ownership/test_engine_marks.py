@@ -1,0 +1,86 @@
+"""Marks of engines on live objects."""
+
+from typing import Any
+
+import pytest
+
+from firstlight.model.cluster import Engine
+from firstlight.ownership import engine_marks
+from firstlight.ownership.engine_marks import Mark
+
+
+def live(
+    *, labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, **more: Any
+) -> dict[str, Any]:
+    metadata = {"name": "main", "namespace": "here", "labels": labels or {}, "annotations": annotations or {}, **more}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+
+
+TRACKING = "argocd.argoproj.io/tracking-id"
+INSTANCE = {"app.kubernetes.io/instance": "shop"}
+ARGOCD = [
+    {
+        "manager": "argocd-controller",
+        "fieldsV1": {"f:metadata": {"f:labels": {"f:app.kubernetes.io/instance": {}}}},
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "mark"),
+    [
+        (live(), None),
+        (live(labels={"app.kubernetes.io/instance": "main", "app.kubernetes.io/managed-by": "Helm"}), None),
+        (live(labels={"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}), None),
+        (
+            live(labels={"kustomize.toolkit.fluxcd.io/name": "a", "kustomize.toolkit.fluxcd.io/namespace": "b"}),
+            Mark(Engine.FLUX, "Kustomization b/a"),
+        ),
+        (
+            live(labels={"helm.toolkit.fluxcd.io/name": "a", "helm.toolkit.fluxcd.io/namespace": "b"}),
+            Mark(Engine.FLUX, "HelmRelease b/a"),
+        ),
+        (
+            live(labels={"fluxcd.controlplane.io/name": "flux", "fluxcd.controlplane.io/namespace": "flux-system"}),
+            Mark(Engine.FLUX, "FluxInstance flux-system/flux"),
+        ),
+        (live(annotations={TRACKING: "shop:apps/Deployment:here/main"}), Mark(Engine.ARGOCD, "Application shop")),
+        (live(annotations={TRACKING: "shop:apps/ReplicaSet:here/main"}), None),
+        (live(annotations={TRACKING: "shop:apps/Deployment:there/main"}), None),
+        (
+            live(labels=INSTANCE, managedFields=ARGOCD),
+            Mark(Engine.ARGOCD, "Application shop"),
+        ),
+        (live(labels=INSTANCE, managedFields=[{"manager": "argocd-controller", "fieldsV1": {}}]), None),
+    ],
+)  # fmt: skip
+def test_marks(value: dict[str, Any], mark: Mark | None) -> None:
+    assert engine_marks.of(value) == mark
+
+
+def test_what_bootstrap_applied_as_argo_cds_manager_is_not_argo_cds() -> None:
+    there = live(labels=INSTANCE, managedFields=ARGOCD)
+    assert engine_marks.of(there, wanted=live(labels=INSTANCE)) is None
+    assert engine_marks.of(there, wanted=live()) is not None
+
+
+HISTORY = {"history": [{"name": "shop", "namespace": "shops"}], "storageNamespace": "flux-system"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "name", "namespace", "is_owned"),
+    [
+        ({}, HISTORY, "shop", "flux-system", True),
+        ({}, HISTORY, "shop", "shops", False),
+        ({}, HISTORY, "other", "flux-system", False),
+        ({}, {}, "shop", "flux-system", True),
+        ({"suspend": True}, {}, "shop", "flux-system", False),
+        ({"suspend": True}, HISTORY, "shop", "flux-system", True),
+        ({"targetNamespace": "shops"}, {}, "shops-shop", "flux-system", True),
+        ({"releaseName": "mine", "storageNamespace": "x"}, {}, "mine", "x", True),
+    ],
+)
+def test_helm_releases(spec: dict[str, Any], status: dict[str, Any], name: str, namespace: str, is_owned: bool) -> None:
+    owner = {"metadata": {"name": "shop", "namespace": "flux-system"}, "spec": spec, "status": status}
+    found = engine_marks.release_of([owner], name=name, namespace=namespace)
+    assert found == (Mark(Engine.FLUX, "HelmRelease flux-system/shop") if is_owned else None)

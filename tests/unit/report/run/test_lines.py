@@ -1,0 +1,112 @@
+"""The screen fits every terminal, whatever a run does; what is urgent is never what is left out."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firstlight.model import run_state
+from firstlight.model.event import Event
+from firstlight.model.run_state import RunState
+from firstlight.report import table
+from firstlight.report.run import clock, data, lines, listing, summary, words
+from tests.unit.journal import stories
+from tests.unit.journal.any_events import RUNS
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios" / "runs"
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def scenario(name: str) -> tuple[RunState, float]:
+    story = stories.load(SCENARIOS / name / "story.yaml")
+    return run_state.fold(story.events, is_alive=story.is_alive), story.now
+
+
+@settings(max_examples=60)
+@given(
+    RUNS,
+    st.sampled_from([True, False, None]),
+    st.integers(40, 200),
+    st.integers(1, 60),
+    st.sampled_from([0.0, 1794810650.0, 1e300]),
+)
+def test_everything_fits_and_nothing_is_obeyed(
+    events: list[Event], is_alive: bool | None, columns: int, rows: int, now: float
+) -> None:
+    state = run_state.fold(events, is_alive=is_alive)
+
+    screen = lines.lines(state, now=now, columns=columns, rows=rows)
+    texts = [*screen, *summary.summary(state, now=now, columns=columns), *listing.one(state, now=now, columns=columns)]
+
+    assert len(screen) <= rows
+    assert all(table.width(each) <= columns for each in screen)
+    assert not any(CONTROL.search(each) for each in texts)
+    assert data.state(state, now=now)["outcome"] == state.outcome
+
+
+@pytest.mark.parametrize("rows", [6, 10, 16, 24, 40, 120])
+@pytest.mark.parametrize("name", ["many", "gave-up", "goes-on"])
+def test_every_step_is_shown_or_counted(name: str, rows: int) -> None:
+    state, now = scenario(name)
+
+    screen = lines.lines(state, now=now, columns=100, rows=rows)
+
+    called = words.of(state)
+    shown = sum(any(line.startswith(f"  {label} ") for line in screen) for label in called.values())
+    counted = [int(each) for line in screen if line.startswith("  … ") for each in re.findall(r"(\d+) more", line)]
+    assert shown + sum(counted) == len(state.steps)
+    assert len(screen) <= rows
+
+
+@pytest.mark.parametrize("rows", [8, 12, 24])
+def test_what_failed_is_on_top_where_there_is_no_room_for_all(rows: int) -> None:
+    state, now = scenario("many")
+
+    screen = lines.lines(state, now=now, columns=100, rows=rows)
+
+    assert screen[2].startswith("  app-40")
+    assert "✘ failed" in screen[2]
+
+
+def test_a_narrow_terminal_shows_every_phase() -> None:
+    state, now = scenario("goes-on")
+
+    line = lines.phase_line(state, now=now, columns=72)
+
+    assert table.width(line) <= 72
+    assert all(str(each.phase) in line for each in state.phases)
+
+
+def test_colours_take_no_room() -> None:
+    state, now = scenario("gave-up")
+
+    plain = lines.lines(state, now=now, columns=80, rows=24)
+    coloured = lines.lines(state, now=now, columns=80, rows=24, colour=True)
+
+    assert any("\x1b[31m✘" in each for each in coloured)
+    assert [table.ESCAPE.sub("", each) for each in coloured] == plain
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0s"), (41.9, "41s"), (62, "1m02s"), (3900, "1h05m"), (187200, "2d04h"), (-5, "0s"), (1e300, "ages"),
+     (float("nan"), "0s")],
+)  # fmt: skip
+def test_spans(seconds: float, shown: str) -> None:
+    assert clock.span(seconds) == shown
+
+
+@given(st.text(max_size=80), st.integers(1, 30))
+def test_wrapping_loses_no_letter(text: str, width: int) -> None:
+    wrapped = words.wrap(text, max(2, width))
+
+    assert "".join(wrapped).replace(" ", "") == "".join(text.split())
+    assert all(table.width(each) <= max(2, width) for each in wrapped)
+
+
+def test_few() -> None:
+    assert words.few("abc", 3) == "a, b, c"
+    assert words.few("abcd", 3) == "a, b, c, d"
+    assert words.few("abcde", 3) == "a, b, c and 2 more"
