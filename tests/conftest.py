@@ -10,7 +10,10 @@ import hypothesis
 import pytest
 
 # The first draw builds tables, which takes seconds on a machine that runs labs besides; that says nothing of a test.
-hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+_UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+# The same examples in every run, so that main is red for a reason; new ones are looked for with --everything.
+hypothesis.settings.register_profile("suite", derandomize=True, **_UNHURRIED)
+hypothesis.settings.register_profile("everything", **_UNHURRIED)
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
@@ -25,6 +28,11 @@ _samples: dict[str, str] = {}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--everything", action="store_true", help="run every cell of what is otherwise sampled")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--everything"):
+        hypothesis.settings.load_profile("everything")
 
 
 def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> list[T]:

@@ -63,8 +63,8 @@ class RemoteUrl:
             if match["authority"] or not path.strip("/"):
                 raise _refused(text, "is not file:///path")
             return cls(text, scheme, "", 0, path)
-        user, _, address = match["authority"].rpartition("@")
-        if user and (scheme != "ssh" or not _USER.fullmatch(user)):
+        user, at, address = match["authority"].rpartition("@")
+        if at and (scheme != "ssh" or not _USER.fullmatch(user)):
             raise _refused(text, "has a user or a password in it", hint="give credentials apart from the URL")
         found = _HOST_AND_PORT.fullmatch(address)
         if found is None or not _is_host(found["host"]):

@@ -196,12 +196,12 @@ def bomb(levels: int) -> str:
 
 
 def test_a_bomb_is_refused_in_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     contents = read(bomb(30) + "---\nafter: 1\n")
 
     assert "aliases stand for more than" in contents.remarks[0].message
     assert [each.value for each in contents.documents] == [{"after": 1}]
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_bombs_of_several_documents_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,13 +222,13 @@ def test_aliases_do_not_nest_deeper_than_anything_else() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "{a: " * 200_000, "- " * 50_000 + "a", "~: 1\nb: " + "[" * 200_000])
 def test_what_is_too_deep_is_refused_in_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     contents = read("ok: 1\n---\n" + text)
 
     assert [each.value for each in contents.documents] == [{"ok": 1}]
     assert len(contents.remarks) == (2 if text.startswith("~") else 1)
     assert str(contents.documents[0].place("ok")) == "a.yaml:1:1"
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_the_depth_that_is_taken() -> None:
@@ -254,10 +254,10 @@ def test_what_has_too_much_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_thousands_of_directives_are_refused_in_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     assert "%TAG" in read("%TAG !a! b\n" * 1_000_000).remarks[0].message
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_remarks_are_limited() -> None:

@@ -79,6 +79,7 @@ def test_a_refused_password_is_not_shown() -> None:
     )
 )
 @example("ssh://-oProxyCommand=touch x/y")
+@example("http://@0")
 def test_a_strange_string_is_refused_or_is_harmless(text: str) -> None:
     with contextlib.suppress(errors.UsageError):
         url = RemoteUrl.parse(text, schemes=ALL)

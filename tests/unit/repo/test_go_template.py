@@ -173,12 +173,12 @@ def test_braces_inside_of_strings_close_nothing() -> None:
     ],
 )
 def test_templates_that_would_never_end_are_given_up_soon(text: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
 
     with pytest.raises(TooMuch):
         go_template.render_leniently(text, {})
 
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_templates_that_would_never_end_are_given_up_soon(text: str) -> None:
     ],
 )
 def test_templates_that_are_wrong_are_refused_soon(text: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
 
     with pytest.raises(TemplateError):
         go_template.render(text, {})
 
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 PIECES = """{{ }} {{- -}} if range end else .a $x := | ( ) " ` ' {{if define}} {{/* */}} {{end}}""".replace(

@@ -83,11 +83,11 @@ def test_alternatives_are_bounded() -> None:
 
 
 def test_no_pattern_takes_long() -> None:
-    before = time.monotonic()
+    before = time.process_time()
 
     assert not glob.git_match("*a" * 50 + "b", "a" * 1000)
 
-    assert time.monotonic() - before < 20, "trying one way after the other would take longer than the universe has"
+    assert time.process_time() - before < 20, "trying one way after the other would take longer than the universe has"
 
 
 letters = st.text("ab/", max_size=8)

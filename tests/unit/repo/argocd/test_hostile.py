@@ -113,11 +113,11 @@ class TestBounds:
     def test_a_matrix_that_explodes_is_given_up(self, tmp_path: Path) -> None:
         many = {"list": {"elements": [{f"k{n}": str(n)} for n in range(300)]}}
         inner = {"matrix": {"generators": [many, many]}}
-        before = time.monotonic()
+        before = time.process_time()
 
         found = read(tmp_path, set=[application_set({"matrix": {"generators": [inner, many]}})])
 
-        assert time.monotonic() - before < 60
+        assert time.process_time() - before < 60
         assert [each.name for each in found.origins] == ["x"]
         assert any("more than 10000" in each.message for each in found.remarks)
 
@@ -183,11 +183,11 @@ class TestBounds:
     def test_a_pattern_cannot_take_for_ever(self, tmp_path: Path) -> None:
         pattern = "a*" * 60 + "b"
         git = {"git": {"repoURL": URL, "directories": [{"path": "apps"}, {"path": pattern}]}}
-        before = time.monotonic()
+        before = time.process_time()
 
         read(tmp_path, set=[application_set(git)], **{f"{'a' * 200}__x": [{"name": "x"}], "apps__y": [{"name": "x"}]})
 
-        assert time.monotonic() - before < 30
+        assert time.process_time() - before < 30
 
     def test_a_file_outside_of_the_repo_is_never_a_value_file(self, tmp_path: Path) -> None:
         (tmp_path / "secret.yaml").write_text("password: outside")

@@ -56,11 +56,11 @@ HARM: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("name", HARM)
 def test_harm_is_bounded(name: str, tmp_path: Path) -> None:
     tree = repos.write(tmp_path, HARM[name])
-    start = time.monotonic()
+    start = time.process_time()
 
     helmfile.read(tree)
 
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_nothing_outside_of_the_repo_is_read(tmp_path: Path) -> None:

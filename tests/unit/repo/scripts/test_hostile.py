@@ -56,11 +56,11 @@ HARM = {
 @pytest.mark.parametrize("name", HARM)
 def test_harm_is_bounded(name: str, tmp_path: Path) -> None:
     tree = repos.write(tmp_path, HARM[name])
-    start = time.monotonic()
+    start = time.process_time()
 
     found = scripts.read(tree)
 
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert all("\n" not in each.message for each in found.remarks)
 
 

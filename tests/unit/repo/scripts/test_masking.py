@@ -110,11 +110,11 @@ def test_sources_clusters_and_remarks_have_no_passwords(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["$(", "<(", "://:", "--set '", "-u a:", "<<< ", "authorization: "])
 def test_hostile_texts_take_no_time(part: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     masking.line([[Text(part * 20_000)]])
 
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(st.text(alphabet="abcdefXYZ0123456789+/", min_size=8, max_size=30))

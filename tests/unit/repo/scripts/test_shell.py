@@ -184,8 +184,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", [*HOSTILE, '"`$a', "$(a '", "<(", "for x in y; do "])
 def test_hostile_scripts_are_read_in_time(piece: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
 
     parsing.parse(piece * (50_000 // len(piece)))
 
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5

@@ -78,10 +78,10 @@ def test_dependencies_of_just_and_make_run_one_after_the_other(tmp_path: Path) -
 def test_a_task_that_is_called_twice_is_followed_once(tmp_path: Path) -> None:
     lines = "\n".join(f"  t{n}: {{deps: [t{n + 1}, t{n + 1}], cmds: [{{task: t{n + 1}}}]}}" for n in range(30))
     text = f"version: '3'\ntasks:\n  bootstrap: {{deps: [t0]}}\n{lines}\n  t30: helm install x ./c\n"
-    start = time.monotonic()
+    start = time.process_time()
 
     assert needs(repos.write(tmp_path, {"Taskfile.yml": text})) == {"x": []}
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_each_set_of_variables_is_another_run(tmp_path: Path) -> None:
@@ -182,11 +182,11 @@ def test_ten_thousand_files_and_a_long_taskfile_are_read_in_seconds(tmp_path: Pa
     commands = "\n".join(f"  t{n}: [kubectl apply -f apps/{n}.yaml, '{{task: t{n + 1}}}']" for n in range(800))
     text = f"version: '3'\ntasks:\n  bootstrap: [{{task: t0}}]\n{commands}\n  t800: kubectl get pods\n"
     tree = repos.write(tmp_path, {"Taskfile.yml": text, "apps/0.yaml": "kind: A\nmetadata: {name: a}\n"})
-    start = time.monotonic()
+    start = time.process_time()
 
     scripts.read(tree)
 
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_functions_and_tasks_that_call_themselves_end(tmp_path: Path) -> None:
@@ -198,12 +198,12 @@ def test_functions_and_tasks_that_call_themselves_end(tmp_path: Path) -> None:
         "justfile": "bootstrap: bootstrap\n    just bootstrap\n",
         "Makefile": "bootstrap: bootstrap\n\t$(MAKE) bootstrap\n",
     }  # fmt: skip
-    start = time.monotonic()
+    start = time.process_time()
 
     found = scripts.read(repos.write(tmp_path, files))
 
     assert {each.name for each in found.origins} == {"x"}
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_the_same_repo_gives_the_same_answer(tmp_path: Path) -> None:

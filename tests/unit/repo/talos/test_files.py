@@ -40,11 +40,11 @@ def test_variables_change_no_line(text: str, value: str) -> None:
 
 
 def test_many_variables_take_little_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     files.substitute("a: ${B}\n" * 100_000, {})
 
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,12 @@ def test_what_is_known_is_put_in_and_every_line_stays(text: str, expected: str) 
     "text", ["{{ a", '{{ "a }}', "{{ if .X }}" * 100, "a" * (go_tags.SIZE + 1), '{{ "' + '\\"' * 100_000]
 )
 def test_what_is_no_template_is_an_error_in_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     with pytest.raises(TemplateError):
         go_tags.read(text, DATA)
 
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_template_cannot_grow() -> None:

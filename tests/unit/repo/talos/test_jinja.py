@@ -134,12 +134,12 @@ def test_what_could_fill_the_memory_does_not_reach_minijinja(text: str) -> None:
     ],
 )
 def test_what_is_no_template_is_an_error_in_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     with pytest.raises(TemplateError):
         jinja.read(text, KNOWN)
 
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_loop_that_grows_too_large_is_not_rendered() -> None:
