@@ -10,10 +10,10 @@ import hypothesis
 import pytest
 
 # The first draw builds tables, which takes seconds on a machine that runs labs besides; that says nothing of a test.
-_UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+_TOO_SLOW = [hypothesis.HealthCheck.too_slow]
 # The same examples in every run, so that main is red for a reason; new ones are looked for with --everything.
-hypothesis.settings.register_profile("suite", derandomize=True, **_UNHURRIED)
-hypothesis.settings.register_profile("everything", **_UNHURRIED)
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=_TOO_SLOW)
+hypothesis.settings.register_profile("everything", deadline=None, suppress_health_check=_TOO_SLOW)
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
