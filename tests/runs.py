@@ -3,15 +3,19 @@
 import asyncio
 import dataclasses
 import os
+import resource
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from firstlight.clients import command, talosctl
+from firstlight import errors
+from firstlight.clients import command, kube, talosctl
+from firstlight.execute import lease
 from firstlight.execute.loop import Result
 from firstlight.execute.world import Programs
 from firstlight.journal.writing import Journal
@@ -38,6 +42,24 @@ from tests.labs import FAST
 PLATFORMS = Path(__file__).parent / "platforms"
 TOKEN = "a-token-of-the-tests"
 DECLARED = "https://git.example.org/me/light"
+TOOLS = ["talosctl", "lab-machine", "helm", "kustomize", "source-controller", "kustomize-controller", "helm-controller"]
+MACHINES = (machine_settings.Machine(name="cp-1", address="10.9.0.11"),)
+"""Those that the light platform declares."""
+RESTLESS = frozenset(
+    {
+        "Pod",
+        "Event",
+        "Lease",
+        "EndpointSlice",
+        "Endpoints",
+        "CertificateSigningRequest",
+        "Node",
+        "CSINode",
+        "ControllerRevision",
+        "IPAddress",
+    }
+)
+"""Kinds whose objects have names or contents that no two clusters have alike."""
 
 
 class Killed(msgspec.Struct, frozen=True):
@@ -45,6 +67,7 @@ class Killed(msgspec.Struct, frozen=True):
 
     step: str
     moment: str
+    signal: int = signal.SIGKILL
 
     def strikes(self, event: Event) -> bool:
         """Whether this is the moment."""
@@ -63,6 +86,16 @@ class Place(msgspec.Struct, frozen=True):
     reach: Mapping[str, str]
     api: str
     commit: str
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a run in a process of its own is about, and how much it may take."""
+
+    until: Phase | None = None
+    only: tuple[str, ...] = ()
+    is_full: bool = False
+    """Whether the disk is full from that moment on, in place of the signal: not even a whole line has room."""
+    lease_seconds: int = lease.SECONDS
 
 
 @dataclasses.dataclass
@@ -93,12 +126,12 @@ class Stage:
 
     async def up_killed(self, at: Killed) -> int:
         """One run in a process of its own that is killed at a moment; its exit code."""
-        program = [sys.executable, "-m", "tests.runs", msgspec.json.encode(self.place).decode()]
-        done = await command.run(
-            [*program, msgspec.json.encode(at).decode()], env={**os.environ, "GREETER_TOKEN": TOKEN}, check=False,
-            timeout=300,
-        )  # fmt: skip
-        return done.code
+        return (await command.run(self.program(at), env={**os.environ}, check=False, timeout=300)).code
+
+    def program(self, at: Killed, limits: "Limits | None" = None) -> list[str]:
+        """The command line of a run in a process of its own."""
+        given = [msgspec.json.encode(each).decode() for each in (self.place, at, limits or Limits())]
+        return [sys.executable, "-m", "tests.runs", *given]
 
 
 async def stage(
@@ -198,13 +231,60 @@ async def run(
         journal.close()
 
 
-def _main(place: Place, at: Killed) -> None:
-    def tell(event: Event) -> None:
-        if at.strikes(event):
-            os.kill(os.getpid(), signal.SIGKILL)
+async def state(stage: Stage) -> Mapping[str, Any]:
+    """Everything in a cluster, without what no two clusters have alike."""
+    found: dict[str, Any] = {}
+    async with kube.Client(kube.load(stage.lab.kubeconfig)) as client:
+        for resource in (await client.catalog(refresh=True)).resources.values():
+            if resource.kind in RESTLESS or "list" not in resource.verbs:
+                continue
+            for each in (await client.list(resource.api_version, resource.kind)).items:
+                name = f"{resource.kind} {each['metadata'].get('namespace', '')}/{each['metadata']['name']}"
+                if _is_alike(name):
+                    found[name] = _owners(each)
+    return found
 
-    asyncio.run(run(place, tell=tell))
+
+def _is_alike(name: str) -> bool:
+    return not name.startswith(
+        ("ConfigMap kube-system/firstlight", "ReplicaSet ", "Secret kube-system/", "Namespace /kube-")
+    )
+
+
+def _owners(obj: Mapping[str, Any]) -> Iterable[str]:
+    """Who owns what of an object; that of a Secret is compared, too, by way of its fields only."""
+    return sorted(
+        f"{each['manager']} {each['operation']} {each.get('subresource', '')} {each.get('fieldsV1')}"
+        for each in obj["metadata"].get("managedFields") or ()
+        if each.get("subresource") != "status"
+    )
+
+
+def _main(place: Place, at: Killed, limits: Limits) -> None:
+    def tell(event: Event) -> None:
+        if at.strikes(event) and limits.is_full:
+            _fill(max(each.stat().st_size for each in Path(place.state).glob("runs/*.jsonl")) + 20)
+        elif at.strikes(event):
+            os.kill(os.getpid(), at.signal)
+
+    lease.SECONDS = limits.lease_seconds
+    if limits.is_full and at.moment == "start":
+        _fill(100)
+    try:
+        result = asyncio.run(run(place, tell=tell, until=limits.until, only=limits.only))
+    except errors.FirstlightError as error:
+        sys.exit(f"{error.message}\n{error.hint}")
+    sys.exit(0 if result.is_complete else str(result.outcomes))
+
+
+def _fill(size: int) -> None:
+    """Let no file become larger than this any more; files in memory are files, too, so not before it must be."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
 if __name__ == "__main__":
-    _main(msgspec.json.decode(sys.argv[1], type=Place), msgspec.json.decode(sys.argv[2], type=Killed))
+    _main(
+        msgspec.json.decode(sys.argv[1], type=Place),
+        msgspec.json.decode(sys.argv[2], type=Killed),
+        msgspec.json.decode(sys.argv[3], type=Limits),
+    )

@@ -90,7 +90,8 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def firstlight(tmp_path: Path, machine_programs: dict[str, Path]) -> Iterator[Run]:
-    environment = {**os.environ, "FIRSTLIGHT_LABS": str(tmp_path / "labs"), "COLUMNS": "160"}
+    own = {"FIRSTLIGHT_LABS": str(tmp_path / "labs"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environment = {**os.environ, **own, "COLUMNS": "160"}
 
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         argv = [sys.executable, "-m", "firstlight", *arguments]
@@ -100,11 +101,23 @@ def firstlight(tmp_path: Path, machine_programs: dict[str, Path]) -> Iterator[Ru
     run("lab", "down", "--all")
 
 
+def add_hook(repo: Path) -> None:
+    """A hook that shows where it runs, and as whom."""
+    declared = repo / "firstlight.yaml"
+    hooks = "hooks: [{run: [./seed], unless: [test, -e, seeded]}]"
+    declared.write_text(declared.read_text().replace("web: {phase: core,", f"web: {{phase: core, {hooks},"))
+    (repo / "seed").write_text(
+        '#!/bin/sh\ngrep -q "server: https://127" "$KUBECONFIG" || exit 1\n[ -z "$(ls -A "$HOME")" ] && touch seeded\n'
+    )
+    (repo / "seed").chmod(0o755)
+
+
 def labs(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "labs").iterdir())
 
 
 def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_path: Path) -> None:
+    add_hook(repo)
     before = {path: path.read_bytes() for path in sorted(repo.rglob("*")) if path.is_file()}
 
     done = firstlight(
@@ -114,6 +127,8 @@ def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_
         "--until",
         "core",
         "--offline",
+        "--allow-commands",
+        "--yes",
         "-ojson",
         "--markdown",
         str(tmp_path / "out.md"),
@@ -128,6 +143,7 @@ def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_
     assert mapping["secret", "web/token: token (env:NOBODY_SETS_THIS)"] == "made-up values"
     assert mapping["encrypted", "web/secret.sops.yaml"] == "dummies, in plain"
     assert {each["name"]: each["verdict"] for each in told["steps"]}["web"] == "passed"
+    assert "run ./seed" in done.stderr
     assert any(each["what"] == "what containers do" for each in told["untried"])
     assert "### Rehearsal of `small`: passed" in (tmp_path / "out.md").read_text()
     assert {path: path.read_bytes() for path in sorted(repo.rglob("*")) if path.is_file()} == before

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from firstlight import errors
 from firstlight.clients import kube as kube_client
 from firstlight.execute import lease
 from firstlight.journal import reading
-from firstlight.lab import machine_settings, processes
+from firstlight.lab import processes
 from firstlight.model.event import Event, RunEnded, StepEnded, Writing
 from firstlight.model.verdict import Failed, Passed, Skipped
 from firstlight.observe import audit_log
@@ -21,8 +21,6 @@ from firstlight.tools import content, install
 from tests import runs
 from tests.conftest import sample
 
-TOOLS = ["talosctl", "lab-machine", "helm", "kustomize", "source-controller", "kustomize-controller", "helm-controller"]
-MACHINES = (machine_settings.Machine(name="cp-1", address="10.9.0.11"),)
 STEPS = (
     "machine:control-planes", "machine:etcd", "crds/flux", "core:namespaces", "core:secret/greeter/greeter-token",
     "core/greeter", "engine/flux", "engine:source", "handover:baseline", "handover:root",
@@ -30,21 +28,6 @@ STEPS = (
 """Those that write, in an order in which they may come."""
 CELLS = [runs.Killed(step, moment) for step in STEPS for moment in ("before", "after")]
 SAMPLE = 4
-RESTLESS = frozenset(
-    {
-        "Pod",
-        "Event",
-        "Lease",
-        "EndpointSlice",
-        "Endpoints",
-        "CertificateSigningRequest",
-        "Node",
-        "CSINode",
-        "ControllerRevision",
-        "IPAddress",
-    }
-)
-"""Kinds whose objects have names or contents that no two clusters have alike."""
 
 Make = Callable[[str], Any]
 
@@ -52,13 +35,13 @@ Make = Callable[[str], Any]
 @pytest_asyncio.fixture(scope="module")
 async def make(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Make]:
     """Makes stages of the light platform; all are gone afterwards."""
-    found = programs | await install.ensure(TOOLS)
+    found = programs | await install.ensure(runs.TOOLS)
     manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
     made: list[runs.Stage] = []
 
     async def one(name: str) -> runs.Stage:
         stage = await runs.stage(
-            tmp_path_factory.mktemp("up") / name, found, machines=MACHINES,
+            tmp_path_factory.mktemp("up") / name, found, machines=runs.MACHINES,
             manifests={"cluster/flux-system/gotk-components.yaml": manifests / "install.yaml"},
         )  # fmt: skip
         made.append(stage)
@@ -87,7 +70,7 @@ async def finished(make: Make) -> runs.Stage:
 @pytest_asyncio.fixture(scope="module")
 async def undisturbed(finished: runs.Stage) -> Mapping[str, Any]:
     """How it was then; asked for by every test that changes something afterwards."""
-    return await state(finished)
+    return await runs.state(finished)
 
 
 async def test_a_second_run_writes_nothing_and_the_audit_log_proves_it(finished: runs.Stage) -> None:
@@ -211,31 +194,4 @@ async def test_killed_before_and_after_its_steps_a_run_ends_where_an_undisturbed
     result = await stage.up()
 
     assert result.is_complete, result.outcomes
-    assert await state(stage) == undisturbed
-
-
-async def state(stage: runs.Stage) -> Mapping[str, Any]:
-    """Everything in a cluster, without what no two clusters have alike."""
-    found: dict[str, Any] = {}
-    async with kube_client.Client(kube_client.load(stage.lab.kubeconfig)) as client:
-        for resource in (await client.catalog(refresh=True)).resources.values():
-            if resource.kind in RESTLESS or "list" not in resource.verbs:
-                continue
-            for each in (await client.list(resource.api_version, resource.kind)).items:
-                name = f"{resource.kind} {each['metadata'].get('namespace', '')}/{each['metadata']['name']}"
-                if _is_alike(name):
-                    found[name] = _owners(each)
-    return found
-
-
-def _is_alike(name: str) -> bool:
-    return not name.startswith(("ConfigMap kube-system/firstlight", "ReplicaSet ", "Secret kube-system/"))
-
-
-def _owners(obj: Mapping[str, Any]) -> Iterable[str]:
-    """Who owns what of an object; that of a Secret is compared, too, by way of its fields only."""
-    return sorted(
-        f"{each['manager']} {each['operation']} {each.get('subresource', '')} {each.get('fieldsV1')}"
-        for each in obj["metadata"].get("managedFields") or ()
-        if each.get("subresource") != "status"
-    )
+    assert await runs.state(stage) == undisturbed

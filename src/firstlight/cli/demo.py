@@ -52,9 +52,7 @@ async def _demo(*, keep: bool, picture: Path) -> int:
     )
     begun = time.monotonic()
     _step("A platform as people write it: examples/home")
-    _say(
-        "4 machines, Cilium's real chart, cert-manager, External Secrets, Flux, two apps"
-    )
+    _say("4 machines, Cilium's real chart, cert-manager, External Secrets, Flux, two apps")
     _step("Four machines without a config: Talos's own API, played by programs on loopback; Git and charts beside them")
     try:
         kit = dataclasses.replace(kit, say=lambda _: _step("firstlight up: machines, etcd, core, engine, GitOps"))
@@ -74,8 +72,10 @@ async def _demo(*, keep: bool, picture: Path) -> int:
 
 
 async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
+    from firstlight.operate.rehearsal import verifying
     from firstlight.report import rehearsal as report
     from firstlight.report import table
+    from firstlight.report import verify as verified
 
     told = played.told
     if told.verdict != "passed":
@@ -85,7 +85,8 @@ async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
     _say(report.headline(told))
 
     _step("firstlight verify: everything is asked once more, and a second run proves that it writes nothing")
-    is_fine = await _verify(one, played)
+    found = await verifying.verify(one, played)
+    print(verified.text(found, columns=table.terminal_columns()))
 
     _step("A picture of the run: what it did, what it waited for, the critical path")
     _draw(played, picture)
@@ -94,35 +95,6 @@ async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
     _say("real: talosctl and its API, etcd, the Kubernetes control plane, Helm, Flux's controllers, every chart")
     for name, how in _pretended(told):
         _say(f"{name + ':':23} {how}")
-    return is_fine
-
-
-async def _verify(one: "Lab", played: "Played") -> bool:
-    from firstlight.clients import kube
-    from firstlight.observe.watching import Watching
-    from firstlight.operate.verify import again, checking
-    from firstlight.report import table
-    from firstlight.report import verify as report
-
-    prepared, means = played.prepared, played.means
-    loopback = (await one.status()).loopback
-    async with kube.Client(kube.load(one.kubeconfig), agent="verify") as client, Watching(client) as watching:
-        found = await checking.verify(
-            checking.Scene(
-                cluster=prepared.cluster,
-                client=client,
-                watching=watching,
-                since=time.time() - played.told.seconds,
-                work=prepared.work,
-                ground=prepared.ground,
-                wait=60.0,
-                rerun=again.again(prepared.platform, prepared.cluster, means),
-                machines=again.machines(prepared.cluster, means),
-                audit_log=one.home.audit_log,
-                apis={each.address: loopback for each in prepared.cluster.machines},
-            )
-        )
-    print(report.text(found, columns=table.terminal_columns()))
     return found.is_fine
 
 

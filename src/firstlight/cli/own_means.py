@@ -35,12 +35,13 @@ async def means(
         keep: Whether Talos secrets that must be made are written down; a dry run forgets them.
         merge: Whether the cluster is added to the user's own kubeconfig and talosconfig.
     """
-    from firstlight.cli import installing, renderers
+    from firstlight.cli import allowing, installing, renderers
     from firstlight.execute.world import Programs
     from firstlight.operate.means import Means
     from firstlight.secrets import resolving
 
     programs = await installing.ensure(NEEDED)
+    omnictl = await _omnictl() if any(each.omni_template for each in platform.clusters) else None
     git, op = shutil.which("git"), shutil.which("op")
     resolver = resolving.Resolver(platform.root, sops=programs["sops"], op=Path(op) if op else None)
 
@@ -48,7 +49,7 @@ async def means(
         return await renderers.open_renderer(one, offline=offline)
 
     return Means(
-        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"]),
+        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"], omnictl=omnictl),
         state=platform.root / STATE,
         open_renderer=open_renderer,
         resolve=resolver.resolve,
@@ -56,8 +57,17 @@ async def means(
         git=Path(git) if git else None,
         fingerprints=fingerprints or {},
         merged_into=_own_files() if merge else None,
+        allowed=allowing.known(),
         close=resolver.close,
     )
+
+
+async def _omnictl() -> Path:
+    """The user's own where there is one: its version must be the one of the user's Omni."""
+    from firstlight.cli import installing
+
+    own = shutil.which("omnictl")
+    return Path(own) if own else (await installing.ensure(("omnictl",)))["omnictl"]
 
 
 def _own_files() -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_repo
+from firstlight.cli import allowing, output, which_repo
 from firstlight.cli.up import PHASES
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from firstlight.model.lab_status import LabStatus
     from firstlight.model.platform import Platform
     from firstlight.model.rehearsal import Rehearsal
+    from firstlight.model.verification import Verification
     from firstlight.operate.means import Means, Wishes
     from firstlight.operate.rehearsal.charts_at_hand import AtHand
     from firstlight.operate.rehearsal.rehearsing import Kit
@@ -44,14 +45,17 @@ _UNFIT = re.compile(r"[^a-z0-9]+")
 )
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache, or from --charts.")
 @click.option("--until", type=click.Choice(PHASES), default=None, help="The last phase to rehearse.")
+@click.option("--verify", is_flag=True, help="Then verify, and prove that a second run writes nothing.")
+@allowing.option
+@click.option("--yes", is_flag=True, help="Do not ask before commands are allowed.")
 @click.option("--keep", is_flag=True, help="Leave the lab running, to look around in it.")
 @click.option("--markdown", type=click.Path(path_type=Path), default=None, help="Also write the report here, for CI.")
 @click.option("--everything", is_flag=True, help="The whole mapping, where else some stand for many.")
 @which_repo.option
 @output.option
 def rehearse(
-    cluster: str, charts: Path | None, offline: bool, until: str | None, keep: bool, markdown: Path | None,
-    everything: bool, root: Path | None, form: str,
+    cluster: str, charts: Path | None, offline: bool, until: str | None, verify: bool, allow_commands: bool, yes: bool,
+    keep: bool, markdown: Path | None, everything: bool, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Run `up` against virtual machines and a real control plane on this computer, with your own repo.
 
@@ -61,26 +65,35 @@ def rehearse(
     from firstlight.model.component import Phase
     from firstlight.operate import up
     from firstlight.operate.means import Wishes
+    from firstlight.report.rehearsal import verdict_of
 
     platform = which_repo.platform(root)
     chosen = up.cluster_of(platform, cluster)
     wishes = Wishes(cluster=chosen.name, until=Phase(until) if until else None)
-    told = asyncio.run(_rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep))
-    show(told, markdown=markdown, everything=everything, form=form)
-    return EXIT_CODES[told.verdict]
+    if allow_commands:
+        allowing.allow(platform, chosen, yes=yes)
+    told, verified = asyncio.run(
+        _rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep, verify=verify)
+    )
+    show(told, verified, markdown=markdown, everything=everything, form=form)
+    return EXIT_CODES[verdict_of(told, verified)]
 
 
 async def _rehearse(
-    platform: "Platform", cluster: "Cluster", wishes: "Wishes", *, charts: Path | None, offline: bool, keep: bool
-) -> "Rehearsal":
-    from firstlight.operate.rehearsal import charts_at_hand, mapping, rehearsing
+    platform: "Platform", cluster: "Cluster", wishes: "Wishes", *, charts: Path | None, offline: bool, keep: bool,
+    verify: bool,
+) -> "tuple[Rehearsal, Verification | None]":  # fmt: skip
+    from firstlight.operate.rehearsal import charts_at_hand, mapping, rehearsing, verifying
 
     given = charts_at_hand.read(charts) if charts else ()
     one = await fresh_lab(lab_name(cluster.name))
     tools = await kit(one, actors=mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
     try:
         played = await rehearsing.rehearse(platform, cluster, wishes, tools)
-        return dataclasses.replace(played.told, is_kept=keep)
+        # There is nothing to prove of a run that did not get to its end.
+        is_over = verify and played.told.verdict == "passed" and wishes.until is None
+        verified = await verifying.verify(one, played) if is_over else None
+        return dataclasses.replace(played.told, is_kept=keep), verified
     finally:
         await clean_up(one, keep=keep)
 
@@ -139,6 +152,7 @@ async def kit(
         fetching=Fetching(programs["helm"], Path(git) if git else None, credentials.load(os.environ), plain),
         bring_up=bring_up, carry_out=carry_out, say=lambda text: print(text, file=sys.stderr, flush=True),
         given=given, offline=offline, kinds=operator_kinds.read(programs[operator_kinds.CONTENT]),
+        allowed=allowing.known(),
     )  # fmt: skip
 
 
@@ -152,17 +166,23 @@ async def clean_up(one: "Lab", *, keep: bool) -> None:
     print(f"               firstlight lab down -n {name}", file=sys.stderr)
 
 
-def show(told: "Rehearsal", *, markdown: Path | None, everything: bool, form: str) -> None:
+def show(
+    told: "Rehearsal", verified: "Verification | None" = None, *, markdown: Path | None, everything: bool, form: str
+) -> None:
     """Print the report, and write it where that is wanted."""
     from firstlight.report import rehearsal as report
     from firstlight.report import rehearsal_data, table
+    from firstlight.report import verify as verification
 
     if markdown is not None:
-        markdown.write_text(report.markdown(told))
+        markdown.write_text(report.markdown(told, verified))
     if form == "json":
-        output.write_json(rehearsal_data.data(told))
+        output.write_json(rehearsal_data.data(told, verified))
     else:
-        print(report.text(told, columns=table.terminal_columns(), everything=everything))
+        columns = table.terminal_columns()
+        print(report.text(told, columns=columns, everything=everything))
+        if verified is not None:
+            print(f"\n{verification.text(verified, columns=columns)}")
 
 
 def lab_name(cluster: str) -> str:

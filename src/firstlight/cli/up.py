@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_repo
+from firstlight.cli import allowing, output, which_repo
 
 if TYPE_CHECKING:
     from firstlight.cli.following import Form
@@ -30,6 +30,7 @@ PHASES = ("machine", "inline", "crds", "core", "engine", "handover", "gitops")
 @click.option("--only", multiple=True, metavar="COMPONENT", help="Only this component, or: secrets. May be repeated.")
 @click.option("--parallel", type=click.IntRange(1, 64), default=8, show_default=True, help="How many steps at once.")
 @click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
+@allowing.option
 @click.option("--pin", multiple=True, metavar="MACHINE=FINGERPRINT", help="The certificate of a machine's console.")
 @click.option("--merge", is_flag=True, help="Add the cluster to your own kubeconfig and talosconfig, too.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
@@ -37,7 +38,7 @@ PHASES = ("machine", "inline", "crds", "core", "engine", "handover", "gitops")
 @output.option
 def up(
     cluster: str, check: bool, dry_run: bool, until: str | None, only: tuple[str, ...], parallel: int, yes: bool,
-    pin: tuple[str, ...], merge: bool, offline: bool, root: Path | None, form: "Form",
+    allow_commands: bool, pin: tuple[str, ...], merge: bool, offline: bool, root: Path | None, form: "Form",
 ) -> int:  # fmt: skip
     """Bring a cluster up: machines, inline manifests, CRDs, core components, the engine, and what Git brings.
 
@@ -45,6 +46,7 @@ def up(
     """
     from firstlight.cli import own_means
     from firstlight.model.component import Phase
+    from firstlight.operate import up as operating
     from firstlight.operate.means import Wishes
 
     platform = which_repo.platform(root)
@@ -52,6 +54,8 @@ def up(
         cluster=cluster, until=Phase(until) if until else None, only=only, is_dry_run=dry_run, parallel=parallel
     )
     pins = _pins(pin)
+    if allow_commands:
+        allowing.allow(platform, operating.cluster_of(platform, cluster), yes=yes)
 
     async def run() -> int:
         means = await own_means.means(

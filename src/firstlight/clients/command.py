@@ -43,6 +43,7 @@ async def run(
     stdin: bytes = b"",
     pass_fds: Sequence[int] = (),
     check: bool = True,
+    on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
     dies_with_parent: bool = False,
 ) -> Completed:
@@ -56,6 +57,7 @@ async def run(
         stdin: What it reads; secrets may go this way.
         pass_fds: Files it inherits, such as those of ``memory_file``.
         check: Raise ``CommandFailed`` if it exits with anything but 0.
+        on_stdout: Called with each line of standard output as it comes.
         on_stderr: Called with each line of standard error as it comes, for progress.
         dies_with_parent: The kernel kills it when this process ends, however it ends; for work of many minutes.
 
@@ -71,7 +73,7 @@ async def run(
     try:
         async with asyncio.timeout(timeout):
             stdout, stderr, _ = await asyncio.gather(
-                _read(process.stdout, argv),
+                _read(process.stdout, argv, on_stdout),
                 _read_lines(process.stderr, on_stderr),
                 _feed(process.stdin, stdin),
             )
@@ -165,15 +167,22 @@ def _dying_with(parent: int) -> Callable[[], None]:
     return prepare
 
 
-async def _read(stream: asyncio.StreamReader | None, argv: Sequence[str]) -> bytes:
+async def _read(
+    stream: asyncio.StreamReader | None, argv: Sequence[str], listener: Callable[[str], None] | None = None
+) -> bytes:
     assert stream is not None
     chunks: list[bytes] = []
+    pending = b""
     size = 0
     while chunk := await stream.read(1 << 16):
         size += len(chunk)
         if size > OUTPUT_LIMIT:
             raise errors.ClientError(f"{argv[0]} printed more than {OUTPUT_LIMIT >> 20} MiB", target=argv[0])
         chunks.append(chunk)
+        if listener is not None:
+            pending = _told(pending + chunk, listener)
+    if listener is not None and pending:
+        listener(pending.decode(errors="replace"))
     return b"".join(chunks)
 
 
@@ -185,12 +194,18 @@ async def _read_lines(stream: asyncio.StreamReader | None, listener: Callable[[s
     while chunk := await stream.read(1 << 16):
         kept = (kept + chunk)[-(1 << 20) :]
         if listener is not None:
-            *lines, pending = (pending + chunk).split(b"\n")
-            for line in lines:
-                listener(line.decode(errors="replace"))
+            pending = _told(pending + chunk, listener)
     if listener is not None and pending:
         listener(pending.decode(errors="replace"))
     return kept.decode(errors="replace")
+
+
+def _told(text: bytes, listener: Callable[[str], None]) -> bytes:
+    """Tell all whole lines; what begins the next one is given back."""
+    *lines, rest = text.split(b"\n")
+    for line in lines:
+        listener(line.decode(errors="replace"))
+    return rest
 
 
 async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:

@@ -51,6 +51,9 @@ async def ensure(world: World) -> Way:
     Raises:
         errors.Refused: Nothing says where the keys are, or they cannot be read.
     """
+    if world.cluster.omni_template:
+        # New ones would be made, and belong to nothing.
+        raise errors.Refused(f"the keys of {world.cluster.name} are Omni's", hint="omnictl talosconfig --cluster NAME")
     offline = program(world)
     async with world.keys:
         if world.talosconfig is None:

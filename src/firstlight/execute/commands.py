@@ -70,6 +70,12 @@ class Commands:
         self._masks = masks
         self._home = home
         self._environ = environ
+        self._kubeconfig: Secret | None = None
+
+    def lead_to(self, kubeconfig: Secret, *, at: str = "") -> None:
+        """Give commands the way to the cluster; ``at`` is another address than the one that it says."""
+        self._masks.add_kubeconfig(kubeconfig)
+        self._kubeconfig = _redirected(kubeconfig, at)
 
     def digest(self, words: Sequence[str]) -> Digest:
         """What a command is, by content."""
@@ -93,15 +99,13 @@ class Commands:
         words: tuple[str, ...],
         *,
         timeout: float,
-        kubeconfig: Secret | None = None,
         on_line: Callable[[str], None] = lambda _: None,
     ) -> Ended:
-        """Run a command to its end.
+        """Run a command to its end; it finds the way to the cluster at ``KUBECONFIG``, a file in memory.
 
         Args:
             words: The program and its arguments, as they are.
             timeout: Seconds after which it and all its children are killed.
-            kubeconfig: The way to the cluster; it finds it at ``KUBECONFIG``, which is a file in memory.
             on_line: Told each line of its output, masked.
 
         Raises:
@@ -112,9 +116,8 @@ class Commands:
         output = _Output(self._masks, on_line)
         with contextlib.ExitStack() as stack:
             environment = self._environment()
-            if kubeconfig is not None:
-                self._masks.add_kubeconfig(kubeconfig)
-                file = stack.enter_context(command.memory_file(kubeconfig))
+            if self._kubeconfig is not None:
+                file = stack.enter_context(command.memory_file(self._kubeconfig))
                 # Not /proc/self: what a script starts need not inherit the file to read it.
                 environment["KUBECONFIG"] = f"/proc/{os.getpid()}/fd/{file.fd}"
             with _explained(words, output):
@@ -124,11 +127,11 @@ class Commands:
                 )  # fmt: skip
         return Ended(done.code, output.last)
 
-    async def answer(self, asked: Asked, *, kubeconfig: Secret | None = None) -> Answer:
+    async def answer(self, asked: Asked) -> Answer:
         """Whether the command of a gate ends well; one that was not allowed does not run."""
         words = tuple(str(each) for each in asked.given.get("run") or ())
         try:
-            ended = await self.run(words, timeout=float(asked.given.get("timeout") or 30), kubeconfig=kubeconfig)
+            ended = await self.run(words, timeout=float(asked.given.get("timeout") or 30))
         except errors.FirstlightError as error:
             return Answer(False, " ".join(each for each in (f"{error.message}.", error.hint) if each))
         if ended.code == 0:
@@ -172,7 +175,6 @@ class _Output:
 @contextlib.contextmanager
 def _explained(words: tuple[str, ...], output: _Output) -> Iterator[None]:
     """What keeps a command from ending, as an error that trying again does not cure."""
-    said = ""
     try:
         yield
     except errors.TimedOut as error:
@@ -186,7 +188,7 @@ def _explained(words: tuple[str, ...], output: _Output) -> Iterator[None]:
         raise errors.ClientError(f"{words[0]} cannot be run: {error}", target=words[0], hint=hint) from error
 
 
-def redirected(kubeconfig: Secret, url: str) -> Secret:
+def _redirected(kubeconfig: Secret, url: str) -> Secret:
     """A kubeconfig that leads to another address; the certificate there must still have the declared name."""
     if not url:
         return kubeconfig

@@ -23,9 +23,14 @@ async def wait(step: Step, task: Task, world: World, *, ground: GateGround, on_v
     Returns:
         The verdict, and what to try next where it is not good.
     """
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_one(gate, task, world, ground, on_verdict)) for gate in step.gates]
-    return together([each.result() for each in tasks])
+    # No group of tasks: what stops one gate stops the step by itself, not wrapped in a group of errors.
+    tasks = [asyncio.create_task(_one(gate, task, world, ground, on_verdict)) for gate in step.gates]
+    try:
+        return together(await asyncio.gather(*tasks))
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _one(gate: Gate, task: Task, world: World, ground: GateGround, on_verdict: Judging) -> tuple[Verdict, str]:

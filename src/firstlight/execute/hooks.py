@@ -1,7 +1,6 @@
 """Hooks of components as changes: looked at by asking whether there is anything to do, performed by running them."""
 
 from firstlight import errors
-from firstlight.execute import commands as running
 from firstlight.execute.change import Change
 from firstlight.execute.commands import Commands, Ended
 from firstlight.execute.world import World
@@ -24,17 +23,15 @@ async def look(hook: Hook, world: World, step: str) -> Change | None:
     commands = world.commands
     if commands is None:
         raise errors.Refused(f"commands of a repo are not run here: {shown(hook.run)}")
-    await commands.require(hook.run)
-    if (await _asked(hook, commands, world)).code == 0:
+    if (await _asked(hook, commands)).code == 0:
         return None
+    await commands.require(hook.run)
 
     async def perform() -> None:
-        ended = await commands.run(
-            hook.run, timeout=hook.timeout, kubeconfig=_kubeconfig(world), on_line=lambda text: world.tell(step, text)
-        )
+        ended = await commands.run(hook.run, timeout=hook.timeout, on_line=lambda text: world.tell(step, text))
         if ended.code != 0:
             raise _failed(hook, f"the hook {shown(hook.run)} exited with {ended.code}: {_said(ended)}")
-        after = await _asked(hook, commands, world)
+        after = await _asked(hook, commands)
         if after.code != 0:
             message = f"the hook {shown(hook.run)} ran, and {shown(hook.unless)} still says no: {_said(after)}"
             raise _failed(hook, message)
@@ -42,14 +39,8 @@ async def look(hook: Hook, world: World, step: str) -> Change | None:
     return Change(writes=(f"run {shown(hook.run)}",), perform=perform)
 
 
-async def _asked(hook: Hook, commands: Commands, world: World) -> Ended:
-    return await commands.run(hook.unless, timeout=hook.timeout, kubeconfig=_kubeconfig(world))
-
-
-def _kubeconfig(world: World) -> "running.Secret | None":
-    if world.kubeconfig is None:
-        return None
-    return running.redirected(world.kubeconfig, world.reach.kubernetes)
+async def _asked(hook: Hook, commands: Commands) -> Ended:
+    return await commands.run(hook.unless, timeout=hook.timeout)
 
 
 def _said(ended: Ended) -> str:

@@ -1,16 +1,15 @@
 """Which cluster this is: the authority of its API, and the UID of kube-system, written down the first time.
 
-The authority is in the Talos secrets. The UID is what a cluster that was made anew with the same secrets has not: what
-firstlight knows of the old one would be wrong for it.
+The authority is in the Talos secrets; for a cluster of Omni it is Omni's id that counts. The UID is what a cluster that
+was made anew with the same secrets has not: what firstlight knows of the old one would be wrong for it.
 """
 
 import json
-import os
 import ssl
-import tempfile
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.execute import lasting
 from firstlight.execute.world import World
 
 
@@ -36,7 +35,7 @@ def check_uid(world: World, uid: str) -> None:
         errors.Refused: It is another cluster than before.
     """
     path = _path(world)
-    known = _read(path)
+    known = _read(path, "kubeSystem")
     if not known:
         _write(path, {"kubeSystem": uid})
     elif known != uid:
@@ -44,6 +43,33 @@ def check_uid(world: World, uid: str) -> None:
             f"{world.cluster.name} is not the cluster that it was: kube-system has the UID {uid}, and had {known}",
             hint=f"If it was made anew on purpose, delete {path}.",
         )
+
+
+def check_omni(world: World, id: str) -> None:
+    """Compare the id of the cluster in Omni with the one that was written down.
+
+    Args:
+        world: The run.
+        id: Empty where Omni has no cluster of that name.
+
+    Raises:
+        errors.Refused: It is another one than before, or is gone.
+    """
+    path = _path(world)
+    known = _read(path, "omni")
+    if known and known != id:
+        what = f"has the id {id} in Omni" if id else "is not in Omni"
+        raise errors.Refused(
+            f"{world.cluster.name} is not the cluster that it was: it {what}, and had {known}",
+            hint=f"Is it the right Omni? See: omnictl config info. If it was made anew on purpose, delete {path}.",
+        )
+
+
+def keep_omni(world: World, id: str) -> None:
+    """Write the id of the cluster in Omni down, the first time."""
+    path = _path(world)
+    if not _read(path, "omni"):
+        _write(path, {"omni": id})
 
 
 def forget(world: World) -> None:
@@ -55,26 +81,31 @@ def _path(world: World) -> Path:
     return world.state / world.cluster.name / "identity.json"
 
 
-def _read(path: Path) -> str:
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return ""
-    except (OSError, ValueError) as error:
-        raise errors.Refused(f"{path} cannot be read: {error}", hint="Delete it if you know the cluster.") from error
-    found = value.get("kubeSystem") if isinstance(value, dict) else None
+def _read(path: Path, key: str) -> str:
+    found = _all(path).get(key)
     return found if isinstance(found, str) else ""
 
 
-def _write(path: Path, value: dict[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd, name = tempfile.mkstemp(dir=path.parent, prefix=".identity-")
-    with os.fdopen(fd, "w") as file:
-        json.dump(value, file)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    Path(name).replace(path)
+def _all(path: Path) -> dict[str, object]:
+    try:
+        value = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise errors.Refused(f"{path} cannot be read: {error}", hint="Delete it if you know the cluster.") from error
+    return value if isinstance(value, dict) else {}
+
+
+def _write(path: Path, fresh: dict[str, str]) -> None:
+    """Add what is known now to what was known before."""
+    content = f"{json.dumps({**_all(path), **fresh})}\n".encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lasting.write(path, content)
+    except OSError as error:
+        raise errors.FirstlightError(
+            f"{path} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."
+        ) from error
 
 
 def _certificates(pem: bytes) -> frozenset[bytes]:

@@ -5,18 +5,20 @@ Work comes in, events go out, and at the end every step has an outcome or somebo
 
 import asyncio
 import dataclasses
+import functools
 import time
 from collections.abc import Awaitable, Callable
 
 from firstlight import errors
-from firstlight.clients import kube
-from firstlight.execute import gating
+from firstlight.clients import helm, kube
+from firstlight.execute import gating, hooks
 from firstlight.execute.actions import looking
 from firstlight.execute.change import Change
 from firstlight.execute.lease import Lease
 from firstlight.execute.world import World
 from firstlight.gates.ground import GateGround
 from firstlight.model import event as events
+from firstlight.model import verdict as verdicts
 from firstlight.model import work as works
 from firstlight.model.event import Event
 from firstlight.model.plan import Step
@@ -25,8 +27,12 @@ from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 PATIENCE = 300.0
 """Seconds that a step goes on in spite of an API or a machine that does not answer: longer than a reboot."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
-_TRANSIENT = (errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict)
+_TRANSIENT = (
+    errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
+)  # fmt: skip
 """What another look may find cured. A write whose answer was lost is among them: looking tells whether it happened."""
+_VAGUE = frozenset({helm.HelmError, helm.Unauthorised, helm.AlreadyExists, helm.Busy})
+"""What Helm says of an API that was not well for a moment, and of other things too: tried again, but not for long."""
 
 
 Look = Callable[[works.Task, World, str], Awaitable[Change | None]]
@@ -156,21 +162,42 @@ class Loop:
             return Skipped(task.why), "", 0
         writes = 0
         async with self._turns:
-            writes = await self._converged(step, task)
+            writes = await self._converged(step, lambda: self._look(task, self._world, step.id))
         if self._options.is_dry_run:
+            for hook in step.hooks:
+                self._told(step, hooks.wish(hook))
             return Skipped(f"dry run: would write {writes}" if writes else "dry run: nothing to write"), "", 0
-        verdict, hint = await self._wait(
-            step, task, self._world, ground=self._ground, on_verdict=lambda gate, each: self._judged(step, gate, each)
-        )
+        verdict, hint, more = await self._gated(step, task)
+        writes += more
+        for hook in step.hooks if verdicts.lets_on(verdict) else ():
+            async with self._turns:
+                writes += await self._converged(step, functools.partial(hooks.look, hook, self._world, step.id))
         return verdict, hint, writes
 
-    async def _converged(self, step: Step, task: works.Task) -> int:
+    async def _gated(self, step: Step, task: works.Task) -> tuple[Verdict, str, int]:
+        """Wait for a step's gates; a machine that comes up meanwhile gets its config, and is waited for in its turn."""
+        begun = time.monotonic()
+        writes = 0
+        while True:
+            verdict, hint = await self._wait(
+                step, task, self._world, ground=self._ground,
+                on_verdict=lambda gate, each: self._judged(step, gate, each),
+            )  # fmt: skip
+            if not isinstance(verdict, Waiting) or not isinstance(task, works.Configure):
+                return verdict, hint, writes
+            async with self._turns:
+                more = await self._converged(step, lambda: self._look(task, self._world, step.id))
+            if not more and time.monotonic() - begun >= self._world.patience:
+                return verdict, hint, writes
+            writes += more
+
+    async def _converged(self, step: Step, look: Callable[[], Awaitable[Change | None]]) -> int:
         """Look, and write what is missing, until nothing is; how many writes that were."""
         begun = time.monotonic()
         failures = writes = 0
         while True:
             try:
-                change = await self._look(task, self._world, step.id)
+                change = await look()
                 if change is None:
                     return writes
                 self._tell(events.Writing(at=self._now(), step=step.id, writes=change.writes))
@@ -180,8 +207,9 @@ class Loop:
                 await self._claimed(step)
                 await change.perform()
                 return writes + len(change.writes)
-            except _TRANSIENT as error:
-                if time.monotonic() - begun > PATIENCE:
+            except errors.ClientError as error:
+                is_passing = isinstance(error, _TRANSIENT) or (type(error) in _VAGUE and failures < len(PAUSES))
+                if not is_passing or time.monotonic() - begun > PATIENCE:
                     raise
                 self._told(step, f"tried again: {error.message}")
                 await self._sleep(PAUSES[min(failures, len(PAUSES) - 1)])

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.execute import cluster_keys
+from firstlight.execute import cluster_keys, omni_gates
 from firstlight.execute.world import World
 from firstlight.gates import etcd as etcd_gate
 from firstlight.gates import machines as machine_gate
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.machine_report import MachineReport
+from firstlight.model.machine_report import MachineReport, Standing
 from firstlight.model.plan import Subject
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
-from firstlight.model.work import BootstrapEtcd, Configure, Task
+from firstlight.model.work import BootstrapEtcd, Configure, SyncTemplate, Task
 from firstlight.observe import machines as observed
 from firstlight.observe.machines import Way
 
@@ -23,6 +23,8 @@ TIMEOUT = 900.0
 """Seconds for machines to install and boot, and for etcd to have its members: slow disks and a slow registry."""
 POLL = 0.5
 """Seconds between two looks; a look itself takes as long as talosctl does."""
+TAKES_IT = 15.0
+"""Seconds in which a machine that was given a config leaves maintenance mode; else it has lost it, with its power."""
 
 
 async def wait(
@@ -31,9 +33,12 @@ async def wait(
     """Wait until machines are up, or etcd is well.
 
     Returns:
-        Passed, Failed or Skipped; or the last Waiting when the time is over. Machines that got no config in this run
-        and do not answer are waited for as long as the world has patience.
+        Passed, Failed or Skipped; or the last Waiting when the time is over, or a machine stands there without a
+        config, which nobody would give it while it is waited for. Machines that got none in this run and do not answer
+        are waited for as long as the world has patience.
     """
+    if isinstance(task, SyncTemplate):
+        return await omni_gates.wait(subject, task, world, on_verdict=on_verdict, timeout=timeout)
     machines = _machines(subject, task)
     if not machines:
         return Skipped("there are no machines to ask")
@@ -41,16 +46,30 @@ async def wait(
     judge = etcd_gate.judge if subject is Subject.ETCD else machine_gate.judge
     begun = time.monotonic()
     last: Verdict | None = None
+    bare: dict[str, float] = {}
     while True:
         reports = await observed.look_at_all(machines, way, with_etcd=subject is Subject.ETCD)
+        now = time.monotonic()
+        bare = {name: bare.get(name, now) for name in _bare(reports)}
         verdict = judge(reports)
         if verdict != last:
             last = verdict
             on_verdict(verdict)
         limit = timeout if subject is Subject.ETCD else _limit(reports, world, timeout)
-        if isinstance(verdict, Passed | Failed) or time.monotonic() - begun >= limit:
+        if isinstance(verdict, Passed | Failed) or now - begun >= limit:
+            return verdict
+        if any(name not in world.configured or now - since > TAKES_IT for name, since in bare.items()):
             return verdict
         await asyncio.sleep(POLL)
+
+
+def _bare(reports: Sequence[MachineReport]) -> list[str]:
+    """The machines in maintenance mode that do nothing."""
+    return [
+        each.machine.name
+        for each in reports
+        if each.standing is Standing.MAINTENANCE and each.stage == "maintenance"
+    ]  # fmt: skip
 
 
 def _machines(subject: Subject, task: Task) -> Sequence[Machine]:

@@ -6,10 +6,7 @@ as it is, unless its certificate ends soon. Files are readable for their owner o
 
 import base64
 import binascii
-import contextlib
 import datetime
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ import yaml
 from cryptography import x509
 
 from firstlight import errors
+from firstlight.execute import lasting
 from firstlight.model.secret import Secret
 
 SOON = datetime.timedelta(days=30)
@@ -138,17 +136,14 @@ def _parsed(secret: Secret) -> dict[str, Any]:
 def _write(path: Path, value: Mapping[str, Any]) -> None:
     """Whole or not at all; a link is followed, so that it stays one."""
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")  # readable for its owner only
+    content = yaml.dump(dict(value), Dumper=yaml.CSafeDumper, sort_keys=False).encode()
     try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(yaml.dump(dict(value), Dumper=yaml.CSafeDumper, sort_keys=False).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lasting.write(target, content)
+    except OSError as error:
+        raise errors.FirstlightError(
+            f"{path} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."
+        ) from error
 
 
 def _entries(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from firstlight.model.secret import Secret
 
 if TYPE_CHECKING:
     from firstlight.clients.kube import Client, Config
+    from firstlight.execute.commands import Commands
     from firstlight.observe.watching import Watching
 
 LONGEST = 2.0
@@ -58,12 +59,16 @@ class World:
     """The administrator's, once it is known."""
     kubeconfig: Secret | None = None
     """The administrator's, once it was fetched."""
+    is_exec: bool = False
+    """Whether that one runs a program to sign in; then it is of no use but in the user's own files."""
     authority: bytes = b""
     """The PEM of the Kubernetes CA in the Talos secrets, once they are known: the API must be served under it."""
     parallel: int = 8
     """How many steps run at once."""
     keys: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
     """Held while the cluster's keys are made or read: two steps want them at the same time."""
+    commands: "Commands | None" = None
+    """Runs what the repo declares and the user has allowed; None where nothing of a repo may run."""
     _kube: "Client | None" = None
     _watching: "Watching | None" = None
     _stack: contextlib.AsyncExitStack = dataclasses.field(default_factory=contextlib.AsyncExitStack)
@@ -95,7 +100,10 @@ class World:
         if self._kube is None:
             client = kube.Client(config, policy=kube.Policy(longest_delay=LONGEST), agent=self.run)
             self._kube = await self._stack.enter_async_context(client)
-            self._watching = await self._stack.enter_async_context(Watching(self._kube))
+            if self.commands is not None and self.kubeconfig is not None:
+                self.commands.lead_to(self.kubeconfig, at=self.reach.kubernetes)
+            run_command = self.commands.answer if self.commands is not None else None
+            self._watching = await self._stack.enter_async_context(Watching(self._kube, run_command=run_command))
 
     async def close(self) -> None:
         """End all connections and watches."""

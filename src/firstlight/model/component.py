@@ -147,7 +147,7 @@ class Origin:
     definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     """The object that declares it, as the engine would see it; empty for forms that are no objects."""
     maker: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-    """What makes that object, where it is not written itself: an ApplicationSet."""
+    """What makes it, where it is not written itself: an ApplicationSet; of Flux's own manifests the Kustomization."""
     command: str = ""
     """The command line of a script, on one line."""
 

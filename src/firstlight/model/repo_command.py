@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from firstlight.model.component import Component
 from firstlight.model.own_gate import CommandGate
@@ -19,7 +19,7 @@ class RepoCommand:
     words: tuple[str, ...]
     component: str
     what: str
-    """``hook``, ``asks whether the hook is done``, ``gate 2``."""
+    """``hook``, ``unless of a hook``, ``gate 2``."""
     place: Place
 
 
@@ -29,9 +29,17 @@ def of(component: Component) -> Iterator[RepoCommand]:
         if isinstance(gate, CommandGate):
             yield RepoCommand(words=gate.run, component=component.name, what=f"gate {number}", place=gate.place)
     for hook in component.hooks:
-        whether = "asks whether the hook is done"
-        yield RepoCommand(words=hook.unless, component=component.name, what=whether, place=hook.place)
+        yield RepoCommand(words=hook.unless, component=component.name, what="unless of a hook", place=hook.place)
         yield RepoCommand(words=hook.run, component=component.name, what="hook", place=hook.place)
+
+
+def wanted(components: Iterable[Component]) -> tuple[RepoCommand, ...]:
+    """The commands of components, each once however many want it."""
+    found: dict[tuple[str, ...], RepoCommand] = {}
+    for component in components:
+        for each in of(component):
+            found.setdefault(each.words, each)
+    return tuple(found.values())
 
 
 def shown(words: tuple[str, ...]) -> str:

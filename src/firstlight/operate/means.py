@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firstlight.execute.allowed import Allowed
+from firstlight.execute.masks import Masks
 from firstlight.execute.world import Programs, Resolve
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
@@ -43,6 +45,12 @@ class Means:
     merged_into: tuple[Path, Path] | None = None
     """The user's own kubeconfig and talosconfig, where the cluster is to be added to them."""
     fingerprints: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    allowed: Allowed = dataclasses.field(default_factory=Allowed)
+    """The commands that the repo may run."""
+    origin: Path | None = None
+    """The user's own repo, for which commands were allowed, where a copy of it is worked on."""
+    masks: Masks = dataclasses.field(default_factory=Masks)
+    """What must not be seen of what commands print."""
     is_rehearsal: bool = False
     close: Callable[[], Awaitable[None]] = _nothing
     """Ends the connections to providers of secrets."""

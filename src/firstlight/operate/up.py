@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import firstlight
 from firstlight import errors
 from firstlight.execute import holders, local_lock, user_files
+from firstlight.execute.commands import Commands
 from firstlight.execute.loop import Loop, Options, Result
 from firstlight.execute.world import World
 from firstlight.gates.ground import GateGround
@@ -73,12 +74,13 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
     drafts, draft_remarks = drafting.drafts(platform, cluster, inline=inline.contents)
     revision, said = await preflight.git(platform, cluster, means)
     work = tasks.work(
-        platform, cluster, plan, renditions=renditions, installations=charts, drafts=drafts, revision=revision
+        platform, cluster, plan, renditions=renditions, installations=charts, drafts=drafts, revision=revision,
+        is_rehearsal=means.is_rehearsal,
     )  # fmt: skip
     remarks = (*inline.remarks, *draft_remarks, *chart_remarks)
     problems = [*plan.problems, *said, *preflight.remarks(remarks)]
     if is_checked:
-        problems += await preflight.world(work, means)
+        problems += [*preflight.commands(platform, plan, wishes, means), *await preflight.world(work, means)]
     return Prepared(
         platform=platform,
         cluster=cluster,
@@ -136,8 +138,9 @@ async def run(
     """
     cluster = prepared.cluster
     world = World(
-        cluster=cluster, programs=means.programs, resolve=means.resolve, state=means.state, reach=means.reach,
-        run=begun.run, tell=lambda step, text: tell(events.Told(at=means.now(), step=step, text=text)),
+        cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
+        reach=means.reach, run=begun.run, commands=_commands(prepared, means),
+        tell=lambda step, text: tell(events.Told(at=means.now(), step=step, text=text)),
         fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, parallel=wishes.parallel,
         talos_secrets=_once(lambda: means.talos_secrets(cluster)),
     )  # fmt: skip
@@ -150,20 +153,29 @@ async def run(
         prepared.work, world, ground=prepared.ground, options=options, tell=tell, confirm=confirm, now=means.now
     )
     try:
-        with local_lock.held(means.state / cluster.name / "lock", who=begun.who):
-            result = await loop.run()
+        try:
+            with local_lock.held(means.state / cluster.name / "lock", who=begun.who):
+                result = await loop.run()
+        finally:
+            await world.close()
+            _keep_access(world, means)
     except (asyncio.CancelledError, KeyboardInterrupt):
         tell(events.RunEnded(at=means.now(), verdict="waiting", reason="interrupted; run again to go on"))
         raise
     except errors.FirstlightError as error:
         tell(events.RunEnded(at=means.now(), verdict="failed", reason=error.message))
         raise
-    finally:
-        await world.close()
-        _keep_access(world, means)
     verdict = "passed" if result.is_complete else "failed"
     tell(events.RunEnded(at=means.now(), verdict=verdict, writes=result.writes))
     return result
+
+
+def _commands(prepared: Prepared, means: Means) -> Commands:
+    """Runs what the repo may run; a rehearsal's have no way to the user's own clusters."""
+    return Commands(
+        prepared.platform.root, cluster=prepared.cluster.name, allowed=means.allowed, masks=means.masks,
+        origin=means.origin, home=means.state / "home" if means.is_rehearsal else None,
+    )  # fmt: skip
 
 
 def _keep_access(world: World, means: Means) -> None:
@@ -171,7 +183,9 @@ def _keep_access(world: World, means: Means) -> None:
     own = means.state / world.cluster.name
     for kubeconfig, talosconfig in filter(None, [(own / "kubeconfig", own / "talosconfig"), means.merged_into]):
         now = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
-        if world.kubeconfig is not None and world.is_connected:
+        # What Omni gives a person runs a program; none is run from a file that lies in the repo's directory.
+        is_of_use = kubeconfig.parent != own or not world.is_exec
+        if world.kubeconfig is not None and world.is_connected and is_of_use:
             user_files.merge_kubeconfig(kubeconfig, world.kubeconfig, now=now)
         if world.talosconfig is not None and world.is_connected:
             user_files.merge_talosconfig(talosconfig, world.talosconfig, now=now)

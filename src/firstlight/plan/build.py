@@ -94,6 +94,20 @@ def _problems(known: Ground, steps: Sequence[Step]) -> Iterator[Problem]:
     yield from _halves(known)
     yield from _unrendered(known)
     yield from versions.problems(known.facts)
+    yield from _omni(known)
+
+
+def _omni(known: Ground) -> Iterator[Problem]:
+    """That what Omni does cannot be tried before."""
+    cluster = known.facts.cluster
+    if cluster.omni_template:
+        yield Problem(
+            rule="not-rehearsed",
+            severity=Severity.INFO,
+            message="Omni: not rehearsed. It configures the machines and bootstraps etcd by itself",
+            chain=(Link(cluster.omni_template, "is the Omni template", cluster.place),),
+            way_out="firstlight lab omni TEMPLATE merges its patches as Omni would, and starts what comes of it.",
+        )
 
 
 def _halves(known: Ground) -> Iterator[Problem]:

@@ -55,6 +55,8 @@ async def _source(origin: Origin, source: Source, questions: Questions, tools: T
             return await _chart(origin, source, questions, tools, facts)
         case Directory() if origin.form == Form.KUSTOMIZATION:
             return await flux_kustomization.render(origin, source, questions, tools)
+        case Directory() if origin.form == Form.FLUX_COMPONENTS and origin.maker:
+            return await flux_kustomization.part(origin, questions, tools)
         case Directory():
             return await _directory(origin, source, questions, tools, facts)
         case Remote():

@@ -15,7 +15,7 @@ from firstlight.render.kustomizing import Wish
 from firstlight.render.questions import Questions
 from firstlight.render.raw import Raw
 from firstlight.render.tools import Tools
-from firstlight.repo.flux import envsubst, kustomizations, substitution, variables
+from firstlight.repo.flux import envsubst, kustomizations, paths, substitution, variables
 from firstlight.repo.flux.kinds import mapping, text
 from firstlight.repo.flux.variables import Variables
 from firstlight.repo.kustomize import kustomization
@@ -49,6 +49,22 @@ async def render(origin: Origin, directory: Directory, questions: Questions, too
     built, remarks = await kustomizing.build(wish, questions, tools)
     remarks += _about_images(added, directory.path, origin, questions)
     return await finished(built, spec, origin, questions, said=remarks)
+
+
+async def part(origin: Origin, questions: Questions, tools: Tools) -> Raw:
+    """The objects of an origin as the Kustomization makes them that applies them among others: patched, or left out.
+
+    Raises:
+        errors.FirstlightError: kustomize makes nothing of it.
+    """
+    maker = Manifest(origin.maker, origin.place)
+    whole = dataclasses.replace(origin, definition=maker.value, namespace=maker.id.namespace)
+    path = paths.normal(text(mapping(maker.value.get("spec")).get("path"))) or "."
+    made = await render(whole, Directory(path=path), questions, tools)
+    mine = {*origin.objects}
+    objects = tuple(each for each in made.objects if each.id in mine)
+    # What else is to be said of the Kustomization is said where all of it is rendered.
+    return Raw(objects=objects, remarks=() if objects else made.remarks)
 
 
 async def finished(

@@ -230,7 +230,8 @@ class Renderer:
     def _key(self, origin: Origin, known: facts.Facts, variant: Variant) -> str:
         wanted = [FORMAT, variant, str(self.platform.root), self._tools.stamp, dataclasses.asdict(known)]
         about = [origin.form, origin.name, origin.namespace, origin.phase, origin.place, origin.objects]
-        return digests.of_value([wanted, about, type(origin.source).__name__, origin.source, origin.definition])
+        declared = [type(origin.source).__name__, origin.source, origin.definition, origin.maker]
+        return digests.of_value([wanted, about, *declared])
 
     def _around(self, origin: Origin, variant: Variant) -> Surroundings:
         cluster, is_single = origin.cluster, _has_one_source(origin)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from firstlight.model.rehearsal import Rehearsal, StepTold
+from firstlight.model.verdict import lets_on
+from firstlight.model.verification import Verification
 from firstlight.report import safe, table
 
 MARKS = {"passed": "✔", "skipped": "·", "failed": "✘", "waiting": "✘", "blocked": "·"}
@@ -28,6 +30,11 @@ def text(told: Rehearsal, *, columns: int = 0, everything: bool = False) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
+def verdict_of(told: Rehearsal, verified: Verification | None) -> str:
+    """``passed``, ``failed`` or ``refused``: what does not hold afterwards has failed, too."""
+    return "failed" if verified is not None and not verified.is_fine else told.verdict
+
+
 def headline(told: Rehearsal) -> str:
     """The result in one line."""
     passed = sum(each.verdict in ("passed", "skipped") for each in told.steps)
@@ -42,16 +49,21 @@ def headline(told: Rehearsal) -> str:
     )
 
 
-def markdown(told: Rehearsal) -> str:
-    """The report for a pull request: the result, the causes, and the rest to unfold."""
-    lines = [f"### Rehearsal of `{_cell(told.cluster)}`: {told.verdict}", "", _cell(headline(told))]
+def markdown(told: Rehearsal, verified: Verification | None = None) -> str:
+    """The report for a pull request: the result, the causes, what was verified, and the rest to unfold."""
+    verdict = verdict_of(told, verified)
+    lines = [f"### Rehearsal of `{_cell(told.cluster)}`: {verdict}", "", _cell(headline(told))]
     lines.append("")
     lines += [f"- **{_cell(each.name)}**: {_cell(each.reason)} {_cell(each.hint)}".rstrip() for each in told.causes]
     lines += [f"- {_cell(message)}" + (f": {_cell(way)}" if way else "") for message, way in told.problems]
     if told.refused:
         lines.append(f"- {_cell(told.refused)}")
+    checks = verified.checks if verified is not None else ()
+    lines += [f"- **{_cell(each.name)}**: {_cell(each.verdict.reason)}" for each in checks if not lets_on(each.verdict)]
     steps = [[each.phase, each.name, each.verdict, duration(each.seconds), each.reason] for each in told.steps]
     lines += _unfold("Steps", ["phase", "step", "verdict", "time", "said"], steps)
+    verdicts = [[each.name, type(each.verdict).__name__.lower(), each.verdict.reason] for each in checks]
+    lines += _unfold("Verified", ["check", "verdict", "said"], verdicts)
     lines += _unfold(
         "What stands for what", ["what", "declared", "in the lab"],
         [[each.what, each.declared, each.lab] for each in told.mapped],

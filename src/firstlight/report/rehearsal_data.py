@@ -3,13 +3,15 @@
 from typing import Any
 
 from firstlight.model.rehearsal import Rehearsal, StepTold
+from firstlight.model.verification import Verification
+from firstlight.report import rehearsal, verify_data
 
 
-def data(told: Rehearsal) -> dict[str, Any]:
+def data(told: Rehearsal, verified: Verification | None = None) -> dict[str, Any]:
     """Everything that the report says."""
     return {
         "cluster": told.cluster,
-        "verdict": told.verdict,
+        "verdict": rehearsal.verdict_of(told, verified),
         "refused": told.refused,
         "problems": [{"message": message, "wayOut": way} for message, way in told.problems],
         "causes": [_step(each) for each in told.causes],
@@ -27,6 +29,7 @@ def data(told: Rehearsal) -> dict[str, Any]:
             for each in told.untried
         ],
         "steps": [_step(each) for each in told.steps],
+        "verification": verify_data.data(verified) if verified is not None else None,
     }  # fmt: skip
 
 

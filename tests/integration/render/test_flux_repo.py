@@ -395,3 +395,61 @@ class TestSides:
         found = await kitchen.everything(root)
         one, other = found["hello", Side.BOOTSTRAP].rendition, found["hello", Side.GITOPS].rendition
         assert one.objects == other.objects != ()
+
+
+class TestFluxItself:
+    """What ``flux bootstrap`` wrote, as the Kustomization of the cluster applies it: bootstrap installs the same."""
+
+    GOTK = "clusters/one/flux-system/gotk-components.yaml"
+
+    @staticmethod
+    def controller(name: str) -> dict[str, Any]:
+        return {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": SYSTEM},
+            "spec": {"template": {"spec": {"containers": [{"name": "manager", "args": ["--log-level=info"]}]}}},
+        }  # fmt: skip
+
+    async def flux(self, kitchen: Kitchen, root: Path, beside: list[object], **spec: Any) -> dict[str, Any]:
+        controllers = [self.controller(each) for each in ("kustomize-controller", "notification-controller")]
+        repository, first = sync()
+        first["spec"] |= spec
+        files: dict[str, object] = {
+            "clusters/one/flux-system/gotk-sync.yaml": [repository, first],
+            self.GOTK: controllers,
+            "clusters/one/flux-system/kustomization.yaml": {
+                "resources": ["gotk-components.yaml", "gotk-sync.yaml", "extra.yaml"], "patches": beside,
+            },
+            "clusters/one/flux-system/extra.yaml": {
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "extra", "namespace": SYSTEM},
+            },
+            "firstlight.yaml": {
+                "apiVersion": "firstlight.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "p"},
+                "clusters": {"one": {"path": "clusters/one"}}, "components": {"flux": {"phase": "engine"}},
+            },
+        }  # fmt: skip
+        done = await kitchen.everything(repo(root, {**files, "app/a.yaml": CONFIG % ("a", "1")}))
+        assert done["flux", Side.BOOTSTRAP].rendition.objects == done["flux", Side.GITOPS].rendition.objects
+        return objects(done["flux", Side.BOOTSTRAP].rendition)
+
+    async def test_it_is_patched_beside_its_manifests(self, kitchen: Kitchen, tmp_path: Path) -> None:
+        faster = (
+            '[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--requeue-dependency=5s"}]'
+        )
+        called = f"{{name: notification-controller, namespace: {SYSTEM}}}"
+        gone = f"{{$patch: delete, apiVersion: apps/v1, kind: Deployment, metadata: {called}}}"
+        patches: list[object] = [{"patch": faster, "target": {"name": "kustomize-controller"}}, {"patch": gone}]
+
+        found = await self.flux(kitchen, tmp_path / "repo", patches)
+
+        assert list(found) == ["Deployment/kustomize-controller"], (
+            "neither what was patched away, nor what is beside it"
+        )
+        [container] = found["Deployment/kustomize-controller"]["spec"]["template"]["spec"]["containers"]
+        assert container["args"] == ["--log-level=info", "--requeue-dependency=5s"]
+
+    async def test_it_is_patched_by_the_kustomization_that_applies_it(self, kitchen: Kitchen, tmp_path: Path) -> None:
+        more = {"patch": '[{"op": "add", "path": "/spec/replicas", "value": 2}]', "target": {"kind": "Deployment"}}
+
+        found = await self.flux(kitchen, tmp_path / "repo", [], patches=[more])
+
+        assert [each["spec"]["replicas"] for each in found.values()] == [2, 2]

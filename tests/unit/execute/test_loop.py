@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight import errors
+from firstlight.clients import helm, kube
+from firstlight.clients.kube import errors as kube_errors
 from firstlight.execute import loop
 from firstlight.execute.change import Change
 from firstlight.execute.world import Programs, World
@@ -43,6 +45,10 @@ class Stage:
     dangers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     events: list[Event] = dataclasses.field(default_factory=list)
     left: frozenset[str] = frozenset()
+    tasks: Mapping[str, works.Task] = dataclasses.field(default_factory=dict)
+
+    def task(self, name: str) -> works.Task:
+        return works.Leave(why="later") if name in self.left else works.Watch()
 
     async def look(self, task: works.Task, world: World, step: str) -> Change | None:
         if self.troubles.get(step):
@@ -86,7 +92,7 @@ class Stage:
         work = works.Work(
             cluster=CLUSTER,
             plan=self.plan(),
-            tasks={name: works.Leave(why="later") if name in self.left else works.Watch() for name in self.needs},
+            tasks={name: self.tasks.get(name) or self.task(name) for name in self.needs},
         )
         one = loop.Loop(
             work, world, ground=GateGround(cluster=CLUSTER, revision="", objects={}),
@@ -183,6 +189,57 @@ async def test_what_cannot_be_undone_is_confirmed_or_refused() -> None:
     assert (await stage.run(confirm=lambda danger: True)).is_complete
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        kube.Ambiguous(kube_errors.Target(verb="patch", server="x"), because="the answer was lost"),
+        helm.HelmError("install", detail="the server is currently unable to handle the request"),
+        helm.Unauthorised("install", detail="Unauthorized"),
+    ],
+    ids=["lost", "vague", "unauthorised"],
+)
+async def test_what_may_be_a_moment_of_the_api_is_looked_at_again(trouble: errors.ClientError) -> None:
+    stage = Stage(CHAIN, troubles={"b": [trouble] * 3})
+
+    result = await stage.run()
+
+    assert result.is_complete
+    assert stage.order.count("b") == 1
+
+
+async def test_what_helm_says_again_and_again_is_believed() -> None:
+    stage = Stage(CHAIN, troubles={"b": [helm.HelmError("install", detail="no")] * 50})
+
+    result = await stage.run()
+
+    assert result.outcomes["b"] == Failed("helm install: no")
+    assert len(stage.troubles["b"]) == 50 - len(loop.PAUSES) - 1
+
+
+async def test_what_helm_is_sure_of_is_not_tried_again() -> None:
+    stage = Stage(CHAIN, troubles={"b": [helm.SchemaViolation("install", detail="no"), errors.Refused("twice")]})
+
+    result = await stage.run()
+
+    assert result.outcomes["b"] == Failed("helm install: no")
+
+
+async def test_a_machine_that_comes_up_while_it_is_waited_for_gets_its_config() -> None:
+    stage = Stage({"a": ()}, there={"a"}, tasks={"a": works.Configure(drafts=())})
+    verdicts: list[Verdict] = [Passed("1 of 1 up"), Waiting("a is in maintenance mode, without a config")]
+
+    async def wait(step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+        stage.there.clear()
+        return verdicts.pop(), ""
+
+    stage.wait = wait  # type: ignore[method-assign]
+    result = await stage.run()
+
+    assert result.outcomes["a"] == Passed("1 of 1 up")
+    assert stage.order == ["a"]
+    assert result.writes == 1
+
+
 async def test_trouble_that_passes_is_outlived_and_told() -> None:
     stage = Stage(CHAIN, troubles={"b": [errors.Unreachable("the API is away", target="x")] * 3})
 
@@ -263,5 +320,3 @@ def test_any_graph_ends_with_every_step_passed_or_blocked_by_one_that_failed(dat
         else:
             assert outcome == (Failed("broken") if name in broken else Passed())
             assert all(stage.order.index(each) < stage.order.index(name) for each in needs[name])
-
-

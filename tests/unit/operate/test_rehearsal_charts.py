@@ -169,6 +169,19 @@ async def test_an_engine_that_only_git_brings_is_not_vital(tmp_path: Path) -> No
     assert (await chart_copies.fetch(chart_copies.uses(one, "home"), store)).untried
 
 
+@pytest.mark.parametrize(("phase", "is_offered"), [(Phase.ENGINE, True), (Phase.CORE, False), (Phase.INLINE, False)])
+async def test_what_comes_before_the_engine_can_be_rehearsed_without_it(
+    tmp_path: Path, phase: Phase, is_offered: bool
+) -> None:
+    store = Hand(tmp_path, Means(Path("/nowhere/helm")), offline=True)
+    one = component("argocd", Chart(name="argo-cd", repository=REGISTRY, version="9.0.0"), "engine")
+
+    with pytest.raises(errors.Refused) as refused:
+        await chart_copies.fetch(chart_copies.uses(platform(dataclasses.replace(one, phase=phase)), "home"), store)
+
+    assert ("--until core" in refused.value.hint) is is_offered
+
+
 def test_what_is_not_rehearsed_is_not_vital() -> None:
     one = component("flux-operator", Chart(name="flux-operator", repository=REGISTRY, version="1.0.0"), "engine")
     engine = platform(dataclasses.replace(one, phase=Phase.ENGINE))

@@ -5,6 +5,8 @@ import dataclasses
 import pytest
 
 from firstlight.model.rehearsal import Mapped, Rehearsal, StepTold, Untried
+from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
+from firstlight.model.verification import Check, Verification
 from firstlight.report import rehearsal as report
 from firstlight.report import rehearsal_data
 
@@ -70,6 +72,22 @@ def test_markdown_takes_no_markup_of_strangers() -> None:
     assert "a\\|b" in text
     assert "\\<img\\> \\`x\\` \\| y" in text
     assert "<details><summary>Steps (1)</summary>" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [(Passed("0 writes"), "passed"), (Failed("1 write"), "failed"), (Waiting("none yet"), "failed")],
+)
+def test_what_does_not_hold_afterwards_has_failed(verdict: Verdict, expected: str) -> None:
+    verified = Verification(cluster="home", checks=(Check(name="idempotency", verdict=verdict),))
+
+    text = report.markdown(FINE, verified)
+
+    assert text.startswith(f"### Rehearsal of `home`: {expected}\n")
+    assert (f"- **idempotency**: {verdict.reason}" in text) is (expected == "failed")
+    assert "<summary>Verified (1)</summary>" in text
+    made = rehearsal_data.data(FINE, verified)
+    assert (made["verdict"], made["verification"]["fine"]) == (expected, expected == "passed")
 
 
 def test_as_data() -> None:

@@ -70,13 +70,13 @@ def test_a_secret_that_comes_from_nowhere_is_refused() -> None:
     assert "age.agekey" in task.why
 
 
-def test_omni_is_left_to_its_own_program() -> None:
+def test_a_template_of_omni_that_is_not_there_is_refused() -> None:
     spec: dict[str, object] = {"clusters": {"home": {"machines": {"controlplane": 1}, "omni": True}}}
 
     task = _work(spec).tasks["machine:template"]
 
-    assert isinstance(task, works.Leave)
-    assert "omnictl" in task.why
+    assert isinstance(task, works.Refuse)
+    assert "Omni template of home" in task.why
 
 
 def test_what_stays_with_bootstrap_is_firstlights() -> None:

@@ -8,6 +8,7 @@ an answer, and comes at once.
 import dataclasses
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -66,6 +67,7 @@ class Program:
         given |= {name: str(Path(environ[name]).absolute()) for name in _PATHS if environ.get(name)}
         self._keys = {name: Secret(environ[name]) for name in _KEYS if environ.get(name)}
         self._environ = {**given, "BROWSER": "echo", "NO_COLOR": "1"}
+        self._needs_config = not self._keys and ("OMNICONFIG" in given or _has_config(given))
 
     @property
     def has_service_account(self) -> bool:
@@ -90,16 +92,20 @@ class Program:
     ) -> Answer:
         """Run it and mask what it says; whatever it ends with."""
         called = " ".join(words)
+        env = self._environ | {name: key.reveal().decode() for name, key in self._keys.items()}
         try:
-            done = await command.run(
-                [str(self._program), *words, *options],
-                timeout=timeout,
-                env=self._environ | {name: key.reveal().decode() for name, key in self._keys.items()},
-                cwd=cwd,
-                check=False,
-                on_stderr=_stop_at_sign_in,
-                dies_with_parent=True,
-            )
+            with tempfile.TemporaryDirectory(prefix="firstlight-omnictl-") as scratch:
+                if not self._needs_config:
+                    env["OMNICONFIG"] = f"{scratch}/config"  # it makes one where there is none
+                done = await command.run(
+                    [str(self._program), *words, *options],
+                    timeout=timeout,
+                    env=env,
+                    cwd=cwd,
+                    check=False,
+                    on_stderr=_stop_at_sign_in,
+                    dies_with_parent=True,
+                )
         except _SignIn:
             raise omni_errors.NotSignedIn(called, detail="nobody is signed in to Omni") from None
         except errors.TimedOut as error:
@@ -123,6 +129,14 @@ def cluster_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise errors.UsageError(f"{name[:80]!r} is not the name of a cluster in Omni")
     return name
+
+
+def _has_config(environ: Mapping[str, str]) -> bool:
+    """Whether there is an omniconfig where omnictl looks for it."""
+    home = environ.get("HOME", "")
+    talos = environ.get("TALOS_HOME") or f"{home}/.talos"
+    desktop = environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    return any((Path(each) / "omni" / "config").is_file() for each in (talos, desktop))
 
 
 def _stop_at_sign_in(line: str) -> None:

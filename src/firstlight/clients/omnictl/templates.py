@@ -4,6 +4,7 @@ Files that a template names are looked up where omnictl runs, so that every meth
 shows may be a secret, since people put passwords of registries into patches: of patches only the names are kept.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,7 +92,7 @@ def _changes(diff: str) -> Iterator[ResourceChange]:
     """The resources of a diff: ``--- OLD``, ``+++ NEW``, and lines."""
     lines = diff.splitlines()
     heads = [index for index in range(len(lines) - 1) if _is_head(lines[index], lines[index + 1])]
-    for index, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+    for index, end in itertools.pairwise([*heads, len(lines)]):
         old, new = lines[index][4:], lines[index + 1][4:]
         verb = Verb.CREATE if old == _NOWHERE else Verb.REMOVE if new == _NOWHERE else Verb.UPDATE
         match = _RESOURCE.fullmatch(old if new == _NOWHERE else new)

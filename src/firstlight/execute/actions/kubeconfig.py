@@ -9,7 +9,8 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, kube, talosctl
-from firstlight.execute import cluster_keys, identity
+from firstlight.clients.kube.errors import Problem
+from firstlight.execute import cluster_keys, identity, omni_access
 from firstlight.execute.change import Change
 from firstlight.execute.world import World
 from firstlight.model.cluster import Machine
@@ -29,7 +30,9 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
         errors.Refused: It is another cluster than the Talos secrets say, or than it was.
         errors.Unreachable: No control plane gives a kubeconfig, or the API does not answer.
     """
-    planes = [each for each in task.control_planes if each.address]  # those of Omni have none
+    planes = [each for each in task.control_planes if each.address and not task.omni]
+    if task.omni and world.kubeconfig is None:
+        world.kubeconfig = await omni_access.fetch(task.omni, world)
     if planes:
         way = await cluster_keys.ensure(world)
         world.kubeconfig = await _fetched(planes, world, way)
@@ -40,7 +43,9 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
             f"{world.cluster.name} has no machines that could be asked for a kubeconfig, and none was given",
             hint="Give the one that you have: --kubeconfig FILE",
         )
-    config = parsed(world.kubeconfig)
+    # What Omni gives a person has a plugin that signs in: it comes from the user's own program, not from a repo.
+    config = parsed(world.kubeconfig, allow_exec=bool(task.omni))
+    world.is_exec = config.exec_plugin is not None
     if planes:
         identity.check_authority(config.certificate_authority, world.authority)
     await world.connect(redirected(config, world.reach.kubernetes))
@@ -48,10 +53,10 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
     return None
 
 
-def parsed(kubeconfig: Secret) -> kube.Config:
+def parsed(kubeconfig: Secret, *, allow_exec: bool = False) -> kube.Config:
     """A kubeconfig that is not in a file."""
     with command.memory_file(kubeconfig) as file:
-        config = kube.load(Path(file.path))
+        config = kube.load(Path(file.path), allow_exec=allow_exec)
     return dataclasses.replace(config, source="the kubeconfig of the cluster")
 
 
@@ -99,6 +104,8 @@ async def _uid(world: World, step: str) -> str:
         try:
             return str((await world.kube.get("v1", "Namespace", "kube-system"))["metadata"]["uid"])
         except kube.Untrusted as error:
+            if error.problem is not Problem.UNKNOWN_AUTHORITY:
+                raise errors.Refused(f"the Kubernetes API cannot be trusted: {error}", hint=error.hint) from error
             raise errors.Refused(
                 f"the Kubernetes API shows a certificate that this cluster's authority did not sign: {error}",
                 hint="Check the endpoint: another cluster may answer there.",

@@ -10,6 +10,7 @@ from firstlight.execute.actions import (
     etcd,
     install,
     kubeconfig,
+    omni_template,
     secret,
     talos_applies,
 )
@@ -27,6 +28,8 @@ async def look(task: work.Task, world: World, step: str) -> Change | None:
     match task:
         case work.Configure():
             return await configure.look(task, world, step)
+        case work.SyncTemplate():
+            return await omni_template.look(task, world, step)
         case work.BootstrapEtcd():
             return await etcd.look(task, world, step)
         case work.FetchKubeconfig():

@@ -14,6 +14,9 @@ from firstlight.model import remote_url
 
 ANNOTATION = "lab.firstlight.dev/rewritten-from"
 """The URLs as they were written, without passwords, with a space between several."""
+COMPARING = "argocd.argoproj.io/compare-options"
+COMPARED = ("ServerSideDiff=true", "IncludeMutationWebhook=true")
+"""How an Application must compare: else what it brings would differ for ever from what is stored of it."""
 FLUX = "source.toolkit.fluxcd.io"
 ARGO = "argoproj.io"
 SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105 -- a label
@@ -36,6 +39,8 @@ def rewritten(obj: Object, rules: Rules) -> Object:
         originals = _flux(made, rules)
     elif group == ARGO and kind in {"Application", "ApplicationSet"}:
         originals = _argo(made.get("spec"), rules)
+        if rules and kind == "Application":
+            _compare_as_stored(made)
     elif group == ARGO and kind == "AppProject":
         _permit(made, rules)
         return made
@@ -78,6 +83,15 @@ def _flux(obj: Object, rules: Rules) -> set[str]:
     for part in led.rule.drop:
         spec.pop(part, None)
     return {url}
+
+
+def _compare_as_stored(application: Object) -> None:
+    """Let Argo CD ask the server, and its webhooks, for what an object would become; other options stay."""
+    annotations = application["metadata"].get("annotations") or {}
+    names = {each.partition("=")[0] for each in COMPARED}
+    written = [each.strip() for each in annotations.get(COMPARING, "").split(",")]
+    options = [each for each in written if each and each.partition("=")[0] not in names]
+    application["metadata"]["annotations"] = {**annotations, COMPARING: ",".join((*options, *COMPARED))}
 
 
 def _argo(value: Any, rules: Rules) -> set[str]:

@@ -1,7 +1,8 @@
-"""What is checked before the first write, all at once: Git, programs, secrets, machines, what was rendered."""
+"""What is checked before the first write, all at once: Git, commands, programs, secrets, machines, renders."""
 
+from firstlight.operate.preflight.commands import commands
 from firstlight.operate.preflight.git import git
 from firstlight.operate.preflight.remarks import remarks
 from firstlight.operate.preflight.world import world
 
-__all__ = ["git", "remarks", "world"]
+__all__ = ["commands", "git", "remarks", "world"]

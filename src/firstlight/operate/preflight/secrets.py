@@ -1,4 +1,4 @@
-"""Whether every reference of the foundation leads to a value; the values are forgotten at once."""
+"""Whether every reference of the foundation leads to a value; the values are kept only to be masked."""
 
 import asyncio
 

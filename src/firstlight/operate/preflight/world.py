@@ -6,15 +6,16 @@ from firstlight.journal import reading
 from firstlight.model.plan import Problem, Severity
 from firstlight.model.work import Install, Work
 from firstlight.operate.means import Means
-from firstlight.operate.preflight import machines, secrets
+from firstlight.operate.preflight import machines, omni, secrets
 
 
 async def world(work: Work, means: Means) -> list[Problem]:
     """Everything that can be asked before the first write, asked at once."""
     is_first = not reading.paths(means.state)
     found = await asyncio.gather(
-        secrets.secrets(work, means.resolve),
+        secrets.secrets(work, means.masks.remembering(means.resolve)),
         machines.machines(work, means.programs.talosctl, means.reach, is_first=is_first),
+        omni.omni(work, means.programs.omnictl),
     )
     return [*_programs(work, means), *(each for one in found for each in one)]
 

@@ -34,6 +34,8 @@ class Use:
     component: str
     is_vital: bool = False
     """Without it a rehearsal would only wait."""
+    before: Phase | None = None
+    """The last phase that does without it, for what is vital."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,9 +77,10 @@ def _of_component(component: Component, until: Phase | None) -> Iterator[Use]:
     order = list(Phase)
     last = order.index(until or Phase.HANDOVER)
     is_vital = component.role in VITAL and order.index(component.phase) <= min(last, order.index(Phase.HANDOVER))
+    before = Phase.CORE if order.index(component.phase) > order.index(Phase.CORE) else None
     for origin in component.origins:
         for wanted in _of_origin(origin):
-            yield Use(wanted, component.name, is_vital)
+            yield Use(wanted, component.name, is_vital, before if is_vital else None)
 
 
 def _of_origin(origin: Origin) -> Iterator[Wanted]:
@@ -103,7 +106,8 @@ async def fetch(wishes: Sequence[Use], store: ChartStore) -> Fetched:
     if vital is not None:
         raise errors.Refused(
             f"{vital.component} cannot be rehearsed, and nothing runs without it: {failed[vital.wanted]}",
-            hint="Give its chart as a file: --charts DIRECTORY",
+            hint="Give its chart as a file: --charts DIRECTORY"
+            + (f"; or rehearse what comes before it: --until {vital.before}" if vital.before else ""),
         )
     instead = {each: charts_at_hand.empty(each) for each in failed if each.kind in (Kind.OCI, Kind.REPOSITORY)}
     untried = [

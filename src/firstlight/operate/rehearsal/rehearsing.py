@@ -12,6 +12,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients.talosctl import Talosctl
+from firstlight.execute.allowed import Allowed
 from firstlight.execute.loop import Result
 from firstlight.execute.world import Programs
 from firstlight.journal import reading as journals
@@ -66,6 +67,8 @@ class Kit:
     kinds: tuple[Mapping[str, Any], ...] = ()
     """CRDs that Cilium's operator defines when it runs."""
     offline: bool = False
+    allowed: Allowed = dataclasses.field(default_factory=Allowed)
+    """The commands that the repo may run."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -157,6 +160,8 @@ async def _make_ready(platform: Platform, cluster: Cluster, kit: Kit, *, until: 
         offline=kit.offline,
     )  # fmt: skip
     means = _means(kit, stage, status, base, hand=hand, revision=commit, resolve=secrets.resolve)
+    # What was allowed is what the user's own files say: the copy has the lab's digests, and dummies.
+    means = dataclasses.replace(means, allowed=kit.allowed, origin=platform.root)
     mapped = (
         *stage.mapped,
         *((Mapped("API", cluster.network.endpoint or "not declared", means.reach.kubernetes),)),

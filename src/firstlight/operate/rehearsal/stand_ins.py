@@ -51,10 +51,14 @@ async def _define(client: kube.Client, kinds: Sequence[Object], done: set[str]) 
     if not missing:
         return
     pods = (await client.list("v1", "Pod", labels=OPERATOR)).items
-    if any(map(_is_ready, pods)):
-        for each in missing:
-            await client.apply(each, manager=_APPLIED)
-            done.add(each["metadata"]["name"])
+    if not any(map(_is_ready, pods)):
+        return
+
+    async def define(kind: Object) -> None:
+        await client.apply(kind, manager=_APPLIED)
+        done.add(kind["metadata"]["name"])
+
+    await asyncio.gather(*map(define, missing))
 
 
 async def _fill(client: kube.Client) -> None:

@@ -10,13 +10,12 @@ from firstlight.model.plan import Action, Plan, Step
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.work import Installation, Task, Work
-from firstlight.operate.tasks import installing, pointing
+from firstlight.operate.tasks import installing, omni, pointing
 from firstlight.operate.tasks.owning import FIRSTLIGHT
 from firstlight.operate.tasks.preparing import Ready
 from firstlight.plan import ground
 
 _LATER = "not done yet: the engine adopts by itself, and nothing is certified"
-_OMNI = "Omni configures its machines itself: omnictl cluster template sync; the run goes on where its API answers"
 
 
 def work(
@@ -28,6 +27,7 @@ def work(
     installations: Mapping[str, tuple[tuple[Installation, ...], tuple[Object, ...]]],
     drafts: tuple[MachineDraft, ...],
     revision: str,
+    is_rehearsal: bool = False,
 ) -> Work:
     """What each step of a plan is to do.
 
@@ -39,10 +39,11 @@ def work(
         installations: Charts ready for Helm, by component, with the objects that no release brings.
         drafts: What its machines are to be.
         revision: The commit that was rendered; empty where it is not known.
+        is_rehearsal: Whether it runs in the lab, where there is no Omni.
     """
     ready = Ready(
         platform=platform, cluster=cluster, plan=plan, renditions=tuple(renditions), charts=installations,
-        drafts=drafts, revision=revision,
+        drafts=drafts, revision=revision, is_rehearsal=is_rehearsal,
     )  # fmt: skip
     tasks = {step.id: _task(step, ready) for step in plan.steps}
     return Work(cluster=cluster, plan=plan, tasks=tasks, revision=revision)
@@ -53,11 +54,11 @@ def _task(step: Step, ready: Ready) -> Task:
         case Action.CONFIGURE:
             return _configure(step, ready)
         case Action.SYNC_TEMPLATE:
-            return works.Leave(why=_OMNI)
+            return omni.sync(ready)
         case Action.BOOTSTRAP_ETCD:
             return _etcd(step, ready)
         case Action.FETCH_KUBECONFIG:
-            return works.FetchKubeconfig(control_planes=_control_planes(ready))
+            return works.FetchKubeconfig(control_planes=_control_planes(ready), omni=omni.name(ready))
         case Action.LET_TALOS_APPLY:
             return installing.by_talos(step, ready)
         case Action.APPLY_CRDS:

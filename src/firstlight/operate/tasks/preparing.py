@@ -32,6 +32,7 @@ class Ready:
     charts: Charts
     drafts: tuple[MachineDraft, ...]
     revision: str
+    is_rehearsal: bool = False
 
     @cached_property
     def facts(self) -> Facts:

@@ -35,7 +35,7 @@ def again(platform: Platform, cluster: Cluster, means: Means) -> Again:
 
 def machines(cluster: Cluster, means: Means) -> Machines | None:
     """How the cluster's machines are told from what they were; None for a cluster that has none here."""
-    declared = [each for each in cluster.machines if each.address]
+    declared = [each for each in cluster.machines if each.address and not each.id]  # Omni keeps the keys of its own
     if not declared or means.programs.talosctl is None:
         return None
     world = World(

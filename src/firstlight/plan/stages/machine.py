@@ -11,7 +11,7 @@ def steps(known: Ground) -> list[Step]:
     """The steps of the phase; without machines it is only the way to an API that is there already."""
     cluster = known.facts.cluster
     found: list[Step] = []
-    if cluster.machines and all(each.id for each in cluster.machines):
+    if cluster.omni_template:
         found += _omni(known)
     elif cluster.machines:
         found += _talos(known)
@@ -54,10 +54,11 @@ def _omni(known: Ground) -> list[Step]:
     """Omni configures machines and bootstraps etcd itself."""
     cluster = known.facts.cluster
     count = len(cluster.machines)
+    machines = f"{count} machine{'' if count == 1 else 's'}" if count else "machines of a class"
     template = Step(
         id=ground.TEMPLATE, phase=Phase.MACHINE, action=Action.SYNC_TEMPLATE, name="Omni template",
         targets=tuple(each.name for each in cluster.machines), gates=(Gate(Subject.MACHINES), Gate(Subject.ETCD)),
-        what=f"{count} machine{'' if count == 1 else 's'}; Omni bootstraps etcd", place=cluster.place,
+        what=f"{machines}; Omni bootstraps etcd", place=cluster.place,
     )  # fmt: skip
     return [template]
 
@@ -66,4 +67,4 @@ def workers(known: Ground) -> str:
     """The step that brings workers; empty where there are none."""
     if not known.facts.workers:
         return ""
-    return ground.TEMPLATE if all(each.id for each in known.facts.cluster.machines) else ground.WORKERS
+    return ground.TEMPLATE if known.facts.cluster.omni_template else ground.WORKERS

@@ -29,6 +29,8 @@ def drafts(platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | 
         The drafts in the order of the machines. With a remark that is an ERROR they must not be used: what is not
         understood would be left out.
     """
+    if cluster.omni_template:
+        return (), ()  # Omni makes the configs of its machines
     tree = WorkTree(platform.root)
     declaration, _ = declarations.read(tree)
     own = declaration.platform.clusters.get(cluster.name) if declaration else None
@@ -49,7 +51,7 @@ def _of_file(sheet: Sheet, path: str, machines: list[Machine]) -> list[MachineDr
     if talhelper.is_talconfig(path):
         return talconfig.drafts(sheet, path, machines)
     if any(each.id for each in machines):
-        sheet.refuse(machines[0].place, "machines of Omni are not configured by firstlight yet", _OMNI)
+        sheet.refuse(machines[0].place, "some machines are Omni's, and some are not", _OMNI)
         return []
     if "topf" in sheet.cluster.documents.get(path, ()):
         sheet.refuse(machines[0].place, "machines of topf are not configured by firstlight yet", _TOPF)
@@ -74,5 +76,5 @@ def _check_whole(sheet: Sheet, found: Mapping[str, MachineDraft]) -> None:
             sheet.remarks.append(Remark(machine.place, Grade.ERROR, message, "Declare its address."))
 
 
-_OMNI = "omnictl cluster template sync, then: firstlight up with the kubeconfig of the cluster."
+_OMNI = "Declare all machines of a cluster in its Omni template, or none."
 _TOPF = f"Write the machines as a list in {form.FILE}, and the patches beside them."

@@ -19,8 +19,17 @@ def is_component(manifest: Manifest) -> bool:
     return os.path.basename(manifest.place.path).startswith("gotk-components.")
 
 
-def components(manifests: Sequence[Manifest], *, cluster: str, parent: str = "") -> Origin:
-    """Flux, as ``flux bootstrap`` wrote it; without a parent nothing in Git applies it afterwards."""
+def components(
+    manifests: Sequence[Manifest], *, cluster: str, parent: str = "", maker: Manifest | None = None
+) -> Origin:
+    """Flux, as ``flux bootstrap`` wrote it; without a parent nothing in Git applies it afterwards.
+
+    Args:
+        manifests: Its objects.
+        cluster: Whose.
+        parent: The id of the Kustomization that applies it.
+        maker: That Kustomization, whose build may patch what ``flux bootstrap`` wrote.
+    """
     first = manifests[0]
     labels = [mapping(mapping(each.value.get("metadata")).get("labels")) for each in manifests]
     version = next((text(each[_VERSION]) for each in labels if each.get(_VERSION)), "")
@@ -40,6 +49,7 @@ def components(manifests: Sequence[Manifest], *, cluster: str, parent: str = "")
         parent=parent,
         doubt="" if parent else "the cluster's tree does not bring it",
         objects=tuple(each.id for each in manifests),
+        maker=maker.value if maker is not None else {},
     )
 
 

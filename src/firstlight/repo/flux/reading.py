@@ -118,7 +118,9 @@ class _Found:
         for manifest, parent in reached.instances.values():
             yield engine.instance(manifest, cluster=cluster, parent=parent)
         if reached.engine:
-            yield engine.components(reached.engine, cluster=cluster, parent=reached.engine_parent)
+            parent = reached.engine_parent
+            maker = reached.kustomizations[parent].manifest
+            yield engine.components(reached.engine, cluster=cluster, parent=parent, maker=maker)
         elif start.components:
             beside = kustomize.objects_of(self._tree, start.components)
             if beside:

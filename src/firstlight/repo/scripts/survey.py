@@ -10,6 +10,8 @@ from firstlight.model.component import Certainty, Form, Need, Origin
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import Directory
+from firstlight.repo.declaration import commands as declared
+from firstlight.repo.declaration import form
 from firstlight.repo.scripts import book as books
 from firstlight.repo.scripts import entry, masking, plain
 from firstlight.repo.scripts.book import Book
@@ -54,6 +56,7 @@ def of(tree: WorkTree) -> Survey:
 class _Surveyor:
     def __init__(self, tree: WorkTree) -> None:
         self._book = books.read(tree)
+        self._declared = declared.files(tree)
         self._context = Context(Lookup(tree), clusters=frozenset(_cluster_names(tree)))
         self._origins: dict[tuple[str, str], Origin] = {}
         self._identities: dict[tuple[str, Form, Hashable], tuple[str, str]] = {}
@@ -72,8 +75,11 @@ class _Surveyor:
         first = Walk(self._book, self._prepare, is_aside=lambda _: "")
         for task in self._book.tasks:
             first.follow(task, aside="everything")
-        starts = entry.entries(self._book.tasks, first.calls)
-        walk = Walk(self._book, self._listen, is_aside=entry.aside)
+        own = [task for task in self._book.tasks if not self._of_declaration(task)]
+        starts = entry.entries(own, first.calls)
+        walk = Walk(
+            self._book, self._listen, is_aside=lambda task: self._of_declaration(task) or entry.aside(task)
+        )  # fmt: skip
         for task in starts:
             self._entry = task.name
             walk.follow(task)
@@ -81,7 +87,8 @@ class _Surveyor:
         for task in self._book.tasks:
             if task.key not in walk.visited:
                 why = f"not called from {names}" if starts else "there is no bootstrap"
-                walk.follow(task, aside=f"task {task.name} is not part of a bootstrap ({why})")
+                other = f"task {task.name} is not part of a bootstrap ({why})"
+                walk.follow(task, aside=self._of_declaration(task) or other)
         remarks = [*self._book.remarks, *walk.remarks, *self._remarks, *_folded(self._book)]
         return Survey(
             origins=tuple(self._origins.values()),
@@ -93,6 +100,12 @@ class _Surveyor:
             entries=tuple(task.name for task in starts),
             book=self._book,
         )
+
+    def _of_declaration(self, task: Task) -> str:
+        """That a script is run by firstlight itself, and so deploys nothing beside it; empty if it is not."""
+        if task.dialect == Dialect.SHELL and task.place.path in self._declared:
+            return f"{task.place.path} is a hook or a gate in {form.FILE}"
+        return ""
 
     def _prepare(
         self, pipeline: Sequence[Invocation], task: Task, before: tuple[str, ...], aside: str

@@ -10,7 +10,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document.reading import Document
-from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.cluster import OMNI_TEMPLATE, Machine, MachineRole
 from firstlight.model.component import Form
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
@@ -48,7 +48,7 @@ class _Reader:
         self.tree, self.file = tree, file
         self.directory = posixpath.dirname(file.path)
         self.configs = [Config(each.value, each, file) for each in file.documents if kinds.is_omni(each.value)]
-        self.kinds: dict[str, tuple[str, ...]] = {file.path: ("Omni template",)}
+        self.kinds: dict[str, tuple[str, ...]] = {file.path: (OMNI_TEMPLATE,)}
         self.remarks: list[Remark] = []
 
     def declarations(self) -> list[Declaration]:

@@ -86,3 +86,22 @@ def test_hooks_of_what_git_alone_has_are_refused_since_they_would_never_run(tmp_
 
     said = "firstlight.yaml:8:13: db has hooks, and they run after bootstrap alone: Git has all of it in home"
     assert said in remarks
+
+
+def test_a_script_that_is_a_hook_is_not_taken_for_a_bootstrap_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "bootstrap-db.sh").write_text("#!/bin/sh\nkubectl create configmap seeded -n data\n")
+    (tmp_path / "scripts" / "deploy-it.sh").write_text(
+        "#!/bin/sh\nkubectl get configmap seeded || kubectl apply -f x\n"
+    )
+
+    component, problems = read(
+        tmp_path, "      - {run: [./scripts/bootstrap-db.sh], unless: [sh, scripts/deploy-it.sh]}\n"
+    )
+    found = platform.read(tmp_path)
+
+    assert problems == []
+    assert component is not None
+    assert [each.name for each in found.components] == ["db"]
+    doubts = {each.doubt.partition(";")[0] for each in found.unreached}
+    assert "scripts/bootstrap-db.sh is a hook or a gate in firstlight.yaml" in doubts

@@ -1,0 +1,70 @@
+"""``--allow-commands``: what the repo wants to run, shown whole, and remembered if the user agrees."""
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+
+if TYPE_CHECKING:
+    from firstlight.execute.allowed import Allowed
+    from firstlight.execute.command_digest import Digest
+    from firstlight.model.cluster import Cluster
+    from firstlight.model.platform import Platform
+    from firstlight.model.repo_command import RepoCommand
+
+option = click.option(
+    "--allow-commands", is_flag=True, help="Show the commands that the repo wants to run, and allow them as they are."
+)
+
+
+def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
+    """Show the commands of a cluster, ask about those that were not allowed yet, and remember the answer.
+
+    Raises:
+        errors.Refused: The user says no, or nobody can be asked.
+    """
+    from firstlight.execute import allowed, command_digest
+    from firstlight.model import repo_command
+
+    before = allowed.load(allowed.where())
+    wanted = repo_command.wanted(platform.components_of(cluster.name))
+    found = [(each, command_digest.digest(each.words, platform.root)) for each in wanted]
+    new = [(each, digest) for each, digest in found if not before.has(digest, platform.root)]
+    print(f"{cluster.name}: the repo {platform.root} wants to run{'' if found else ' no commands'}", file=sys.stderr)
+    for each, digest in found:
+        print("\n".join(_lines(each, digest, is_new=(each, digest) in new)), file=sys.stderr)
+    if not new:
+        return
+    if not yes and not _agreed(len(new)):
+        raise errors.Refused("the commands were not allowed", hint="Nothing was run; --yes answers yes.")
+    chosen = [(digest, each.words) for each, digest in new]
+    allowed.remember(allowed.where(), chosen, repo=platform.root, now=time.time())
+    print(f"allowed, as they are now: {allowed.where()}", file=sys.stderr)
+
+
+def known() -> "Allowed":
+    """What the user has allowed."""
+    from firstlight.execute import allowed
+
+    return allowed.load(allowed.where())
+
+
+def _lines(command: "RepoCommand", digest: "Digest", *, is_new: bool) -> list[str]:
+    import shlex
+
+    from firstlight.report import safe
+
+    return [
+        f"  {safe.text(shlex.join(command.words))}".replace("\n", "\\n"),
+        f"      {command.what} of {command.component}   {safe.text(str(command.place))}",
+        *(f"      with {safe.text(each)}" for each in digest.files),
+        f"      {digest.value}{'' if is_new else '   allowed already'}",
+    ]
+
+
+def _agreed(count: int) -> bool:
+    what = "this command" if count == 1 else f"these {count} commands"
+    return sys.stdin.isatty() and click.confirm(f"Allow {what}, with exactly this content?", default=False, err=True)

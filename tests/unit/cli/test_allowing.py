@@ -1,0 +1,77 @@
+"""``--allow-commands``: shown whole, asked, remembered outside of the repo."""
+
+from pathlib import Path
+
+import pytest
+
+from firstlight import errors
+from firstlight.cli import allowing
+from firstlight.execute import allowed, command_digest
+from firstlight.model.platform import Platform
+from firstlight.repo import platform as platforms
+
+DECLARED = """\
+apiVersion: firstlight.dev/v1alpha1
+kind: Platform
+metadata: {name: home}
+clusters: {home: {}}
+components:
+  db:
+    gates:
+      - command: {run: [./check, "\\e[31m"]}
+    hooks:
+      - {run: [./seed], unless: [./check, seeded]}
+"""
+ALL = (("./check", "\x1b[31m"), ("./check", "seeded"), ("./seed",))
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "helmfile.yaml").write_text("releases:\n  - {name: db, namespace: data, chart: charts/db}\n")
+    (root / "firstlight.yaml").write_text(DECLARED)
+    (root / "seed").write_text("#!/bin/sh\n")
+    (root / "check").write_text("#!/bin/sh\n")
+    return platforms.read(root)
+
+
+def is_allowed(repo: Platform, words: tuple[str, ...]) -> bool:
+    return allowing.known().has(command_digest.digest(words, repo.root), repo.root)
+
+
+def test_everything_is_shown_and_remembered(repo: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not any(is_allowed(repo, each) for each in ALL)
+
+    allowing.allow(repo, repo.clusters[0], yes=True)
+
+    assert all(is_allowed(repo, each) for each in ALL)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    lines = [each.strip() for each in shown.err.splitlines()]
+    digest = command_digest.digest(("./seed",), repo.root)
+    at = lines.index("./seed")
+    assert lines[at + 1 : at + 4] == ["hook of db   firstlight.yaml:10:9", "with seed", digest.value]
+    assert "\x1b" not in shown.err
+    assert str(allowed.where()) in lines[-1]
+    assert not allowed.where().is_relative_to(repo.root)
+
+
+def test_a_changed_script_is_asked_about_again(repo: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+    allowing.allow(repo, repo.clusters[0], yes=True)
+    (repo.root / "seed").write_text("#!/bin/sh\ntrue\n")
+    assert not is_allowed(repo, ("./seed",))
+    capsys.readouterr()
+
+    allowing.allow(repo, repo.clusters[0], yes=True)
+
+    assert capsys.readouterr().err.count("allowed already") == 2
+    assert is_allowed(repo, ("./seed",))
+
+
+def test_without_anybody_to_ask_nothing_is_allowed(repo: Platform) -> None:
+    with pytest.raises(errors.Refused, match="were not allowed"):
+        allowing.allow(repo, repo.clusters[0], yes=False)
+
+    assert not allowed.where().exists()

@@ -1,0 +1,48 @@
+"""The gates of a step: what stops one of them stops the step, by itself."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from firstlight import errors
+from firstlight.execute import gating, machine_gates
+from firstlight.execute.world import Programs, World
+from firstlight.gates.ground import GateGround
+from firstlight.model import work as works
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Phase
+from firstlight.model.place import Place
+from firstlight.model.plan import Action, Gate, Step, Subject
+from firstlight.model.secret import Secret
+from firstlight.model.verdict import Verdict
+
+CLUSTER = Cluster(name="home", place=Place("firstlight.yaml", 1))
+
+
+async def no_secret(reference: str) -> Secret:
+    raise AssertionError("nothing asks for secrets here")
+
+
+async def test_an_error_of_one_gate_ends_the_others_and_comes_out_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+
+    async def wait(subject: Subject, *_: object, **__: object) -> Verdict:
+        if subject is Subject.ETCD:
+            raise errors.Refused("another cluster")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(str(subject))
+        raise AssertionError("it was not ended")
+
+    monkeypatch.setattr(machine_gates, "wait", wait)
+    gates = (Gate(Subject.MACHINES), Gate(Subject.ETCD))
+    step = Step(id="a", phase=Phase.MACHINE, action=Action.CONFIGURE, name="a", gates=gates)
+    world = World(cluster=CLUSTER, programs=Programs(), resolve=no_secret, state=Path("/nowhere"))
+    ground = GateGround(cluster=CLUSTER, revision="", objects={})
+
+    with pytest.raises(errors.Refused, match="another cluster"):
+        await gating.wait(step, works.Watch(), world, ground=ground, on_verdict=lambda gate, verdict: None)
+
+    assert ended == ["machines"]
