@@ -219,16 +219,13 @@ async def run(
     prepared = await up.prepare(platforms.read(Path(place.root)), wishes, how)
     assert not prepared.is_blocked, "\n".join(f"{each.message} {each.chain}" for each in prepared.problems)
     begun = up.started(prepared, wishes, how)
-    journal = Journal.start(how.state, begun)
+    with up.alone(prepared.cluster, how, who=begun.who), Journal.start(how.state, begun) as journal:
 
-    def told(event: Event) -> None:
-        journal.write(event)
-        tell(event)
+        def told(event: Event) -> None:
+            journal.write(event)
+            tell(event)
 
-    try:
         return await up.run(prepared, wishes, how, begun=begun, tell=told, confirm=confirm)
-    finally:
-        journal.close()
 
 
 async def state(stage: Stage) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube
+from firstlight.execute import loop
 from firstlight.journal import reading
 from firstlight.lab import processes
 from firstlight.model.component import Phase
@@ -29,7 +30,7 @@ from tests.faults.test_every_fault import ANYWHERE, SOMEWHERE
 from tests.labs import until
 
 CLASSES = ("discovery", "get", "list", "watch", "create", "update")
-POSITIONS = {"first": 0.0, "middle": 0.5, "last": 0.85}
+POSITIONS = {"first": 0.0, "middle": 0.5, "last": 0.75}
 """Which request of a class is hit, as a share of those of an undisturbed run: their number is not always the same."""
 FAULTS = {name: rule for name, rule in ANYWHERE.items() if name not in ("latency", "slow")}
 CELLS = [
@@ -290,15 +291,18 @@ async def test_a_webhook_that_blocks_is_named_with_the_object_and_other_branches
 
     async with blocked(worn, resource="services", namespace="flux-system") as release:
         running = asyncio.create_task(worn.stage.up(until=Phase.ENGINE, only=ONLY, tell=told.append))
-        await until(is_named, "the webhook to be named, and the others to be done", timeout=35)
-        await release()
-        result = await running
+        try:
+            await until(is_named, "the webhook to be named, and the others to be done", timeout=35)
+        finally:
+            await release()
+            result = await running
 
     assert result.is_complete, result.outcomes
     assert await state(worn) == worn.state
 
 
-async def test_a_webhook_that_blocks_helm_is_named_with_the_object(worn: Worn) -> None:
+async def test_a_webhook_that_blocks_helm_is_named_with_the_object(worn: Worn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "PAUSES", (0.1,))
     await take(worn)
 
     async with blocked(worn, resource="configmaps", namespace="greeter"):

@@ -28,12 +28,14 @@ def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
     """
     from firstlight.execute import allowed, command_digest
     from firstlight.model import repo_command
+    from firstlight.report import safe
 
     before = allowed.load(allowed.where())
     wanted = repo_command.wanted(platform.components_of(cluster.name))
     found = [(each, command_digest.digest(each.words, platform.root)) for each in wanted]
     new = [(each, digest) for each, digest in found if not before.has(digest, platform.root)]
-    print(f"{cluster.name}: the repo {platform.root} wants to run{'' if found else ' no commands'}", file=sys.stderr)
+    which, where = safe.text(cluster.name), safe.text(str(platform.root))
+    print(f"{which}: the repo {where} wants to run{'' if found else ' no commands'}", file=sys.stderr)
     for each, digest in found:
         print("\n".join(_lines(each, digest, is_new=(each, digest) in new)), file=sys.stderr)
     if not new:
@@ -42,7 +44,7 @@ def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
         raise errors.Refused("the commands were not allowed", hint="Nothing was run; --yes answers yes.")
     chosen = [(digest, each.words) for each, digest in new]
     allowed.remember(allowed.where(), chosen, repo=platform.root, now=time.time())
-    print(f"allowed, as they are now: {allowed.where()}", file=sys.stderr)
+    print(f"allowed, as they are now: {safe.text(str(allowed.where()))}", file=sys.stderr)
 
 
 def known() -> "Allowed":
@@ -57,10 +59,12 @@ def _lines(command: "RepoCommand", digest: "Digest", *, is_new: bool) -> list[st
 
     from firstlight.report import safe
 
+    whole = f"every file of the repo, {len(digest.files)} now: the words do not tell which it reads"
+    files = (whole,) if digest.is_whole else digest.files
     return [
         f"  {safe.text(shlex.join(command.words))}".replace("\n", "\\n"),
-        f"      {command.what} of {command.component}   {safe.text(str(command.place))}",
-        *(f"      with {safe.text(each)}" for each in digest.files),
+        f"      {safe.text(command.what)} of {safe.text(command.component)}   {safe.text(str(command.place))}",
+        *(f"      with {safe.text(each)}" for each in files),
         f"      {digest.value}{'' if is_new else '   allowed already'}",
     ]
 

@@ -30,6 +30,7 @@ async def _down(platform: "Platform", name: str, confirm: str) -> int:
     from firstlight.cli import own_means
     from firstlight.operate import down as operating
     from firstlight.operate import up
+    from firstlight.report import safe
 
     means = await own_means.means(platform, keep=False)
     try:
@@ -37,15 +38,15 @@ async def _down(platform: "Platform", name: str, confirm: str) -> int:
     finally:
         await means.close()
     for each in found.left:
-        print(f"  {each.machine.name:16} left alone: {each.standing}{f', {each.why}' if each.why else ''}")
+        print(safe.text(f"  {each.machine.name:16} left alone: {each.standing}{f', {each.why}' if each.why else ''}"))
     for machine in found.ours:
-        print(f"  {machine.name:16} {machine.address:16} will be wiped: config, etcd, everything on it")
+        print(safe.text(f"  {machine.name:16} {machine.address:16} will be wiped: config, etcd, everything on it"))
     if not found.ours:
         print("there is nothing to wipe")
         return 0
     _confirmed(name, confirm)
-    await operating.take_down(found, means, tell=lambda text: print(f"  {text}", flush=True))
-    print(f"{len(found.ours)} machines are bare again; next: firstlight up {name}")
+    await operating.take_down(found, means, tell=lambda text: print(f"  {safe.text(text)}", flush=True))
+    print(f"{len(found.ours)} machines are bare again; next: firstlight up {safe.text(found.cluster.name)}")
     return 0
 
 

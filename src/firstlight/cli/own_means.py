@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from firstlight.execute.world import Resolve
-    from firstlight.model.cluster import Cluster
     from firstlight.model.platform import Platform
-    from firstlight.model.secret import Secret
     from firstlight.operate.means import Means
     from firstlight.render.rendering import Renderer
 
@@ -25,6 +22,7 @@ async def means(
     fingerprints: Mapping[str, str] | None = None,
     keep: bool = True,
     merge: bool = False,
+    kubeconfig: Path | None = None,
 ) -> "Means":
     """Everything that a run on the user's own machines needs; missing programs are installed.
 
@@ -34,9 +32,12 @@ async def means(
         fingerprints: Pinned certificates of machines in maintenance mode, by machine.
         keep: Whether Talos secrets that must be made are written down; a dry run forgets them.
         merge: Whether the cluster is added to the user's own kubeconfig and talosconfig.
+        kubeconfig: The way to a cluster of which the repo has no machines.
     """
     from firstlight.cli import allowing, installing, renderers
     from firstlight.execute.world import Programs
+    from firstlight.model.secret import Secret
+    from firstlight.operate import talos_secrets
     from firstlight.operate.means import Means
     from firstlight.secrets import resolving
 
@@ -44,6 +45,11 @@ async def means(
     omnictl = await _omnictl() if any(each.omni_template for each in platform.clusters) else None
     git, op = shutil.which("git"), shutil.which("op")
     resolver = resolving.Resolver(platform.root, sops=programs["sops"], op=Path(op) if op else None)
+
+    making = talos_secrets.Making(
+        talosctl=programs["talosctl"], sops=programs["sops"], git=Path(git) if git else None,
+        state=platform.root / STATE, keep=keep,
+    )  # fmt: skip
 
     async def open_renderer(one: "Platform") -> "Renderer":
         return await renderers.open_renderer(one, offline=offline)
@@ -53,12 +59,13 @@ async def means(
         state=platform.root / STATE,
         open_renderer=open_renderer,
         resolve=resolver.resolve,
-        talos_secrets=lambda each: _talos_secrets(platform, each, resolver.resolve, programs, keep=keep),
+        talos_secrets=lambda each: talos_secrets.of(each, platform, resolve=resolver.resolve, making=making),
         git=Path(git) if git else None,
         fingerprints=fingerprints or {},
         merged_into=_own_files() if merge else None,
         allowed=allowing.known(),
         close=resolver.close,
+        kubeconfig=Secret(kubeconfig.read_bytes()) if kubeconfig is not None else None,
     )
 
 
@@ -75,23 +82,3 @@ def _own_files() -> tuple[Path, Path]:
     kubeconfig = os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
     talosconfig = os.environ.get("TALOSCONFIG", "") or "~/.talos/config"
     return Path(kubeconfig).expanduser(), Path(talosconfig).expanduser()
-
-
-async def _talos_secrets(
-    platform: "Platform", cluster: "Cluster", resolve: "Resolve", programs: Mapping[str, Path], *, keep: bool
-) -> "Secret":
-    """The Talos secrets of a cluster: read where they are kept, or made and kept encrypted."""
-    from firstlight.clients.sops import Sops
-    from firstlight.clients.talosctl import Talosctl
-    from firstlight.secrets import talos
-
-    root = platform.root
-    machines = cluster.machines[0].place.path if cluster.machines else ""
-    reference = cluster.talos_secrets or talos.usual(root, cluster.name, machines=machines)
-    found = await talos.load(reference, resolve)
-    if found is not None:
-        return found
-    made = await Talosctl(programs["talosctl"]).gen_secrets()
-    if keep:
-        await talos.keep(root / reference.partition(":")[2], made, Sops(programs["sops"]), root=root)
-    return made

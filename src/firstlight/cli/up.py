@@ -13,6 +13,7 @@ from firstlight.cli import allowing, output, which_repo
 if TYPE_CHECKING:
     from firstlight.cli.following import Form
     from firstlight.execute.loop import Result
+    from firstlight.model.event import RunStarted
     from firstlight.model.platform import Platform
     from firstlight.operate.means import Means, Wishes
     from firstlight.operate.up import Prepared
@@ -32,13 +33,20 @@ PHASES = ("machine", "inline", "crds", "core", "engine", "handover", "gitops")
 @click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
 @allowing.option
 @click.option("--pin", multiple=True, metavar="MACHINE=FINGERPRINT", help="The certificate of a machine's console.")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=None,
+    help="The way to a cluster of which the repo has no machines.",
+)
 @click.option("--merge", is_flag=True, help="Add the cluster to your own kubeconfig and talosconfig, too.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
 @which_repo.option
 @output.option
 def up(
     cluster: str, check: bool, dry_run: bool, until: str | None, only: tuple[str, ...], parallel: int, yes: bool,
-    allow_commands: bool, pin: tuple[str, ...], merge: bool, offline: bool, root: Path | None, form: "Form",
+    allow_commands: bool, pin: tuple[str, ...], kubeconfig: Path | None, merge: bool, offline: bool,
+    root: Path | None, form: "Form",
 ) -> int:  # fmt: skip
     """Bring a cluster up: machines, inline manifests, CRDs, core components, the engine, and what Git brings.
 
@@ -59,7 +67,12 @@ def up(
 
     async def run() -> int:
         means = await own_means.means(
-            platform, offline=offline, fingerprints=pins, keep=not (check or dry_run), merge=merge
+            platform,
+            offline=offline,
+            fingerprints=pins,
+            keep=not (check or dry_run),
+            merge=merge,
+            kubeconfig=kubeconfig,
         )
         try:
             return await _up(platform, wishes, means, is_check=check, yes=yes, form=form)
@@ -78,16 +91,33 @@ async def _up(
     if is_check or prepared.is_blocked:
         _tell_problems(prepared, form)
         return BLOCKED if prepared.is_blocked else 0
-    return exit_code(await carry_out(prepared, wishes, means, yes=yes, form=form))
+    result = await carry_out(prepared, wishes, means, yes=yes, form=form)
+    kept = means.state / prepared.cluster.name / "kubeconfig"
+    if form == "text" and result.is_complete and not wishes.is_dry_run and kept.exists():
+        print(f"  reach    export KUBECONFIG={kept}")
+    return exit_code(result)
 
 
 async def carry_out(prepared: "Prepared", wishes: "Wishes", means: "Means", *, yes: bool, form: "Form") -> "Result":
-    """Run what was prepared, with its journal and its screen."""
+    """Run what was prepared, with its journal and its screen.
+
+    Raises:
+        errors.Refused: Another run works on this cluster.
+    """
+    from firstlight.operate import up as operating
+
+    begun = operating.started(prepared, wishes, means)
+    with operating.alone(prepared.cluster, means, who=begun.who):
+        return await _followed(prepared, wishes, means, begun=begun, yes=yes, form=form)
+
+
+async def _followed(
+    prepared: "Prepared", wishes: "Wishes", means: "Means", *, begun: "RunStarted", yes: bool, form: "Form"
+) -> "Result":
     from firstlight.cli import following
     from firstlight.journal import writing
     from firstlight.operate import up as operating
 
-    begun = operating.started(prepared, wishes, means)
     async with following.Following(writing.Journal.start(means.state, begun), form) as progress:
 
         def confirm(danger: str) -> bool:
@@ -118,8 +148,11 @@ def _tell_problems(prepared: "Prepared", form: str) -> None:
         found = [plan_data.problem(each) for each in prepared.problems]
         output.write_json({"cluster": prepared.cluster.name, "blocked": prepared.is_blocked, "problems": found})
         return
-    shown = report.problems(prepared.problems, columns=table.terminal_columns())
-    print("\n\n".join("\n".join(each) for each in shown) or "nothing stands in the way")
+    shown = ["\n".join(each) for each in report.problems(prepared.problems, columns=table.terminal_columns())]
+    if not prepared.is_blocked:
+        steps = len(prepared.work.plan.steps)
+        shown.append(f"nothing stands in the way of {prepared.cluster.name}: {steps} steps could begin")
+    print("\n\n".join(shown))
     if prepared.is_blocked:
         print("\nnothing was written", file=sys.stderr)
 

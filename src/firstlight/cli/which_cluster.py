@@ -48,11 +48,14 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
 
     Raises:
         errors.ConfigError: There is no kubeconfig, or it says something wrong.
+        errors.Refused: Somebody put a link in its place.
     """
     from firstlight.clients import kube
+    from firstlight.journal import directory
 
     left = kept(state, cluster)
     if kubeconfig is None and not context and left.is_file():
-        # It lies in the repo's directory, where others may write: no program that it names is run.
+        # It lies in the repo's directory, where others may write: no program that it names is run, no link followed.
+        directory.check(left)
         return kube.load(left)
     return kube.load(kubeconfig, context=context, allow_exec=True)

@@ -10,6 +10,8 @@ from firstlight import errors
 if TYPE_CHECKING:
     from firstlight.model.platform import Platform
 
+_SHOWN = 5
+
 option = click.option(
     "--repo",
     "root",
@@ -36,8 +38,20 @@ def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
     # Paths in a repo are written from its top, so that is where reading begins; a directory that is named is meant.
     found = platforms.read(work_tree.top(Path()) if root is None else root)
     if found.is_misdeclared and not as_it_is:
-        raise errors.Refused("firstlight.yaml is wrong", hint="What is wrong with it: firstlight inventory")
+        raise errors.Refused(
+            "\n".join(["firstlight.yaml is wrong", *_wrong(found)]), hint="All of it: firstlight inventory"
+        )
     return found
+
+
+def _wrong(platform: "Platform") -> list[str]:
+    """The first few mistakes in firstlight.yaml, with their places."""
+    from firstlight.model.remark import Grade
+    from firstlight.report import safe
+
+    path = platform.declared.path if platform.declared is not None else "firstlight.yaml"
+    found = [each for each in platform.remarks if each.grade == Grade.ERROR and each.place.path == path]
+    return [safe.text(f"  {each.place}: {each.message}. {each.hint}".rstrip()) for each in found[:_SHOWN]]
 
 
 def only(platform: "Platform", cluster: str) -> "Platform":

@@ -28,6 +28,11 @@ _LINE = 300
 _LINES = 40
 """Lines of output that are told; of a program that prints without end, only the last is kept besides."""
 
+_WHOLE = (
+    "Its words do not tell what it reads, so that every file of the repo counts: allow it with --allow-commands, "
+    "or name a script instead, which may be allowed by itself."
+)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ended:
@@ -91,7 +96,7 @@ class Commands:
         if not self._allowed.has(digest, self._origin):
             raise errors.Refused(
                 f"the repo wants to run a command that was not allowed: {repo_command.shown(words)} ({digest.value})",
-                hint="Look at it, and allow it: --allow-commands",
+                hint=_WHOLE if digest.is_whole else "Look at it, and allow it: --allow-commands",
             )
 
     async def run(

@@ -11,6 +11,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.execute import lasting
 from firstlight.execute.world import World
+from firstlight.journal import directory
 
 
 def check_authority(served: bytes, expected: bytes) -> None:
@@ -72,9 +73,29 @@ def keep_omni(world: World, id: str) -> None:
         _write(path, {"omni": id})
 
 
-def forget(world: World) -> None:
-    """The cluster begins anew: etcd is bootstrapped."""
-    _path(world).unlink(missing_ok=True)
+def known(state: Path, cluster: str) -> str:
+    """The UID of kube-system of the cluster that was seen here before; empty if none was.
+
+    Raises:
+        errors.Refused: What was written down cannot be read.
+    """
+    return _read(state / cluster / "identity.json", "kubeSystem")
+
+
+def set_aside(world: World) -> None:
+    """The cluster begins anew: etcd is bootstrapped. What was known of the one before stays to be read by people."""
+    path = _path(world)
+    number = 1
+    while (aside := path.with_name(f"identity.{number}.json")).exists() or aside.is_symlink():
+        number += 1
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise errors.FirstlightError(
+            f"{path} cannot be set aside: {error.strerror or error}", hint="Give write permission."
+        ) from error
 
 
 def _path(world: World) -> Path:
@@ -87,6 +108,7 @@ def _read(path: Path, key: str) -> str:
 
 
 def _all(path: Path) -> dict[str, object]:
+    directory.check(path)
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -100,7 +122,7 @@ def _write(path: Path, fresh: dict[str, str]) -> None:
     """Add what is known now to what was known before."""
     content = f"{json.dumps({**_all(path), **fresh})}\n".encode()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        directory.enter(path)
         lasting.write(path, content)
     except OSError as error:
         raise errors.FirstlightError(

@@ -45,45 +45,51 @@ class Lease:
         self._held: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
         self._renewal: asyncio.Task[None] | None = None
+        self.lost: asyncio.Future[errors.Refused] = asyncio.get_running_loop().create_future()
+        """Done, with the reason, when another run has taken it."""
 
     @property
     def is_held(self) -> bool:
         """Whether it was taken and not given back."""
         return self._held is not None
 
-    async def claim(self) -> None:
-        """Take or keep the lease; called before every write of a step.
+    async def claim(self) -> bool:
+        """Take or keep the lease, before every write of a step; whether it was taken only now.
 
         Raises:
             errors.Refused: Another run holds it, or has taken it over.
         """
         async with self._lock:
-            if self._held is None:
-                self._held = await self._take()
+            if self.lost.done():
+                raise self.lost.result()
+            is_new = self._held is None
+            self._held = await (self._take() if self._held is None else self._swap(self._held))
+            if is_new:
                 self._renewal = asyncio.create_task(self._renew_for_ever())
-            else:
-                self._held = await self._swap(self._held)
+            return is_new
 
     async def release(self) -> None:
         """Give it back, so that the next run need not wait."""
+        async with self._lock:  # a renewal that is under way must not make the version stale
+            if self._renewal is not None:
+                self._renewal.cancel()
+            held, self._held = self._held, None
+            if held is not None and not self.lost.done():
+                # Without an answer it expires by itself.
+                with contextlib.suppress(errors.ClientError):
+                    metadata = held["metadata"]
+                    await self._client.delete(
+                        held["apiVersion"], "Lease", NAME, namespace=NAMESPACE,
+                        uid=metadata["uid"], resource_version=metadata["resourceVersion"],
+                    )  # fmt: skip
         if self._renewal is not None:
-            self._renewal.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._renewal
-        if self._held is not None:
-            # Without an answer it expires by itself.
-            with contextlib.suppress(errors.ClientError):
-                metadata = self._held["metadata"]
-                await self._client.delete(
-                    self._held["apiVersion"], "Lease", NAME, namespace=NAMESPACE,
-                    uid=metadata["uid"], resource_version=metadata["resourceVersion"],
-                )  # fmt: skip
-            self._held = None
 
     async def _take(self) -> dict[str, Any]:
         """Take it from nobody, from itself, or from one that is seen not to renew it: clocks may differ."""
         seen: object = None
-        since = time.monotonic()
+        since = 0.0
         while True:
             there = await self._look()
             if there is None:
@@ -93,17 +99,18 @@ class Lease:
             spec = there.get("spec") or {}
             who, renewed = str(spec.get("holderIdentity") or ""), spec.get("renewTime")
             patience = spec.get("leaseDurationSeconds") or SECONDS
-            if who in ("", self._holder) or holders.is_dead(who) or time.monotonic() - since > patience:
-                with contextlib.suppress(kube.Conflict):
-                    return await self._write(there)
-            elif seen is None:
-                seen = renewed
-                self._tell(f"waits whether {who} still lives, at most {patience} s")
-            elif renewed != seen:
+            is_free = who in ("", self._holder) or holders.is_dead(who)
+            if not is_free and seen is not None and renewed != seen:
                 raise errors.Refused(
                     f"another run works on this cluster: {who}, since {_clock(spec.get('acquireTime'))}",
                     hint="Watch it: firstlight status --watch; or wait until it has ended.",
                 )
+            if not is_free and seen is None:
+                seen, since = renewed, time.monotonic()
+                self._tell(f"waits whether {who} still lives, at most {patience} s")
+            if is_free or time.monotonic() - since > patience:
+                with contextlib.suppress(kube.Conflict):
+                    return await self._write(there)
             await asyncio.sleep(POLL)
 
     async def _swap(self, held: dict[str, Any]) -> dict[str, Any]:
@@ -123,11 +130,17 @@ class Lease:
     async def _renew_for_ever(self) -> None:
         while True:
             await asyncio.sleep(RENEW)
-            # What fails here fails again where it matters: before the next write.
-            with contextlib.suppress(errors.FirstlightError):
+            try:
                 async with self._lock:
                     if self._held is not None:
-                        self._held = await self._write(self._held)
+                        self._held = await self._swap(self._held)
+            except errors.Refused as error:
+                # What is under way must stop: somebody else writes now.
+                if not self.lost.done():
+                    self.lost.set_result(error)
+                return
+            except errors.ClientError:
+                continue  # it fails again where it matters: before the next write
 
     async def _look(self) -> dict[str, Any] | None:
         try:

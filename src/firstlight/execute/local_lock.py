@@ -3,10 +3,12 @@
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.journal import directory
 
 
 @contextlib.contextmanager
@@ -18,10 +20,10 @@ def held(path: Path, *, who: str) -> Iterator[None]:
         who: Written into it, for those who find it locked.
 
     Raises:
-        errors.Refused: Another run holds it.
+        errors.Refused: Another run holds it, or it is a link to some other file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    directory.enter(path)
+    fd = _opened(path)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -36,3 +38,14 @@ def held(path: Path, *, who: str) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _opened(path: Path) -> int:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        raise errors.Refused(f"{path} cannot be opened: {error.strerror or error}", hint="Remove it.") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise errors.Refused(f"{path} is no file", hint="Remove it.")
+    return fd

@@ -4,10 +4,15 @@ Work comes in, events go out, and at the end every step has an outcome or somebo
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
+import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
 from firstlight import errors
 from firstlight.clients import helm, kube
@@ -20,12 +25,15 @@ from firstlight.gates.ground import GateGround
 from firstlight.model import event as events
 from firstlight.model import verdict as verdicts
 from firstlight.model import work as works
+from firstlight.model.component import Phase
 from firstlight.model.event import Event
 from firstlight.model.plan import Step
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 PATIENCE = 300.0
 """Seconds that a step goes on in spite of an API or a machine that does not answer: longer than a reboot."""
+REACHED = 15.0
+"""Seconds for the API of a cluster that lives to answer, before its machines are written to."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _TRANSIENT = (
     errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
@@ -46,8 +54,6 @@ class Options:
     holder: str
     """Who this is, for the lease."""
     is_dry_run: bool = False
-    unwanted: frozenset[str] = frozenset()
-    """Steps that were not asked for: they count as passed, unseen."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,12 +118,13 @@ class Loop:
         self._outcomes: dict[str, Verdict] = {}
         self._writes = 0
         self._is_refused = False
+        self._unknown: set[str] = set()
+        """Steps of a dry run before which there is no cluster to look at."""
 
     async def run(self) -> Result:
         """Carry the work out, as far as it goes."""
         plan = self._work.plan
         running: dict[asyncio.Task[Verdict], Step] = {}
-        self._outcomes |= {each: Skipped("not asked for") for each in self._options.unwanted}
         try:
             while True:
                 under_way = {each.id for each in running.values()}
@@ -135,9 +142,8 @@ class Loop:
             await asyncio.gather(*running, return_exceptions=True)
             if self._lease is not None:
                 await self._lease.release()
-        wanted = {name: each for name, each in self._outcomes.items() if name not in self._options.unwanted}
         blocked = {each.step.id: Waiting(_because(each.root)) for each in plan.why_blocked(self._outcomes)}
-        return Result(outcomes=wanted | blocked, writes=self._writes, is_refused=self._is_refused)
+        return Result(outcomes=self._outcomes | blocked, writes=self._writes, is_refused=self._is_refused)
 
     async def _step(self, step: Step) -> Verdict:
         self._tell(events.StepStarted(at=self._now(), step=step.id))
@@ -148,6 +154,8 @@ class Loop:
         except errors.FirstlightError as error:
             self._is_refused |= isinstance(error, errors.Refused)
             verdict, hint = Failed(error.message), error.hint
+        except Exception as error:  # noqa: BLE001 - a mistake in one step must not take the others with it
+            verdict, hint = Failed(f"a mistake in firstlight: {type(error).__name__}"), mistake(error)
         self._writes += writes
         self._tell(
             events.StepEnded(
@@ -160,10 +168,15 @@ class Loop:
         task = self._work.tasks[step.id]
         if isinstance(task, works.Leave):
             return Skipped(task.why), "", 0
+        if self._options.is_dry_run and self._unknown & {each.step for each in step.needs}:
+            self._unknown.add(step.id)
+            return Skipped("dry run: known only when what it needs is there"), "", 0
         writes = 0
         async with self._turns:
             writes = await self._converged(step, lambda: self._look(task, self._world, step.id))
         if self._options.is_dry_run:
+            if writes and step.phase == Phase.MACHINE:
+                self._unknown.add(step.id)
             for hook in step.hooks:
                 self._told(step, hooks.wish(hook))
             return Skipped(f"dry run: would write {writes}" if writes else "dry run: nothing to write"), "", 0
@@ -204,8 +217,16 @@ class Loop:
                 if self._options.is_dry_run:
                     return len(change.writes)
                 await self._allowed(change.danger)
-                await self._claimed(step)
-                await change.perform()
+                is_new = await self._claimed(step)
+                if change.danger or is_new:
+                    # Time has passed, and others may have written: what was seen then is not performed now.
+                    seen = change
+                    change = await look()
+                    if change is None:
+                        return writes
+                    if change.danger not in ("", seen.danger):
+                        continue
+                await self._performed(change)
                 return writes + len(change.writes)
             except errors.ClientError as error:
                 is_passing = isinstance(error, _TRANSIENT) or (type(error) in _VAGUE and failures < len(PAUSES))
@@ -220,18 +241,48 @@ class Loop:
         if not danger:
             return
         async with self._asking:
-            if not await asyncio.to_thread(self._confirm, danger):
+            if not await _answered(self._confirm, danger):
                 raise errors.Refused(f"not confirmed: {danger}", hint="Run again to go on; --yes answers yes.")
 
-    async def _claimed(self, step: Step) -> None:
-        """Make sure that nobody else writes; before there is an API, the local lock does."""
-        if not self._world.is_connected:
-            return
+    async def _claimed(self, step: Step) -> bool:
+        """Make sure that nobody else writes; whether that was found out only now."""
+        if not self._world.is_connected and not await self._reached(step):
+            return False
         if self._lease is None:
             self._lease = Lease(
                 self._world.kube, holder=self._options.holder, tell=lambda text: self._told(step, text)
             )  # fmt: skip
-        await self._lease.claim()
+        return await self._lease.claim()
+
+    async def _reached(self, step: Step) -> bool:
+        """Come by the API before machines of a cluster that lives are written to; a virgin one has only the lock."""
+        if not (self._world.state / self._world.cluster.name / "identity.json").exists():
+            return False
+        ways = [each for each in self._work.tasks.items() if isinstance(each[1], works.FetchKubeconfig)]
+        try:
+            async with asyncio.timeout(REACHED):
+                for name, task in ways:
+                    await self._look(task, self._world, name)
+        except (TimeoutError, errors.ClientError):
+            self._told(step, "the API does not answer: only the lock of this computer guards against a second run")
+        return self._world.is_connected
+
+    async def _performed(self, change: Change) -> None:
+        """Write, unless the right to write is lost meanwhile."""
+        if self._lease is None:
+            await change.perform()
+            return
+        writing = asyncio.ensure_future(change.perform())
+        try:
+            either: list[asyncio.Future[Any]] = [writing, self._lease.lost]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not writing.done():
+                raise self._lease.lost.result()
+            await writing
+        finally:
+            if not writing.done():
+                writing.cancel()
+                await asyncio.gather(writing, return_exceptions=True)
 
     def _told(self, step: Step, text: str) -> None:
         self._tell(events.Told(at=self._now(), step=step.id, text=text))
@@ -242,6 +293,34 @@ class Loop:
                 at=self._now(), step=step.id, gate=gate, verdict=name_of(verdict), reason=verdict.reason
             )
         )  # fmt: skip
+
+
+async def _answered(confirm: Callable[[str], bool], danger: str) -> bool:
+    """Ask in a thread that nobody waits for: Ctrl-C at the question ends the run at once."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[bool] = loop.create_future()
+
+    def settle(is_yes: bool) -> None:
+        if not answer.done():
+            answer.set_result(is_yes)
+
+    def ask() -> None:
+        try:
+            is_yes = confirm(danger)
+        except (Exception, KeyboardInterrupt):  # noqa: BLE001 - whatever it was, it was no yes
+            is_yes = False
+        with contextlib.suppress(RuntimeError):  # the loop may be over
+            loop.call_soon_threadsafe(settle, is_yes)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return await answer
+
+
+def mistake(error: BaseException) -> str:
+    """Where an exception that nobody expected comes from; no values, which may be secrets."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = " < ".join(f"{Path(each.filename).name}:{each.lineno}" for each in reversed(frames))
+    return f"Please report it with these places: {places}"
 
 
 def name_of(verdict: Verdict) -> str:

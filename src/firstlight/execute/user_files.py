@@ -16,6 +16,7 @@ from cryptography import x509
 
 from firstlight import errors
 from firstlight.execute import lasting
+from firstlight.journal import directory
 from firstlight.model.secret import Secret
 
 SOON = datetime.timedelta(days=30)
@@ -26,7 +27,7 @@ def merge_kubeconfig(path: Path, kubeconfig: Secret, *, now: datetime.datetime) 
     """Put the context of a cluster into a kubeconfig; whether anything was written.
 
     Raises:
-        errors.Refused: An entry of the same name is another cluster's.
+        errors.Refused: An entry of the same name is another cluster's, or a link in a repo leads away.
         errors.ConfigError: The file is no kubeconfig.
     """
     theirs, ours = _read(path), _parsed(kubeconfig)
@@ -110,6 +111,8 @@ def _ends_soon(certificate: object, now: datetime.datetime) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    if directory.is_kept(path):
+        directory.check(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -134,11 +137,15 @@ def _parsed(secret: Secret) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    """Whole or not at all; a link is followed, so that it stays one."""
-    target = path.resolve()
+    """Whole or not at all; the user's own links are followed, so that they stay, and those in a repo are refused."""
+    is_kept = directory.is_kept(path)
+    target = path if is_kept else path.resolve()
     content = yaml.dump(dict(value), Dumper=yaml.CSafeDumper, sort_keys=False).encode()
     try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if is_kept:
+            directory.enter(path)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lasting.write(target, content)
     except OSError as error:
         raise errors.FirstlightError(

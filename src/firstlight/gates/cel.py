@@ -10,8 +10,8 @@ from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 _MISSING = "install firstlight with it: pip install 'firstlight[cel]'"
 
 
-def judged(expression: str, found: Mapping[str, Any], name: str) -> Verdict:
-    """The verdict of an expression over an object."""
+def judged(expression: str, found: Mapping[str, Any], name: str, *, is_secret: bool = False) -> Verdict:
+    """The verdict of an expression over an object; of a Secret nothing is told that the library says."""
     try:
         celpy = importlib.import_module("celpy")  # no stubs, and mostly not there
     except ImportError:
@@ -24,7 +24,9 @@ def judged(expression: str, found: Mapping[str, Any], name: str) -> Verdict:
     try:
         answer = program.evaluate({"object": celpy.json_to_cel(dict(found))})
     except Exception as error:  # noqa: BLE001  # a field that is not there yet is an error in CEL
-        return Waiting(f"{name}: {status.said(expression)} has no answer yet: {status.said(str(error))}")
+        # Errors of operators show what they were given.
+        why = "" if is_secret else f": {status.said(str(error))}"
+        return Waiting(f"{name}: {status.said(expression)} has no answer yet{why}")
     if bool(answer) is True:
         return Passed(f"{name}: {status.said(expression)}")
     return Waiting(f"{name}: {status.said(expression)} is not true yet")

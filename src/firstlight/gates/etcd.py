@@ -7,6 +7,7 @@ So every control plane must have said that it has no data before one of them is 
 import dataclasses
 from collections.abc import Sequence
 
+from firstlight.gates import machines
 from firstlight.model.machine_report import EtcdData, MachineReport, Standing
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 
@@ -76,6 +77,49 @@ def judge(reports: Sequence[MachineReport]) -> Verdict:
     strange = {member for each in members for member in each.etcd.members} - {each.etcd.member for each in members}
     others = f", and {len(strange)} of machines that are not declared" if strange else ""
     return Passed(f"{len(members)} of {len(reports)} members healthy{others}")
+
+
+def without(reports: Sequence[MachineReport], name: str) -> Verdict:
+    """Whether etcd can do without one machine for a while.
+
+    It keeps its quorum, or is so small that it never could, and comes back since all the others are well.
+
+    Args:
+        reports: Of all control planes. Members of machines that are not among them count, and not as healthy.
+        name: The machine.
+    """
+    if split := _split(reports):
+        return Waiting(split)
+    voting = {member for each in reports for member in each.etcd.members}
+    voting -= {member for each in reports for member in each.etcd.learners}
+    if not voting:
+        return Waiting("no machine tells who is a member of etcd")
+    own = {each.etcd.member for each in reports if each.machine.name == name}
+    well = {each.etcd.member for each in reports if _is_well(each)} & voting
+    stay, needed = len(well - own), len(voting) // 2 + 1
+    if stay >= needed:
+        return Passed(f"etcd keeps its quorum: {stay} of {len(voting)} members stay")
+    others = [each for each in reports if each.machine.name != name]
+    sick = [f"{each.machine.name} {_sickness(each)}" for each in others if not _is_well(each)]
+    known = {each.etcd.member for each in reports}
+    if strange := voting - known - own:
+        sick.append(f"{len(strange)} of its members {'is' if len(strange) == 1 else 'are'} not seen on any machine")
+    if not sick:
+        size = "has one member" if len(voting) == 1 else f"has {len(voting)} members"
+        return Passed(f"etcd {size}, and stops meanwhile, and the Kubernetes API with it")
+    return Waiting(f"etcd would lose its quorum: {stay} of {len(voting)} members stay; {'; '.join(sick)}")
+
+
+def _is_well(report: MachineReport) -> bool:
+    sight = report.etcd
+    is_running = report.standing is Standing.OURS and sight.state == "Running" and bool(sight.member)
+    return is_running and bool(sight.leader) and not sight.errors and sight.member not in sight.learners
+
+
+def _sickness(report: MachineReport) -> str:
+    if report.standing is not Standing.OURS:
+        return machines.state_of(report)
+    return f"is not well ({report.etcd.errors or report.etcd.state or 'its etcd says nothing'})"
 
 
 def _split(reports: Sequence[MachineReport]) -> str:

@@ -51,6 +51,10 @@ def _identity(watched: Watched) -> ObjectId:
     return ObjectId(group, watched.kind, watched.namespace, watched.name)
 
 
+def _is_secret(identity: ObjectId) -> bool:
+    return (identity.group, identity.kind) == ("", "Secret")
+
+
 def _look(watched: Watched) -> Look:
     return looking.at(_identity(watched), {"apiVersion": watched.api_version})
 
@@ -80,7 +84,7 @@ def _condition(asked: ConditionGate) -> Part:
 def _field(asked: FieldGate) -> Part:
     look, identity = _look(asked.object), _identity(asked.object)
     name = looking.called(identity)
-    is_secret = (identity.group, identity.kind) == ("", "Secret")
+    is_secret = _is_secret(identity)
 
     def judge(view: View) -> Verdict:
         found = view.one(look)
@@ -111,7 +115,7 @@ def _cel(asked: CelGate) -> Part:
         found = view.one(look)
         if found is None:
             return ready.absent(identity, is_served=look not in view.unserved)
-        return cel.judged(asked.expression, found, looking.called(identity))
+        return cel.judged(asked.expression, found, looking.called(identity), is_secret=_is_secret(identity))
 
     return Part((look,), judge)
 

@@ -48,7 +48,7 @@ def deployment(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> 
     total, updated = number(value, "status", "replicas"), number(value, "status", "updatedReplicas")
     available = number(value, "status", "availableReplicas")
     if want.all == 0:
-        return Waiting(f"{total} replicas must go") if total else Passed("0/0, as declared")
+        return _gone(value)
     count = f"{available}/{want.now}"
     if at(value, "spec", "paused") is True and updated < want.now:
         return Waiting(f"{count}, and its rollout is paused")
@@ -59,6 +59,12 @@ def deployment(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> 
     if want.now == want.all and status.is_false(value, "Available"):
         return Waiting(f"{count}, not Available")
     return _up(available, want)
+
+
+def _gone(value: Mapping[str, Any]) -> Verdict:
+    """Where none is declared, those that are left must go."""
+    total = number(value, "status", "replicas")
+    return Waiting(f"{total} replicas must go") if total else Passed("0/0, as declared")
 
 
 def _late(value: Mapping[str, Any]) -> str:
@@ -92,7 +98,7 @@ def stateful_set(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -
     want = wanted(value, nodes)
     ready, updated = number(value, "status", "readyReplicas"), number(value, "status", "updatedReplicas")
     if want.all == 0:
-        return Passed("0/0, as declared")
+        return _gone(value)
     if ready < want.now:
         return Waiting(f"{ready}/{want.now}")
     held = number(value, "spec", "updateStrategy", "rollingUpdate", "partition")
@@ -105,6 +111,8 @@ def stateful_set(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -
 def replica_set(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Verdict:
     """A ReplicaSet by itself."""
     want, available = wanted(value, nodes), number(value, "status", "availableReplicas")
+    if want.all == 0:
+        return _gone(value)
     return Waiting(f"{available}/{want.now}") if available < want.now else _up(available, want)
 
 

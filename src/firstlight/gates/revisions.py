@@ -2,20 +2,24 @@
 
 import re
 
-_SHA1 = re.compile(r"[0-9a-f]{40}")
+_COMMIT = re.compile(r"(?:|.*@)(?:(?:sha1:)?([0-9a-f]{40})|(?:(?<=@)sha256:)?([0-9a-f]{64}))", re.DOTALL)
+"""Of a repository with SHA-1 or with SHA-256; a bare ``sha256:…`` is an artifact's digest."""
 
 
 def commit(revision: str) -> str:
-    """The commit in a revision: of ``main@sha1:…``, of a bare one; empty for a digest or a version."""
-    _, mark, digest = revision.rpartition("@sha1:")
-    bare = digest if mark else revision.removeprefix("sha1:")
-    return bare if _SHA1.fullmatch(bare) else ""
+    """The commit in a revision: of ``main@sha1:…``, of a bare one; empty for a digest or a version.
+
+    ``main@sha256:…`` may be a commit or the digest of an artifact: only whoever knows the source can tell.
+    """
+    found = _COMMIT.fullmatch(revision)
+    return (found[1] or found[2]) if found else ""
 
 
 def is_at(revision: str, expected: str) -> bool:
     """Whether a revision is the expected commit; what has no commit in it cannot be held against one."""
     found, wanted = commit(revision), commit(expected)
-    return not wanted or not found or found == wanted
+    is_digest = len(found) > len(wanted)  # a repository with SHA-1 has no commits so long
+    return not wanted or not found or is_digest or found == wanted
 
 
 def short(revision: str) -> str:

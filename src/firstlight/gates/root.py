@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.document.within import at, sequence, text
+from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import flux, looking, parts, ready, status
 from firstlight.gates import ground as grounds
 from firstlight.gates.ground import GateGround
@@ -49,10 +49,12 @@ def _of(identity: ObjectId, declared: Mapping[str, Any]) -> Part:
 def _is_seen(found: Mapping[str, Any]) -> bool:
     if text(found, "kind") == "Application":
         return bool(text(found, "status", "reconciledAt") or text(found, "status", "sync", "status"))
-    # Flux writes -1 before its first look.
-    observed = at(found, "status", "observedGeneration")
-    has_looked = isinstance(observed, int) and observed > 0
-    return (has_looked or bool(sequence(found, "status", "conditions"))) and not status.is_going(found)
+    conditions = sequence(found, "status", "conditions")
+    said = [at(each, "observedGeneration") for each in (mapping(found, "status"), *conditions)]
+    # Flux writes -1 before its first look has ended, and tells in a condition which generation it looks at.
+    observed = [each for each in said if isinstance(each, int)]
+    has_looked = max(observed) >= max(1, number(found, "metadata", "generation")) if observed else bool(conditions)
+    return has_looked and not status.is_going(found)
 
 
 # A Kustomization that kustomize-controller has only just met:

@@ -70,7 +70,7 @@ def judged(found: Mapping[str, Any], name: str, *, revision: str, now: float) ->
         # HelmRepositories of OCI registries are only addresses: nothing is fetched.
         return Passed(name) if text(found, "kind") == "HelmRepository" else Waiting(f"{name} has no artifact yet")
     # An OCI artifact's own revision is a digest; the commit that it was made from is beside it.
-    made_from = text(artifact, "metadata", _REVISION) or has
+    made_from = text(artifact, "metadata", _REVISION) or (has if text(found, "kind") in ("", "GitRepository") else "")
     if not revisions.is_at(made_from, revision):
         usually = "the commit is not pushed to that branch, or the next fetch is still to come"
         return Waiting(f"{name} has {revisions.short(made_from)}, not {revision[:7]}; usually {usually}")

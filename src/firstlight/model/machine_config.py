@@ -17,7 +17,7 @@ class Applied:
     """What a machine did, or would do, with a config."""
 
     effect: Effect
-    """``at-once``: without a reboot. ``tried``: as that, and taken back by itself later."""
+    """``at-once``: without a reboot. ``tried``: as that, and taken back later. ``unknown``: in words not known here."""
     is_dry_run: bool
     reason: str = ""
     """Why a reboot is needed, if it is."""
@@ -27,8 +27,8 @@ class Applied:
 
     @property
     def needs_reboot(self) -> bool:
-        """Whether the machine reboots for it, now or later."""
-        return self.effect in {"reboot", "staged"}
+        """Whether the machine reboots for it, now or later; what is not known to do without does."""
+        return self.effect not in {"at-once", "tried"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -85,6 +85,8 @@ class Installation:
     version: str
     values: Secret = dataclasses.field(repr=False)
     """As JSON: Git may hold some of it encrypted."""
+    digest: str = ""
+    """Of all files of the chart: charts change without a new version."""
     options: helm.ReleaseOptions = dataclasses.field(default_factory=helm.ReleaseOptions)
     hooks_disabled: bool = False
     once: bool = False

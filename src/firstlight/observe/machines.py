@@ -84,6 +84,13 @@ async def look_at(machine: Machine, way: Way, *, with_etcd: bool = False) -> Mac
     return _ours(machine, status, etcd)
 
 
+async def look_without_keys(machine: Machine, program: Path, *, reach: Reach) -> MachineReport:
+    """One machine as somebody sees it who has no keys: in maintenance mode, configured by whomever, or absent."""
+    if not machine.address:
+        return MachineReport(machine=machine, standing=Standing.ABSENT, why="no address is declared for it")
+    return await _without_our_certificate(machine, Way(program=program, talosconfig=Secret(b""), reach=reach))
+
+
 async def _without_our_certificate(machine: Machine, way: Way) -> MachineReport:
     """In maintenance mode it shows a certificate of its own; so does a machine of another cluster."""
     try:

@@ -2,11 +2,12 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from firstlight import errors
-from firstlight.execute import cluster_keys
+from firstlight.execute import cluster_keys, local_lock
 from firstlight.execute.world import World
+from firstlight.journal import author, directory
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, Standing
 from firstlight.observe import machines
@@ -60,26 +61,51 @@ async def take_down(found: Found, means: Means, *, tell: Callable[[str], None]) 
     """Wipe what was found, workers first: etcd's members are of no use to each other any more.
 
     Raises:
-        errors.ClientError: A machine does not do it; those before are wiped.
+        errors.Refused: A run works on this cluster.
+        errors.ClientError: A machine does not do it; it says which, and the others of its kind are wiped.
     """
-    workers = [each for each in found.ours if each.role == MachineRole.WORKER]
-    others = [each for each in found.ours if each.role != MachineRole.WORKER]
-    for group in (workers, others):
-        async with asyncio.TaskGroup() as tasks:
-            for each in group:
-                tasks.create_task(_wipe(each, found.way, tell))
-    # The next cluster of this name is another one.
-    (means.state / found.cluster.name / "identity.json").unlink(missing_ok=True)
+    own = means.state / found.cluster.name
+    with local_lock.held(own / "lock", who=f"{author.who()}: firstlight down"):
+        workers = [each for each in found.ours if each.role == MachineRole.WORKER]
+        others = [each for each in found.ours if each.role != MachineRole.WORKER]
+        for group in (workers, others):
+            # All of them come to their end: a machine that was told to wipe itself does so, whatever another one says.
+            ended = await asyncio.gather(*[_wipe(each, found.way, tell) for each in group], return_exceptions=True)
+            _judge(group, ended, found.cluster)
+        # The next cluster of this name is another one.
+        identity = own / "identity.json"
+        directory.check(identity)
+        identity.unlink(missing_ok=True)
+
+
+def _judge(group: Sequence[Machine], ended: Sequence[BaseException | None], cluster: Cluster) -> None:
+    """One error for all machines that failed; what nobody expects is passed on."""
+    failed = {}
+    for machine, error in zip(group, ended, strict=True):
+        if isinstance(error, errors.FirstlightError):
+            failed[machine.name] = error
+        elif error is not None:
+            raise error
+    if failed:
+        raise errors.ClientError(
+            "; ".join(f"{name} was not wiped: {error.message}" for name, error in failed.items()),
+            target=", ".join(failed),
+            hint=f"The others of them are bare. Run it again: firstlight down {cluster.name}",
+        )
 
 
 async def _wipe(machine: Machine, way: Way, tell: Callable[[str], None]) -> None:
-    tell(f"{machine.name}: is wiped")
+    tell(f"{machine.name}: is told to wipe itself")
     await way.admin.reset(
         way.at(machine), graceful=False, reboot=True, wipe="system-disk", system_labels=WIPED, wait=False
     )  # fmt: skip
-    async with asyncio.timeout(TIMEOUT):
-        while True:
-            if (await machines.look_at(machine, way)).standing == Standing.MAINTENANCE:
-                break
-            await asyncio.sleep(POLL)
-    tell(f"{machine.name}: in maintenance mode")
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                if (await machines.look_at(machine, way)).standing == Standing.MAINTENANCE:
+                    break
+                await asyncio.sleep(POLL)
+    except TimeoutError:
+        message = f"it is not in maintenance mode after {TIMEOUT:g} s"
+        raise errors.ClientError(message, target=machine.name, hint="Look at its console.") from None
+    tell(f"{machine.name}: is wiped, in maintenance mode")

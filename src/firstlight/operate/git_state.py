@@ -4,6 +4,7 @@ If it has not, bootstrap installs one thing and the engine another: that is refu
 """
 
 import dataclasses
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from firstlight.model.plan import Link, Problem, Severity
 
 OWN = ".firstlight/"
 """What firstlight keeps in a repo itself."""
+_FOR_ALL = ("schema.json", ".gitignore")
+"""What of it may be committed."""
 _MANY = 3
 
 
@@ -34,6 +37,8 @@ class GitState:
     """The commit of that branch; empty where it is not known."""
     dirty: tuple[str, ...] = ()
     """Files that differ from the commit, which bootstrap reads and the engine does not get."""
+    kept: tuple[str, ...] = ()
+    """Files of the commit where only firstlight writes: somebody else's word on what a cluster is."""
     unpushed: int = 0
     """Commits that the remote does not have; at least so many where the two have diverged."""
     is_behind: bool = False
@@ -58,7 +63,7 @@ class GitState:
         return tuple(_problems(self))
 
 
-async def check(root: Path, cluster: Cluster, git: Path, *, schemes: tuple[str, ...] = ("https", "ssh")) -> GitState:
+async def check(root: Path, cluster: Cluster, git: Path, *, schemes: tuple[str, ...] = ("https", "ssh", "http")) -> GitState:
     """Compare the work tree with the branch that the engine follows. Nothing is changed.
 
     Args:
@@ -75,7 +80,8 @@ async def check(root: Path, cluster: Cluster, git: Path, *, schemes: tuple[str, 
         return GitState(is_repository=False, url=cluster.url, follows=cluster.branch)
     dirty = tuple(sorted(each.path for each in changes if not _is_own(each.path, root, head)))
     url = cluster.url or head.remote_url
-    found = GitState(commit=head.commit, branch=head.branch, url=url, follows=cluster.branch, dirty=dirty)
+    kept = await _kept(root, program, head) if head.commit else ()
+    found = GitState(commit=head.commit, branch=head.branch, url=url, follows=cluster.branch, dirty=dirty, kept=kept)
     if url.startswith("oci://"):
         # Artifacts have digests, not commits: which one it is, only their publisher knows.
         return dataclasses.replace(found, commit="")
@@ -106,22 +112,39 @@ async def _compared(state: GitState, root: Path, git: Git) -> GitState:
     return dataclasses.replace(state, unpushed=len(missing), is_behind=is_behind)
 
 
+async def _kept(root: Path, git: Git, head: Head) -> tuple[str, ...]:
+    """What the commit has in firstlight's own directory, or in its place."""
+    own = posixpath.normpath(posixpath.join(_below(root, head), OWN))
+    entries = await git.ls_tree(root, head.commit, under=own)
+    return tuple(each.path for each in entries if each.path not in {f"{own}/{name}" for name in _FOR_ALL})
+
+
 def _is_ssh(url: str) -> bool:
     return url.startswith("ssh://") or ("://" not in url and "@" in url)
 
 
 def _is_own(path: str, root: Path, head: Head) -> bool:
     """Whether a file is firstlight's own, or lies beside the repo that is meant."""
-    top = head.work_tree or root
-    below = (
-        root.resolve().relative_to(top.resolve()).as_posix() if root.resolve().is_relative_to(top.resolve()) else "."
-    )
+    below = _below(root, head)
     if below == ".":
         return path.startswith(OWN)
     return not path.startswith(f"{below}/") or path.startswith(f"{below}/{OWN}")
 
 
+def _below(root: Path, head: Head) -> str:
+    """Where the repo that is meant lies in the work tree."""
+    top, path = (head.work_tree or root).resolve(), root.resolve()
+    return path.relative_to(top).as_posix() if path.is_relative_to(top) else "."
+
+
 def _problems(state: GitState) -> Iterator[Problem]:
+    if state.kept:
+        yield Problem(
+            rule="state-committed",
+            severity=Severity.ERROR,
+            message=f"Git has what only firstlight writes: {', '.join(state.kept[:_MANY])}",
+            way_out=f"It is for this computer alone. Take it out: git rm -r --cached {OWN}, and commit.",
+        )
     if not state.is_repository or not state.commit:
         if not state.url.startswith("oci://"):
             yield Problem(

@@ -4,7 +4,7 @@ import dataclasses
 
 from firstlight import errors
 from firstlight.model.component import Phase
-from firstlight.model.plan import Action, Plan, Step
+from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
 
 SECRETS = "secrets"
 """What ``--only`` calls the Secrets of the foundation, with the namespaces that they are in."""
@@ -22,24 +22,30 @@ def until(plan: Plan, phase: Phase | None) -> Plan:
     return dataclasses.replace(plan, steps=steps)
 
 
-def unwanted(plan: Plan, only: tuple[str, ...]) -> frozenset[str]:
-    """The steps that were not asked for.
+def only(plan: Plan, names: tuple[str, ...]) -> Plan:
+    """The plan of some components alone: what else they need is taken to be there, but for the way to the API.
 
     Raises:
         errors.UsageError: Something was asked for that the plan does not have.
     """
-    if not only:
-        return frozenset()
+    if not names:
+        return plan
     known = {each.component for each in plan.steps if each.component} | {SECRETS}
-    for name in only:
+    for name in names:
         if name not in known:
             raise errors.UsageError(
                 f"there is no component {name} in {plan.cluster}", hint=f"There is {', '.join(sorted(known))}."
             )
-    return frozenset(each.id for each in plan.steps if not _is_wanted(each, only))
+    ways = [each for each in plan.steps if each.action in _ALWAYS]
+    wanted = [each for each in plan.steps if each not in ways and _is_wanted(each, names)]
+    there = {each.id for each in (*ways, *wanted)}
+    api = tuple(StepNeed(each.id, "the API must answer", Tie.RUN) for each in ways)
+    steps = [dataclasses.replace(each, needs=tuple(one for one in each.needs if one.step in there)) for each in ways]
+    for each in wanted:
+        kept = tuple(one for one in each.needs if one.step in there and one.step not in {way.id for way in ways})
+        steps.append(dataclasses.replace(each, needs=(*kept, *api)))
+    return dataclasses.replace(plan, steps=tuple(steps))
 
 
-def _is_wanted(step: Step, only: tuple[str, ...]) -> bool:
-    if step.action in _ALWAYS:
-        return True
-    return step.component in only if step.component else SECRETS in only and step.action in _SECRETS
+def _is_wanted(step: Step, names: tuple[str, ...]) -> bool:
+    return step.component in names if step.component else SECRETS in names and step.action in _SECRETS

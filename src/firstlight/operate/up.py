@@ -1,6 +1,7 @@
 """``up`` from beginning to end: a platform made work, checked and carried out, for the command and rehearsals."""
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +23,8 @@ from firstlight.model.platform import Platform
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
-from firstlight.model.work import Installation, Work
+from firstlight.model.verdict import Passed
+from firstlight.model.work import FetchKubeconfig, Installation, Work
 from firstlight.operate import inlining, preflight, selecting, tasks
 from firstlight.operate.means import Means, Wishes
 from firstlight.plan import build, facts
@@ -68,7 +70,8 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
         done = await renderer.render_all(platform.components_of(cluster.name))
         renditions = tuple(each.rendition for each in done)
         charts, chart_remarks = await _charts(renderer, platform, cluster)
-    plan = selecting.until(build.build(platform, cluster, renditions=renditions), wishes.until)
+    whole = build.build(platform, cluster, renditions=renditions)
+    plan = selecting.only(selecting.until(whole, wishes.until), wishes.only)
     at = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
     inline = inlining.inlined(platform, cluster.name, renditions, now=at)
     drafts, draft_remarks = drafting.drafts(platform, cluster, inline=inline.contents)
@@ -77,8 +80,8 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
         platform, cluster, plan, renditions=renditions, installations=charts, drafts=drafts, revision=revision,
         is_rehearsal=means.is_rehearsal,
     )  # fmt: skip
-    remarks = (*inline.remarks, *draft_remarks, *chart_remarks)
-    problems = [*plan.problems, *said, *preflight.remarks(remarks)]
+    remarks = (*preflight.declared(platform), *inline.remarks, *draft_remarks, *chart_remarks)
+    problems = [*plan.problems, *said, *preflight.remarks(remarks), *preflight.addresses(cluster)]
     if is_checked:
         problems += [*preflight.commands(platform, plan, wishes, means), *await preflight.world(work, means)]
     return Prepared(
@@ -98,15 +101,12 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
 def started(prepared: Prepared, wishes: Wishes, means: Means) -> events.RunStarted:
     """The first event of a run: the journal begins with it."""
     run = run_id.make(prepared.cluster.name, now=means.now())
-    unwanted = selecting.unwanted(prepared.work.plan, wishes.only)
     steps = tuple(
         events.StepBrief(
-            id=each.id, phase=each.phase, name=each.name, what=each.what,
-            needs=tuple(one.step for one in each.needs if one.step not in unwanted),
+            id=each.id, phase=each.phase, name=each.name, what=each.what, needs=tuple(one.step for one in each.needs)
         )
         for each in prepared.work.plan.steps
-        if each.id not in unwanted
-    )  # fmt: skip
+    )
     return events.RunStarted(
         at=means.now(), run=run, cluster=prepared.cluster.name, steps=steps, revision=prepared.work.revision,
         version=firstlight.__version__, who=holders.name(run), is_rehearsal=means.is_rehearsal,
@@ -134,7 +134,7 @@ async def run(
         confirm: Asked before anything that cannot be undone.
 
     Raises:
-        errors.Refused: Another run works on this cluster.
+        errors.FirstlightError: The journal cannot be written, or something else that no step can be blamed for.
     """
     cluster = prepared.cluster
     world = World(
@@ -144,30 +144,42 @@ async def run(
         fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, parallel=wishes.parallel,
         talos_secrets=_once(lambda: means.talos_secrets(cluster)),
     )  # fmt: skip
-    options = Options(
-        holder=begun.who,
-        is_dry_run=wishes.is_dry_run,
-        unwanted=selecting.unwanted(prepared.work.plan, wishes.only),
-    )
+    options = Options(holder=begun.who, is_dry_run=wishes.is_dry_run)
     loop = Loop(
         prepared.work, world, ground=prepared.ground, options=options, tell=tell, confirm=confirm, now=means.now
     )
     try:
         try:
-            with local_lock.held(means.state / cluster.name / "lock", who=begun.who):
-                result = await loop.run()
+            result = await loop.run()
         finally:
             await world.close()
-            _keep_access(world, means)
+        if not wishes.is_dry_run and _is_ours(prepared, result):
+            _keep_access(world, means, tell=tell)
     except (asyncio.CancelledError, KeyboardInterrupt):
         tell(events.RunEnded(at=means.now(), verdict="waiting", reason="interrupted; run again to go on"))
         raise
-    except errors.FirstlightError as error:
-        tell(events.RunEnded(at=means.now(), verdict="failed", reason=error.message))
+    except Exception as error:
+        reason = error.message if isinstance(error, errors.FirstlightError) else "a mistake in firstlight"
+        tell(events.RunEnded(at=means.now(), verdict="failed", reason=reason))
         raise
     verdict = "passed" if result.is_complete else "failed"
     tell(events.RunEnded(at=means.now(), verdict=verdict, writes=result.writes))
     return result
+
+
+def alone(cluster: Cluster, means: Means, *, who: str) -> contextlib.AbstractContextManager[None]:
+    """Held while a run goes on, and before its journal begins: one that is refused leaves no trace.
+
+    Raises:
+        errors.Refused: Another run of this computer works on this cluster.
+    """
+    return local_lock.held(means.state / cluster.name / "lock", who=who)
+
+
+def _is_ours(prepared: Prepared, result: Result) -> bool:
+    """Whether the API was reached, and is this cluster's."""
+    ways = [name for name, task in prepared.work.tasks.items() if isinstance(task, FetchKubeconfig)]
+    return any(isinstance(result.outcomes.get(each), Passed) for each in ways)
 
 
 def _commands(prepared: Prepared, means: Means) -> Commands:
@@ -178,17 +190,24 @@ def _commands(prepared: Prepared, means: Means) -> Commands:
     )  # fmt: skip
 
 
-def _keep_access(world: World, means: Means) -> None:
+def _keep_access(world: World, means: Means, *, tell: Callable[[Event], None]) -> None:
     """The ways to the cluster and its machines beside the journal, and where the user has asked for them."""
     own = means.state / world.cluster.name
+    now = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
     for kubeconfig, talosconfig in filter(None, [(own / "kubeconfig", own / "talosconfig"), means.merged_into]):
-        now = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
         # What Omni gives a person runs a program; none is run from a file that lies in the repo's directory.
         is_of_use = kubeconfig.parent != own or not world.is_exec
-        if world.kubeconfig is not None and world.is_connected and is_of_use:
-            user_files.merge_kubeconfig(kubeconfig, world.kubeconfig, now=now)
-        if world.talosconfig is not None and world.is_connected:
-            user_files.merge_talosconfig(talosconfig, world.talosconfig, now=now)
+        try:
+            if kubeconfig.parent == own:
+                # Of the cluster that had this name before: that one is gone, or would have been refused.
+                kubeconfig.unlink(missing_ok=True)
+                talosconfig.unlink(missing_ok=True)
+            if world.kubeconfig is not None and is_of_use:
+                user_files.merge_kubeconfig(kubeconfig, world.kubeconfig, now=now)
+            if world.talosconfig is not None:
+                user_files.merge_talosconfig(talosconfig, world.talosconfig, now=now)
+        except errors.FirstlightError as error:
+            tell(events.Told(at=means.now(), step="", text=f"access is not kept: {error.message}"))
 
 
 def cluster_of(platform: Platform, name: str) -> Cluster:

@@ -116,21 +116,23 @@ async def _one(renderer: Renderer, origin: Origin, chart: Chart, raw: Raw) -> tu
         timeout=_seconds(install.get("timeout") or spec.get("timeout")),
         skip_schema_validation=release.skip_schema_validation,
     )
+    digest = digests.of_files(files)
+    folder = renderer.store.home / "installed" / digest
     return Installation(
         name=release.name,
         namespace=release.namespace,
-        chart=helm.LocalChart(_placed(release, files, renderer.store.home / "installed", is_packed=is_packed)),
+        chart=helm.LocalChart(_placed(release, files, folder, is_packed=is_packed)),
         version=release.chart.version,
         values=Secret(msgspec.json.encode(release.values)),
+        digest=digest,
         options=options,
         hooks_disabled=release.no_hooks,
     ), remarks
 
 
-def _placed(release: Release, files: Mapping[str, bytes], home: Path, *, is_packed: bool) -> Path:
+def _placed(release: Release, files: Mapping[str, bytes], folder: Path, *, is_packed: bool) -> Path:
     """A chart where it stays: an archive as it was packed, or a directory, since only of that Helm leaves out files."""
     name = names.chart(release.chart.name or "chart")
-    folder = home / digests.of_files(files)
     if is_packed:
         place = folder / f"{name}.tgz"
         _keep(place, packing.pack(files, name))

@@ -5,12 +5,20 @@ from typing import Any
 
 from firstlight.model import remote_url
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    # What turns the direction of writing, ends a line, or is not seen: a name would read as another one.
+    r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 def text(value: str) -> str:
     """The text with control characters shown, not obeyed, and URLs without credentials; tabs and line ends stay."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", remote_url.without_credentials(value))
+    return _CONTROL.sub(lambda match: _shown(ord(match.group())), remote_url.without_credentials(value))
+
+
+def _shown(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def data(value: Any) -> Any:

@@ -99,21 +99,34 @@ def usual(root: Path, cluster: str, *, machines: str = "") -> str:
     """
     given = root / machines if machines else root
     beside = given if given.is_dir() else given.parent
-    within = root / "talos" / cluster
-    found = [beside / each for each in _TALSECRETS if (beside / each).is_file()]
-    found += [each / NAME for each in (within, beside) if (each / NAME).is_file()]
+    found = [each for each in places(root, cluster, machines=machines) if (root / each).is_file()]
     if found:
-        chosen = found[0]
+        chosen = root / found[0]
     elif given.name in _TALCONFIGS:
         chosen = beside / _TALSECRETS[0]
     elif (root / "talos").is_dir():
-        chosen = within / NAME
-    elif machines and not given.is_dir():
-        chosen = beside / f"{given.stem}.{NAME}"
+        chosen = root / "talos" / cluster / NAME
     else:
-        chosen = beside / (NAME if machines else f"{cluster}.{NAME}")
+        # Without the cluster's name it would be the file of every cluster that is declared there.
+        chosen = beside / f"{cluster}.{NAME}"
     scheme = "sops" if ".sops." in chosen.name else "file"
     return f"{scheme}:{chosen.relative_to(root).as_posix()}"
+
+
+def places(root: Path, cluster: str, *, machines: str = "") -> tuple[str, ...]:
+    """Where a cluster's secrets may be if firstlight.yaml does not say where; relative to the repo, the best first."""
+    given = root / machines if machines else root
+    beside = given if given.is_dir() else given.parent
+    own = f"{cluster}.{NAME}"
+    found = [*(beside / each for each in _TALSECRETS), root / "talos" / cluster / NAME]
+    found += [beside / own, root / own, beside / NAME]
+    return tuple(dict.fromkeys(each.relative_to(root).as_posix() for each in found))
+
+
+def cluster_id(bundle: Secret) -> str:
+    """What tells clusters apart that have the same name; empty where there is none."""
+    found = _at(_parsed(bundle.reveal()), "cluster.id")
+    return found if isinstance(found, str) else ""
 
 
 def check(bundle: Secret, about: str) -> None:

@@ -196,6 +196,27 @@ async def test_files_of_a_commit(git_client: clients.Git, work_tree: Path, bare:
             await git_client.show(place, "main", "run.sh", limit=9)
 
 
+async def test_what_git_knows(git_client: clients.Git, work_tree: Path) -> None:
+    """A file that is gone from the work tree, or from the index, is known while the last commit has it."""
+    (work_tree / "apps" / "a.yaml").unlink()
+    real(work_tree, "rm", "--quiet", "run.sh")
+    (work_tree / "new").touch()
+    (work_tree / "added").touch()
+    real(work_tree, "add", "added")
+    real(work_tree, "init", "--quiet", "empty")
+
+    known = {
+        name: await git_client.knows(work_tree, name)
+        for name in ("apps/a.yaml", "run.sh", "added", "new", "apps", "a*")
+    }
+
+    assert known == {"apps/a.yaml": True, "run.sh": True, "added": True, "new": False, "apps": False, "a*": False}
+    assert await git_client.knows(work_tree / "apps", "a.yaml")
+    assert not await git_client.knows(work_tree / "empty", "a.yaml")
+    with pytest.raises(errors.UsageError):
+        await git_client.knows(work_tree, "../other")
+
+
 async def test_an_export_is_what_was_committed(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> None:
     (work_tree / ".gitattributes").write_text("*.yaml text eol=crlf ident export-ignore\n")
     await committed(git_client, work_tree, **{".gitattributes": "*.yaml text eol=crlf ident export-ignore\n"})

@@ -214,6 +214,50 @@ async def test_what_an_engine_has_is_only_read(kube: kube_client.Client, namespa
     assert await written(kube, [theirs]) == before
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_what_an_engine_takes_between_the_look_and_the_write_is_left_to_it(
+    kube: kube_client.Client, namespace: str, tmp_path: Path, is_there: bool
+) -> None:
+    here, told = world(kube, tmp_path)
+    if is_there:
+        await kube.apply(config_map(namespace, a="0"), manager=MANAGER)
+    change = await action.look(task(config_map(namespace, a="1"), config_map(namespace, "b", a="1")), here, "s")
+    assert change is not None
+    theirs = config_map(namespace, a="2", added="by Git")
+    labels = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+    await kube.apply({**theirs, "metadata": {**theirs["metadata"], "labels": labels}}, manager=MANAGER)
+
+    await change.perform()
+
+    live = await kube.get("v1", "ConfigMap", "settings", namespace=namespace)
+    assert (live["metadata"].get("labels"), live["data"]) == (labels, theirs["data"])
+    assert len(told) == 1
+    assert told[0].endswith("it is left to flux: Kustomization flux-system/apps")
+    assert await kube.get("v1", "ConfigMap", "b", namespace=namespace), "the rest goes on"
+
+
+async def test_what_somebody_writes_between_the_look_and_the_write_is_looked_at_again(
+    kube: kube_client.Client, namespace: str, tmp_path: Path
+) -> None:
+    here, _ = world(kube, tmp_path)
+    names = ["new", "old", "gone", "once"]
+    await kube.apply(config_map(namespace, "old", a="0"), manager=MANAGER)
+    await kube.apply(config_map(namespace, "gone", a="0"), manager=MANAGER)
+    wanted = [config_map(namespace, each, a="1") for each in names]
+    change = await action.look(task(*wanted, once=frozenset({Object(wanted[3]).id})), here, "s")
+    assert change is not None
+    await kube.apply(config_map(namespace, "new", b="2"), manager="person")
+    await kube.apply(config_map(namespace, "old", b="2"), manager="person")
+    await kube.apply(config_map(namespace, "once", b="2"), manager="person")
+    await kube.delete("v1", "ConfigMap", "gone", namespace=namespace)
+
+    await change.perform()
+
+    live = {each: (await kube.get("v1", "ConfigMap", each, namespace=namespace))["data"] for each in names}
+    both = {"a": "1", "b": "2"}
+    assert live == {"new": both, "old": both, "gone": {"a": "1"}, "once": {"b": "2"}}
+
+
 async def test_fields_of_strangers_are_refused_and_own_ones_are_taken(
     kube: kube_client.Client, namespace: str, tmp_path: Path
 ) -> None:

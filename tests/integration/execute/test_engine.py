@@ -303,6 +303,15 @@ class TestBaseline:
             await keeping.store(dataclasses.replace(kept, at=1.0), client, part=300)
             again = await keeping.load(client)
             assert again == dataclasses.replace(kept, at=1.0), "several ConfigMaps hold one baseline"
+            assert await baseline.look(task, world, "test") is None
+
+            keeping.write(again, file)
+            await client.delete("v1", "ConfigMap", f"{keeping.NAME}-1", namespace=keeping.NAMESPACE)
+            change = await baseline.look(task, world, "test")
+            assert change is not None, "a part is gone"
+            await change.perform()
+            assert await keeping.load(client) == again, "the copy is put back, and no other one is taken"
+            assert await baseline.look(task, world, "test") is None
         finally:
             for each in (await client.list("v1", "ConfigMap", namespace="kube-system")).items:
                 if each["metadata"]["name"].startswith(keeping.NAME):

@@ -1,5 +1,6 @@
 """Charts installed by the real Helm: nothing to do is found without it, and a Helm that was killed is repaired."""
 
+import asyncio
 import dataclasses
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest_asyncio
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients import kube as kube_client
+from firstlight.execute import holders
 from firstlight.execute.actions import install as action
 from firstlight.execute.applying import helm_releases
 from firstlight.execute.world import Programs, World
@@ -22,6 +24,7 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
+from firstlight.render import digests
 from firstlight.tools import install
 from tests.labs import until
 
@@ -44,7 +47,7 @@ spec:
 ---
 apiVersion: batch/v1
 kind: Job
-metadata: {name: slow, annotations: {"helm.sh/hook": post-install}}
+metadata: {name: slow, annotations: {"helm.sh/hook": "post-install,post-upgrade"}}
 spec:
   suspend: true
   template: {spec: {restartPolicy: Never, containers: [{name: main, image: "registry.example/main:1"}]}}
@@ -86,11 +89,13 @@ def chart(folder: Path, version: str = "1.0.0", template: str = TEMPLATE) -> hel
 
 
 def release(
-    folder: Path, namespace: str, *, version: str = "1.0.0", values: str = '{"word": "a"}'
+    folder: Path, namespace: str, *, version: str = "1.0.0", values: str = '{"word": "a"}', template: str = TEMPLATE
 ) -> work.Installation:
+    made = chart(folder, version, template)
+    files = {each.relative_to(made.path).as_posix(): each.read_bytes() for each in made.path.rglob("*.yaml")}
     return work.Installation(
-        name="shop", namespace=namespace, chart=chart(folder, version), version=version, values=Secret(values),
-        options=OPTIONS,
+        name="shop", namespace=namespace, chart=made, version=version, values=Secret(values), options=OPTIONS,
+        digest=digests.of_files(files),
     )  # fmt: skip
 
 
@@ -149,24 +154,85 @@ async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
 async def test_a_chart_of_another_content_is_another_chart(
     kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
 ) -> None:
-    change = await action.look(work.Install(releases=(release(tmp_path, namespace),)), world, "s")
+    one = release(tmp_path, namespace)
+    change = await action.look(work.Install(releases=(one,)), world, "s")
     assert change is not None
     await change.perform()
-    other = dataclasses.replace(
-        release(tmp_path, namespace), chart=chart(tmp_path / "other", template=TEMPLATE.replace("word:", "words:"))
-    )
+    # Of charts in charts Helm keeps nothing, and of values that nobody reads nothing is seen in the cluster.
+    other = dataclasses.replace(one, digest="0" * 64)
     change = await action.look(work.Install(releases=(other,)), world, "s")
     assert change is not None
-    assert change.writes[0].endswith("its templates differ")
+    assert change.writes[0].endswith("its chart differs")
+    await change.perform()
+    assert await action.look(work.Install(releases=(other,)), world, "s") is None
+
+    # As if somebody else had made it: then what Helm keeps of the chart is compared.
+    name = (await secrets(kube, namespace))[-1]
+    await kube.patch(
+        "v1", "Secret", name, {"metadata": {"labels": {helm_releases.CHART: None}}}, manager="t", namespace=namespace
+    )
+    assert await action.look(work.Install(releases=(other,)), world, "s") is None
+    (other.chart.path / "values.yaml").write_text("word: none\nslow: false\nmore: 1\n")
+    assert await action.look(work.Install(releases=(other,)), world, "s") is not None
 
 
-async def kill_helm(kube: kube_client.Client, namespace: str, one: work.Installation, lab: labs.Lab, program: Path,
-                    *, label: str = "", ) -> None:  # fmt: skip
+ARGO = "argocd.argoproj.io/tracking-id"
+
+
+async def argocd_takes(kube: kube_client.Client, namespace: str, name: str, **data: str) -> None:
+    taken = {
+        "apiVersion": "v1", "kind": "ConfigMap", "data": data,
+        "metadata": {"name": name, "namespace": namespace, "annotations": {ARGO: f"app:/ConfigMap:{namespace}/{name}"}},
+    }  # fmt: skip
+    await kube.apply(taken, manager="argocd-controller", force=True)
+
+
+async def test_what_argocd_has_of_a_release_is_neither_written_nor_deleted(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, told: list[str]
+) -> None:
+    def config_map(name: str) -> str:
+        return f"\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: '1'}}\n"
+
+    left = f"the release {namespace}/shop differs from the repo; it is left to argocd: Application app"
+    first = work.Install(releases=(release(tmp_path, namespace, template=config_map("goes")),))
+    change = await action.look(first, world, "s")
+    assert change is not None
+    await change.perform()
+    second = work.Install(releases=(release(tmp_path, namespace, version="2.0.0", template=config_map("comes")),))
+    change = await action.look(second, world, "s")
+    assert change is not None
+
+    await argocd_takes(kube, namespace, "goes", a="2")
+    before = await secrets(kube, namespace)
+    told.clear()
+    await change.perform()  # taken after the look
+    assert await action.look(second, world, "s") is None
+    assert told == [left, left]
+    assert (await kube.get("v1", "ConfigMap", "goes", namespace=namespace))["data"] == {"a": "2"}
+    assert await secrets(kube, namespace) == before
+
+    # Not of a release yet, and Argo CD's already.
+    await kube.delete("v1", "Secret", before[0], namespace=namespace)
+    await kube.delete("v1", "ConfigMap", "goes", namespace=namespace)
+    await argocd_takes(kube, namespace, "comes", a="2")
+    told.clear()
+    rendered = Object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "comes"}})
+    assert await action.look(dataclasses.replace(second, objects=(rendered,)), world, "s") is None
+    assert told == [left]
+    beside = dataclasses.replace(second, objects=(rendered,), releases=second.releases, beside=(rendered,))
+    change = await action.look(beside, world, "s")
+    assert change is not None, "what lies beside a release is not of it"
+
+
+async def kill_helm(
+    kube: kube_client.Client, namespace: str, one: work.Installation, lab: labs.Lab, program: Path,
+    *, labels: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
     """Start Helm as bootstrap does, and kill it while it waits for a hook."""
-    flags = [f"--labels={label}"] if label else []
+    flags = [f"--labels={name}={value}" for name, value in (labels or {}).items()]
     argv = [
-        str(program), "install", "shop", str(one.chart.path), f"--namespace={namespace}", "--set=slow=true",
-        "--wait=hookOnly", "--timeout=300s", f"--kubeconfig={lab.kubeconfig}", *flags,
+        str(program), "upgrade", "--install", "shop", str(one.chart.path), f"--namespace={namespace}",
+        "--set=slow=true", "--wait=hookOnly", "--timeout=300s", f"--kubeconfig={lab.kubeconfig}", *flags,
     ]  # fmt: skip
     folder = one.chart.path.parent
     process = await command.spawn(argv, log=folder / "helm.log", cwd=folder)
@@ -183,11 +249,19 @@ async def kill_helm(kube: kube_client.Client, namespace: str, one: work.Installa
     await process.wait()
 
 
+async def dead_holder() -> str:
+    """The name of a bootstrap on this computer that is over."""
+    process = await asyncio.create_subprocess_exec("true")
+    await process.wait()
+    return holders.name("run").replace(f":{os.getpid()}:", f":{process.pid}:")
+
+
 async def test_a_helm_that_was_killed_is_repaired_without_an_uninstall(
     kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
 ) -> None:
     one = release(tmp_path, namespace)
-    await kill_helm(kube, namespace, one, lab, helm_program, label=f"{helm_releases.MAKER}=bootstrap")
+    labels = helm_releases.labels(holder=await dead_holder(), revision=1, digest=one.digest)
+    await kill_helm(kube, namespace, one, lab, helm_program, labels=labels)
     kept = await helm_releases.last(kube, "shop", namespace)
     assert kept is not None
     assert kept.status == "pending-install"
@@ -205,17 +279,32 @@ async def test_a_helm_that_was_killed_is_repaired_without_an_uninstall(
     assert await secrets(kube, namespace) == ["sh.helm.release.v1.shop.v1"]
     assert await action.look(work.Install(releases=(one,)), world, "s") is None
 
+    # Somebody upgrades it: Helm carries the labels over, and that makes it nobody else's.
+    await kube.delete("batch/v1", "Job", "slow", namespace=namespace)
+    await kill_helm(kube, namespace, one, lab, helm_program)
+    kept = await helm_releases.last(kube, "shop", namespace)
+    assert kept is not None
+    assert (kept.status, kept.maker, kept.digest) == ("pending-upgrade", "", "")
+    with pytest.raises(errors.Refused, match=rf"release {namespace}/shop is pending-upgrade for \d+ s, by somebody"):
+        await action.look(work.Install(releases=(one,)), world, "s")
+
 
 async def test_somebody_elses_pending_release_is_left_until_it_is_old(
     kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
 ) -> None:
     one = release(tmp_path, namespace)
-    await kill_helm(kube, namespace, one, lab, helm_program)
+    alive = helm_releases.labels(holder=f"{holders.name('run')}-of-another", revision=1, digest=one.digest)
+    await kill_helm(kube, namespace, one, lab, helm_program, labels=alive)
+    odd = {"name": "odd", "namespace": namespace, "labels": {"owner": "helm", "name": "shop", "version": "abc"}}
+    await kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": odd}, manager="tests")
 
     with pytest.raises(
         errors.Refused, match=rf"release {namespace}/shop is pending-install for \d+ s, by somebody else"
     ):
         await action.look(work.Install(releases=(one,)), world, "s")
+    world.run = "run-of-another"
+    assert await action.look(work.Install(releases=(one,)), world, "s") is not None, "its own is over"
+    world.run = ""
     old = dataclasses.replace(one, options=dataclasses.replace(OPTIONS, timeout=0.001))
     assert await action.look(work.Install(releases=(old,)), world, "s") is not None
 

@@ -9,6 +9,7 @@ import pytest
 from firstlight import errors
 from firstlight.clients.kube import Client, NotFound
 from firstlight.execute import holders, lease
+from tests.labs import until
 
 API = "coordination.k8s.io/v1"
 
@@ -94,3 +95,41 @@ async def test_a_holder_keeps_the_time_at_which_it_began(kube: Client) -> None:
     assert after is not None
     assert after["spec"]["acquireTime"] == before["spec"]["acquireTime"]
     assert after["spec"]["renewTime"] > before["spec"]["renewTime"]
+
+
+async def test_somebody_who_touches_it_does_not_end_its_renewal(kube: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "RENEW", 0.1)
+    one = claimed(kube, "ann@desk:1:run-a")
+    await one.claim()
+    patch = {"metadata": {"annotations": {"touched": "yes"}}}
+    await kube.patch(API, "Lease", lease.NAME, patch, manager="somebody", namespace=lease.NAMESPACE)
+    before = (await there(kube) or {})["spec"]["renewTime"]
+
+    async def is_renewed() -> bool:
+        return bool((await there(kube) or {})["spec"]["renewTime"] > before)
+
+    await until(is_renewed, "the lease to be renewed")
+    await one.release()
+    assert await there(kube) is None
+
+
+async def test_a_holder_learns_that_it_has_lost_it(kube: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "RENEW", 0.1)
+    one = claimed(kube, "ann@desk:1:run-a")
+    await one.claim()
+    patch = {"spec": {"holderIdentity": "bob@desk:2:run-b"}}
+    await kube.patch(API, "Lease", lease.NAME, patch, manager="somebody", namespace=lease.NAMESPACE)
+
+    lost = await asyncio.wait_for(one.lost, 10)
+    await one.release()
+
+    assert "bob@desk:2:run-b has taken this cluster over" in lost.message
+    assert await there(kube) is not None, "it is the other one's now"
+    await kube.delete(API, "Lease", lease.NAME, namespace=lease.NAMESPACE)
+
+
+def test_a_process_with_the_same_name_elsewhere_is_not_taken_for_dead() -> None:
+    gone = holders.name("run-a").split(":")
+
+    assert not holders.is_dead(":".join([gone[0], "999999", "00000000", gone[3]]))
+    assert holders.is_dead(":".join([gone[0], "999999", gone[2], gone[3]]))

@@ -18,13 +18,20 @@ from firstlight.execute.world import Programs, World
 from firstlight.lab import processes
 from firstlight.model.cluster import Cluster, Machine, MachineRole, Network
 from firstlight.model.machine_draft import MachineDraft, Patch
+from firstlight.model.machine_report import Standing
 from firstlight.model.place import Place
 from firstlight.model.plan import Subject
+from firstlight.model.platform import Platform
 from firstlight.model.reach import Reach
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import BootstrapEtcd, Configure, FetchKubeconfig
+from firstlight.observe import machines as observed
+from firstlight.operate import talos_secrets
+from firstlight.secrets.resolving import Resolver
+from firstlight.tools import install
 from tests import machines as labs
+from tests.integration.secrets.encrypted_repo import EncryptedRepo
 from tests.labs import until
 
 PLACE = Place("firstlight.yaml", 1)
@@ -117,9 +124,9 @@ async def bench(machine_programs: dict[str, Path], tmp_path_factory: pytest.Temp
 
 
 @pytest_asyncio.fixture(scope="module")
-async def refusals(bench: Bench) -> dict[str, errors.Refused]:
+async def refusals(bench: Bench) -> dict[str, errors.FirstlightError]:
     """What is refused while the machines are bare; none of it may have written anything."""
-    found: dict[str, errors.Refused] = {}
+    found: dict[str, errors.FirstlightError] = {}
 
     async def refused(name: str, task: Configure, world: World) -> None:
         try:
@@ -143,8 +150,14 @@ async def refusals(bench: Bench) -> dict[str, errors.Refused]:
     silent = {**bench.world().reach.machines, bench.lab.declared["cp-3"]: f"127.0.0.1:{_unused()}"}
     lost = bench.world(reach=Reach(machines=silent), patience=0.0)
     await refused("unreachable", bench.task("cp-1", "cp-2", "cp-3"), lost)
+    found["another machine"] = await _swapped(bench)
     found["stages"] = errors.Refused(", ".join(sorted(set((await bench.stages()).values()))))
     return found
+
+
+@pytest_asyncio.fixture(scope="module")
+async def sops() -> Path:
+    return (await install.ensure(["sops"]))["sops"]
 
 
 @dataclasses.dataclass
@@ -156,10 +169,12 @@ class Made:
     writes: list[str]
     verdicts: list[Verdict]
     judged: list[str]
+    danger: str = ""
+    """Of the bootstrap."""
 
 
 @pytest_asyncio.fixture(scope="module")
-async def made(bench: Bench, refusals: dict[str, errors.Refused]) -> AsyncIterator[Made]:
+async def made(bench: Bench, refusals: dict[str, errors.FirstlightError]) -> AsyncIterator[Made]:
     """The control planes made a cluster; the worker is still bare."""
     world = bench.world()
     done = Made(bench, world, [], [], [])
@@ -174,14 +189,30 @@ async def made(bench: Bench, refusals: dict[str, errors.Refused]) -> AsyncIterat
     done.writes += change.writes
     await change.perform()
     done.verdicts.append(await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=judged))
+    (bench.state / "lab").mkdir()
+    (bench.state / "lab" / "identity.json").write_text('{"kubeSystem": "of-old"}')
     change = await etcd.look(bench.bootstrap, world, "machine:etcd")
     assert change is not None
     done.writes += change.writes
+    done.danger = change.danger
     await change.perform()
     done.verdicts.append(await machine_gates.wait(Subject.ETCD, bench.bootstrap, world, on_verdict=judged))
     assert await kubeconfig.look(FetchKubeconfig(control_planes=bench.planes), world, "machine:kubeconfig") is None
     yield done
     await world.close()
+
+
+async def _swapped(bench: Bench) -> errors.FirstlightError:
+    """What happens if another machine answers at an address, after the look and before the write."""
+    first, second = (bench.lab.declared[name] for name in ("cp-1", "cp-2"))
+    reached = dict(bench.world().reach.machines)
+    world = bench.world(reach=Reach(machines=reached))
+    change = await configure.look(bench.task("cp-1"), world, STEP)
+    assert change is not None
+    reached[first] = reached[second]
+    with pytest.raises(errors.FirstlightError) as caught:
+        await change.perform()
+    return caught.value
 
 
 def _unused() -> int:
@@ -191,11 +222,11 @@ def _unused() -> int:
 
 
 class TestBare:
-    def test_nothing_is_written_where_something_is_refused(self, refusals: dict[str, errors.Refused]) -> None:
+    def test_nothing_is_written_where_something_is_refused(self, refusals: dict[str, errors.FirstlightError]) -> None:
         assert str(refusals["stages"]) == "maintenance"
 
     def test_what_the_hardware_lacks_is_said_for_all_machines_at_once(
-        self, refusals: dict[str, errors.Refused]
+        self, refusals: dict[str, errors.FirstlightError]
     ) -> None:
         message = str(refusals["hardware"])
 
@@ -204,10 +235,18 @@ class TestBare:
         assert "cp-3: its certificate is " in message
         assert "and AAAA was pinned: somebody else answers there" in message
 
-    def test_a_config_that_talosctl_refuses_is_applied_nowhere(self, refusals: dict[str, errors.Refused]) -> None:
+    def test_a_machine_that_shows_another_certificate_than_it_did_gets_no_config(
+        self, refusals: dict[str, errors.FirstlightError]
+    ) -> None:
+        """Nothing was pinned by the user; it is what was seen that counts."""
+        assert "fingerprint" in str(refusals["another machine"])
+
+    def test_a_config_that_talosctl_refuses_is_applied_nowhere(
+        self, refusals: dict[str, errors.FirstlightError]
+    ) -> None:
         assert "cp-1" in str(refusals["config"])
 
-    def test_a_silent_control_plane_holds_all_of_them_up(self, refusals: dict[str, errors.Refused]) -> None:
+    def test_a_silent_control_plane_holds_all_of_them_up(self, refusals: dict[str, errors.FirstlightError]) -> None:
         refused = refusals["unreachable"]
 
         assert refused.exit_code == 3
@@ -263,6 +302,44 @@ class TestMade:
             await kubeconfig.look(FetchKubeconfig(control_planes=made.bench.planes), world, "machine:kubeconfig")
         await world.close()
 
+    async def test_a_bootstrap_of_a_cluster_that_has_lived_is_a_danger_and_its_identity_is_kept_aside(
+        self, made: Made
+    ) -> None:
+        aside = made.bench.state / "lab" / "identity.1.json"
+
+        assert "lab has lived before (kube-system had the UID of-old)" in made.danger
+        assert aside.read_text() == '{"kubeSystem": "of-old"}'
+        assert "of-old" not in (aside.parent / "identity.json").read_text()
+
+    async def test_new_secrets_are_not_made_for_machines_that_have_a_config(
+        self, made: Made, sops: Path, tmp_path: Path
+    ) -> None:
+        repo = EncryptedRepo(tmp_path, sops)
+        world = made.bench.world()
+        cluster = dataclasses.replace(world.cluster, talos_secrets="sops:new.sops.yaml")
+        platform = Platform(name="x", root=tmp_path, engine=None, clusters=(cluster,), components=())
+        making = talos_secrets.Making(
+            talosctl=made.bench.lab.program, sops=sops, git=None, state=tmp_path / ".firstlight", reach=world.reach
+        )
+        resolver = Resolver(tmp_path, sops=sops, environ=repo.environ)
+
+        with pytest.raises(errors.Refused, match="new ones are not made: cp-1 has a config; cp-2 has a config"):
+            await talos_secrets.of(cluster, platform, resolve=resolver.resolve, making=making)
+        worker = next(each for each in made.bench.machines if each.name == "worker-1")
+        seen = await observed.look_without_keys(worker, made.bench.lab.program, reach=world.reach)
+
+        assert not (tmp_path / "new.sops.yaml").exists()
+        assert seen.standing is Standing.MAINTENANCE
+
+    async def test_nobody_reboots_while_another_member_of_etcd_is_silent(self, made: Made) -> None:
+        """The silent one is in no task of this step; etcd knows it as a member."""
+        silent = {**made.world.reach.machines, made.bench.lab.declared["cp-1"]: f"127.0.0.1:{_unused()}"}
+        world = made.bench.world(reach=Reach(machines=silent), patience=0.0)
+        file = "machine: {files: [{path: /var/etc/greeting, content: hello, permissions: 420, op: create}]}"
+
+        with pytest.raises(errors.Refused, match="cp-3 is not rebooted: etcd would lose its quorum: 1 of 3 members"):
+            await configure.look(made.bench.task("cp-3", patches=[file]), world, STEP)
+
     async def test_changed_configs_are_applied_one_by_one_and_manifests_stay_as_they_are(self, made: Made) -> None:
         """A manifest that the machines lack is not added, and one that changed is not changed. A reboot is a danger."""
         bench = dataclasses.replace(
@@ -280,6 +357,7 @@ class TestMade:
 
         assert change.writes == ("apply the config of cp-2", "apply the config of cp-3 (reboot)")
         assert change.danger.startswith("cp-3 reboots")
+        assert change.danger.endswith("; etcd keeps its quorum: 2 of 3 members stay")
         config = (await bench.lab.talos.machine_config(bench.lab.here("cp-3"))).reveal().decode()
         assert "example.org/rack: a1" in config
         assert "/var/etc/greeting" in config

@@ -175,6 +175,33 @@ async def test_what_an_engine_has_is_only_read(sources: Sources, metadata: dict[
         assert "ownerReferences" in metadata, "the garbage collector takes what belongs to nobody"
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_what_is_taken_over_between_the_look_and_the_write_is_not_overwritten(
+    sources: Sources, is_there: bool
+) -> None:
+    if is_there:
+        made = await secret.look(sources.task({"a": "0"}), sources.world, "s")
+        assert made is not None
+        await made.perform()
+    task = sources.task({"a": "1"})
+    change = await secret.look(task, sources.world, "s")
+    assert change is not None
+    labels = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+    theirs = {
+        "apiVersion": "v1", "kind": "Secret", "data": {"a": base64.b64encode(b"2").decode()},
+        "metadata": {"name": "token", "namespace": sources.namespace, "labels": labels},
+    }  # fmt: skip
+    await sources.world.kube.apply(theirs, manager=MANAGER)
+
+    with pytest.raises(kube_client.Conflict):  # after which the loop looks again
+        await change.perform()
+
+    live = await sources.live()
+    assert (values(live), live["metadata"]["labels"]) == ({"a": "2"}, labels)
+    assert await secret.look(task, sources.world, "s") is None
+    assert "belongs to Kustomization flux-system/apps" in sources.told[-1]
+
+
 async def test_what_bootstrap_wrote_in_the_name_of_an_engine_is_not_the_engines(sources: Sources) -> None:
     task = sources.task({"a": "1"}, manager="argocd-controller")
     made = await secret.look(task, sources.world, "s")

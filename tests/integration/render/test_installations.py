@@ -103,6 +103,13 @@ async def test_what_is_installed_is_what_is_rendered(kitchen: Kitchen, tmp_path:
     assert {name: without_namespace(each) for name, each in made.items()} == expected
     assert ("patched" in expected["ConfigMap/shop"]["data"]) is post
 
+    changed = {**files, "charts/shop/values.yaml": {"word": "none", "other": "changed"}}
+    (same,), *_ = await found(kitchen, repo(tmp_path / "same", files))
+    (other,), *_ = await found(kitchen, repo(tmp_path / "other", changed))
+    assert same.digest == one.digest
+    assert (other.version, other.values) == (one.version, one.values)
+    assert other.digest != one.digest, "a chart may change without a new version"
+
 
 async def test_a_post_renderer_over_a_secret_is_refused(kitchen: Kitchen, tmp_path: Path) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {key: hunter2}\n"

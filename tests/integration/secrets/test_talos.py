@@ -146,8 +146,11 @@ async def test_a_rehearsal_makes_its_own(repo: EncryptedRepo) -> None:
         (["t/talconfig.yaml", "t/talsecret.sops.yaml"], "t/talconfig.yaml", "sops:t/talsecret.sops.yaml"),
         (["t/talconfig.yaml", "t/talsecret.yaml"], "t/talconfig.yaml", "file:t/talsecret.yaml"),
         (["talos/x", "t/m.yaml", "t/secrets.sops.yaml"], "t/m.yaml", "sops:t/secrets.sops.yaml"),
-        (["t/m.yaml"], "t/m.yaml", "sops:t/m.secrets.sops.yaml"),
-        (["t/m.yaml"], "t", "sops:t/secrets.sops.yaml"),
+        (["t/m.yaml"], "t/m.yaml", "sops:t/infra.secrets.sops.yaml"),
+        (["firstlight.yaml"], "firstlight.yaml", "sops:infra.secrets.sops.yaml"),
+        (["t/m.yaml"], "t", "sops:t/infra.secrets.sops.yaml"),
+        (["talos/x", "t/m.yaml", "t/infra.secrets.sops.yaml"], "t/m.yaml", "sops:t/infra.secrets.sops.yaml"),
+        (["talos/x", "infra.secrets.sops.yaml"], "t/m.yaml", "sops:infra.secrets.sops.yaml"),
     ],
 )
 def test_where_they_usually_are(tmp_path: Path, there: list[str], machines: str, expected: str) -> None:

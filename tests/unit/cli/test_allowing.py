@@ -1,5 +1,6 @@
 """``--allow-commands``: shown whole, asked, remembered outside of the repo."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,31 @@ def test_without_anybody_to_ask_nothing_is_allowed(repo: Platform) -> None:
         allowing.allow(repo, repo.clusters[0], yes=False)
 
     assert not allowed.where().exists()
+
+
+def test_of_a_command_that_finds_its_files_itself_every_file_counts(
+    repo: Platform, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo.root / "firstlight.yaml").write_text(DECLARED.replace("[./seed]", "[make, seed]"))
+    mine = platforms.read(repo.root)
+
+    allowing.allow(mine, mine.clusters[0], yes=True)
+
+    assert "with every file of the repo, 4 now" in capsys.readouterr().err
+    assert is_allowed(mine, ("make", "seed"))
+    (repo.root / "Makefile").write_text("seed:\n")
+    assert not is_allowed(mine, ("make", "seed"))
+
+
+def test_what_a_repo_calls_itself_is_shown_and_not_obeyed(
+    repo: Platform, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = repo.root.rename(tmp_path / "re\x1b[2Jpo\u202e")
+    cluster = dataclasses.replace(repo.clusters[0], name="ho\x1b[2Jme")
+
+    allowing.allow(dataclasses.replace(repo, root=moved), cluster, yes=True)
+
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "ho\\x1b[2Jme: the repo" in shown

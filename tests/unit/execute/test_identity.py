@@ -91,13 +91,21 @@ class TestUid:
         with pytest.raises(errors.Refused, match="has the UID two, and had one"):
             identity.check_uid(here, "two")
 
-    def test_a_bootstrap_begins_anew(self, tmp_path: Path) -> None:
+    def test_a_bootstrap_begins_anew_and_the_old_ones_stay_to_be_read(self, tmp_path: Path) -> None:
         here = world(tmp_path)
-        identity.check_uid(here, "one")
+        before = identity.known(tmp_path, "infra")
+        for uid in ("one", "two"):
+            identity.check_uid(here, uid)
+            assert identity.known(tmp_path, "infra") == uid
+            identity.set_aside(here)
+            identity.set_aside(here)
 
-        identity.forget(here)
-        identity.forget(here)
-        identity.check_uid(here, "two")
+        left = {each.name: each.read_text() for each in (tmp_path / "infra").iterdir()}
+        assert (before, identity.known(tmp_path, "infra")) == ("", "")
+        assert left == {
+            "identity.1.json": '{"kubeSystem": "one"}\n',
+            "identity.2.json": '{"kubeSystem": "two"}\n',
+        }
 
     def test_a_broken_file_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "infra").mkdir()
@@ -105,6 +113,18 @@ class TestUid:
 
         with pytest.raises(errors.Refused, match="cannot be read"):
             identity.check_uid(world(tmp_path), "one")
+
+    @pytest.mark.parametrize("linked", ["infra", "infra/identity.json"])
+    def test_a_link_is_not_followed(self, tmp_path: Path, linked: str) -> None:
+        state, outside = tmp_path / ".firstlight", tmp_path / "outside"
+        outside.mkdir()
+        (state / linked).parent.mkdir(parents=True)
+        (state / linked).symlink_to(outside if linked == "infra" else outside / "identity.json")
+
+        with pytest.raises(errors.Refused, match="is a link"):
+            identity.check_uid(world(state), "one")
+
+        assert not list(outside.iterdir())
 
 
 class TestKeys:

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -46,6 +47,7 @@ class Stage:
     events: list[Event] = dataclasses.field(default_factory=list)
     left: frozenset[str] = frozenset()
     tasks: Mapping[str, works.Task] = dataclasses.field(default_factory=dict)
+    phases: Mapping[str, Phase] = dataclasses.field(default_factory=dict)
 
     def task(self, name: str) -> works.Task:
         return works.Leave(why="later") if name in self.left else works.Watch()
@@ -69,7 +71,7 @@ class Stage:
     def plan(self) -> Plan:
         steps = tuple(
             Step(
-                id=name, phase=Phase.CORE, action=Action.APPLY_OBJECTS, name=name,
+                id=name, phase=self.phases.get(name, Phase.CORE), action=Action.APPLY_OBJECTS, name=name,
                 needs=tuple(StepNeed(each, "needs", Tie.DECLARED) for each in needs),
             )
             for name, needs in self.needs.items()
@@ -152,15 +154,6 @@ async def test_what_is_left_to_others_lets_the_rest_go_on() -> None:
     assert sorted(stage.order) == ["b", "c", "side"]
 
 
-async def test_steps_that_were_not_asked_for_are_neither_looked_at_nor_reported() -> None:
-    stage = Stage(CHAIN)
-
-    result = await stage.run(unwanted=frozenset({"a", "b", "side"}))
-
-    assert stage.order == ["c"]
-    assert set(result.outcomes) == {"c"}
-
-
 async def test_a_dry_run_says_what_would_be_written_and_writes_nothing() -> None:
     stage = Stage(CHAIN)
 
@@ -170,6 +163,62 @@ async def test_a_dry_run_says_what_would_be_written_and_writes_nothing() -> None
     assert result.writes == 0
     writing = [each for each in stage.events if isinstance(each, events.Writing)]
     assert [each.writes for each in writing if each.step == "c"] == [("create c",)]
+
+
+async def test_a_dry_run_does_not_wait_for_machines_that_it_does_not_configure() -> None:
+    stage = Stage(CHAIN, phases={"a": Phase.MACHINE})
+
+    result = await stage.run(is_dry_run=True)
+
+    assert result.outcomes["b"] == Skipped("dry run: known only when what it needs is there")
+    assert result.outcomes["c"] == result.outcomes["b"]
+    assert {each.step for each in stage.events if isinstance(each, events.Writing)} == {"a", "side"}
+
+
+async def test_a_mistake_in_a_step_is_its_failure_and_nobody_elses() -> None:
+    @dataclasses.dataclass
+    class Mistaken(Stage):
+        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+            if step == "a":
+                raise KeyError("hunter2")
+            return await super().look(task, world, step)
+
+    stage = Mistaken(CHAIN)
+    result = await stage.run()
+
+    assert result.outcomes["a"] == Failed("a mistake in firstlight: KeyError")
+    assert result.outcomes["side"] == Passed()
+    assert "hunter2" not in str(stage.events)
+    assert "test_loop.py" in str(stage.events)
+
+
+async def test_what_was_confirmed_is_looked_at_again_before_it_is_performed() -> None:
+    stage = Stage({"a": ()}, dangers={"a": "cp-1 reboots"})
+
+    def confirm(danger: str) -> bool:
+        stage.there.add("a")  # somebody else did it meanwhile
+        return True
+
+    result = await stage.run(confirm=confirm)
+
+    assert result.is_complete
+    assert stage.order == []
+
+
+async def test_ctrl_c_at_a_question_does_not_wait_for_the_answer() -> None:
+    asked, forever = threading.Event(), threading.Event()
+
+    def confirm(danger: str) -> bool:
+        asked.set()
+        return forever.wait(10)
+
+    run = asyncio.create_task(Stage({"a": ()}, dangers={"a": "cp-1 reboots"}).run(confirm=confirm))
+    assert await asyncio.to_thread(asked.wait, 10)
+    run.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(run, 5)
+    forever.set()
 
 
 async def test_what_cannot_be_undone_is_confirmed_or_refused() -> None:

@@ -129,3 +129,29 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
 
     assert link.is_symlink()
     assert [*yaml.safe_load((tmp_path / "real").read_text())["contexts"]] == ["other", "infra"]
+
+
+@pytest.mark.parametrize("linked", ["infra/kubeconfig", "infra", "."])
+def test_a_link_in_the_directory_of_a_repo_is_refused(tmp_path: Path, linked: str) -> None:
+    own = tmp_path / "home"
+    own.mkdir()
+    (own / "kubeconfig").write_text(yaml.dump(kubeconfig("other")))
+    path = tmp_path / "repo" / ".firstlight" / "infra" / "kubeconfig"
+    link = tmp_path / "repo" / ".firstlight" / linked
+    link.parent.mkdir(parents=True)
+    link.symlink_to(own / "kubeconfig" if linked.endswith("kubeconfig") else own)
+
+    with pytest.raises(errors.Refused, match="is a link"):
+        user_files.merge_kubeconfig(path, secret(kubeconfig()), now=NOW)
+
+    assert [each.name for each in own.iterdir()] == ["kubeconfig"]
+    assert yaml.safe_load((own / "kubeconfig").read_text())["current-context"] == "admin@other"
+
+
+def test_a_file_in_the_directory_of_a_repo_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / ".firstlight" / "infra" / "kubeconfig"
+
+    assert user_files.merge_kubeconfig(path, secret(kubeconfig()), now=NOW)
+
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700

@@ -116,6 +116,55 @@ class TestEtcd:
             "cp-1 knows no leader; cp-2 is still learning; cp-3 has not joined (its service is Preparing)"
         )
 
+    @pytest.mark.parametrize(
+        ("sights", "reason"),
+        [
+            ({"cp-1": "a", "cp-2": "b", "cp-3": "c"}, "etcd keeps its quorum: 2 of 3 members stay"),
+            ({"cp-1": "", "cp-2": "b", "cp-3": "c"}, "etcd keeps its quorum: 2 of 2 members stay"),
+            ({"cp-1": "a"}, "etcd has one member, and stops meanwhile, and the Kubernetes API with it"),
+            ({"cp-1": "a", "cp-2": "b"}, "etcd has 2 members, and stops meanwhile, and the Kubernetes API with it"),
+        ],
+        ids=["three", "it is no member", "one", "two"],
+    )
+    def test_a_reboot_that_etcd_stands(self, sights: dict[str, str], reason: str) -> None:
+        known = [each for each in sights.values() if each]
+        reports = [
+            report(name, etcd=member(own, *known) if own else EtcdSight(data=EtcdData.SOME, state="Failed"))
+            for name, own in sights.items()
+        ]
+
+        assert etcd.without(reports, "cp-1") == Passed(reason)
+
+    @pytest.mark.parametrize(
+        ("second", "reason"),
+        [
+            (report("cp-2", Standing.ABSENT, why="no route to host", etcd=EtcdSight()), "cp-2 does not answer"),
+            (report("cp-2", Standing.MAINTENANCE, stage="maintenance", etcd=EtcdSight()), "cp-2 is in maintenance"),
+            (report("cp-2", etcd=EtcdSight(data=EtcdData.SOME, state="Failed", member="b")), "not well (Failed)"),
+            (report("cp-2", etcd=member("b", "a", "b", "c", leader="")), "cp-2 is not well"),
+        ],
+        ids=["absent", "bare", "failed", "without a leader"],
+    )
+    def test_a_reboot_that_would_take_the_quorum(self, second: MachineReport, reason: str) -> None:
+        others = [report(name, etcd=member(own, "a", "b", "c")) for name, own in (("cp-1", "a"), ("cp-3", "c"))]
+
+        found = etcd.without([*others, second], "cp-1")
+
+        assert isinstance(found, Waiting)
+        assert found.reason.startswith("etcd would lose its quorum: 1 of 3 members stay; ")
+        assert reason in found.reason
+        assert isinstance(etcd.without([*others, second], "cp-2"), Passed), "the sick one itself may be rebooted"
+
+    def test_members_of_machines_that_are_not_declared_count_and_not_as_healthy(self) -> None:
+        reports = [report("cp-1", etcd=member("a", "a", "b", "x")), report("cp-2", etcd=member("b", "a", "b", "x"))]
+
+        found = etcd.without(reports, "cp-1")
+
+        assert found == Waiting(
+            "etcd would lose its quorum: 1 of 3 members stay; 1 of its members is not seen on any machine"
+        )
+        assert isinstance(etcd.without([report("cp-1", Standing.ABSENT, etcd=EtcdSight())], "cp-1"), Waiting)
+
     def test_nobody_is_a_member_yet(self) -> None:
         assert etcd.judge([report("cp-1")]) == Waiting("no machine is a member of etcd yet")
 

@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
-from firstlight.gates import cel, fields, revisions, selecting, status
+from firstlight.gates import cel, fields, own, replicas, revisions, root, selecting, source, status
+from firstlight.model.observation import View
+from firstlight.model.own_gate import CelGate, Watched
+from firstlight.model.place import Place
+from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 SHA = "3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594"
+LONG = f"{SHA}{SHA[:24]}"
+"""A commit of a repository with SHA-256."""
 
 
 @pytest.mark.parametrize(
@@ -88,6 +94,14 @@ def test_whether_the_last_change_was_seen(generation: int | None, observed: int 
         (f"main@sha1:{SHA}", "", True),
         ("latest@sha256:2c1f", SHA, True),
         ("1.2.0", SHA, True),
+        (f"latest@sha256:{'0' * 64}", SHA, True),
+        (f"main@sha256:{LONG}", LONG, True),
+        (LONG, LONG, True),
+        (f"main@sha256:{'0' * 64}", LONG, False),
+        ("0" * 64, LONG, False),
+        (f"main@sha1:{SHA}", LONG, False),
+        (f"sha256:{'0' * 64}", LONG, True),
+        ("1.2.0", LONG, True),
     ],
 )
 def test_revisions(revision: str, expected: str, is_at: bool) -> None:
@@ -170,3 +184,77 @@ def test_expressions_over_objects(expression: str, kind: type) -> None:
     pytest.importorskip("celpy")
 
     assert isinstance(cel.judged(expression, {"status": {"ready": 3}}, "Cluster data/db"), kind)
+
+
+@pytest.mark.parametrize(("kind", "is_told"), [("Secret", False), ("ConfigMap", True)])
+def test_what_the_library_says_of_a_secret_is_not_told(
+    monkeypatch: pytest.MonkeyPatch, kind: str, is_told: bool
+) -> None:
+    class Environment:
+        def compile(self, expression: str) -> str:
+            return expression
+
+        def program(self, compiled: str) -> "Environment":
+            return self
+
+        def evaluate(self, given: dict[str, Any]) -> bool:
+            raise ValueError(f"no such overload: {given['object']['data']['password']!r} > 1")
+
+    library = types.SimpleNamespace(Environment=Environment, json_to_cel=dict)
+    monkeypatch.setattr(importlib, "import_module", lambda name: library)
+    watched = Watched(api_version="v1", kind=kind, namespace="data", name="db")
+    gate = CelGate(place=Place("firstlight.yaml", 1), object=watched, expression="object.data.password > 1")
+    part = own._part(gate, Gate(subject=Subject.OWN))
+    value = {"kind": kind, "data": {"password": "aHVudGVyMg=="}}
+
+    verdict = part.judge(View(objects={part.looks[0]: (value,)}, now=0.0))
+
+    assert isinstance(verdict, Waiting)
+    assert "object.data.password > 1 has no answer yet" in verdict.reason
+    assert ("aHVudGVyMg==" in verdict.reason) is is_told
+
+
+@pytest.mark.parametrize("judged", [replicas.stateful_set, replicas.deployment, replicas.replica_set])
+def test_where_none_is_wanted_those_that_are_left_must_go(judged: Any) -> None:
+    value = {"spec": {"replicas": 0}, "status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}}
+
+    assert judged(value, []) == Waiting("3 replicas must go")
+    assert judged({"spec": {"replicas": 0}, "status": {}}, []) == Passed("0/0, as declared")
+
+
+@pytest.mark.parametrize(
+    ("generation", "observed", "conditions", "is_seen"),
+    [
+        (5, 1, [], False),
+        (5, 1, [{"type": "Ready", "status": "True", "observedGeneration": 1}], False),
+        (5, 5, [], True),
+        (5, 4, [{"type": "Reconciling", "status": "True", "observedGeneration": 5}], True),
+        (1, -1, [{"type": "Reconciling", "status": "True", "observedGeneration": 1}], True),
+        (1, -1, [], False),
+        (1, None, [{"type": "Ready", "status": "True"}], True),
+        (1, None, [], False),
+    ],
+)
+def test_a_root_is_seen_at_its_last_generation(
+    generation: int, observed: int | None, conditions: list[dict[str, Any]], is_seen: bool
+) -> None:
+    status = {"conditions": conditions} | ({} if observed is None else {"observedGeneration": observed})
+
+    assert root._is_seen({"kind": "Kustomization", "metadata": {"generation": generation}, "status": status}) is is_seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "revision", "made_from", "kind_of_verdict"),
+    [
+        ("GitRepository", f"main@sha256:{'0' * 64}", "", Waiting),
+        ("GitRepository", f"main@sha256:{LONG}", "", Passed),
+        ("OCIRepository", f"latest@sha256:{'0' * 64}", "", Passed),
+        ("OCIRepository", f"latest@sha256:{'0' * 64}", f"main@sha256:{'1' * 64}", Waiting),
+        ("OCIRepository", f"latest@sha256:{'0' * 64}", f"main@sha256:{LONG}", Passed),
+    ],
+)
+def test_a_digest_is_no_commit(kind: str, revision: str, made_from: str, kind_of_verdict: type) -> None:
+    artifact = {"revision": revision, "metadata": {"org.opencontainers.image.revision": made_from}}
+    value = {"kind": kind, "status": {"artifact": artifact, "conditions": [{"type": "Ready", "status": "True"}]}}
+
+    assert isinstance(source.judged(value, "fleet", revision=LONG, now=0.0), kind_of_verdict)

@@ -158,3 +158,25 @@ async def test_an_artifact_has_no_commit(repo: Repo) -> None:
     state = await repo.check(dataclasses.replace(repo.cluster, url="oci://registry.example.org/home"))
 
     assert (state.commit, state.problems) == ("", ())
+
+
+@pytest.mark.parametrize("name", ["infra/identity.json", "infra/lock", "home"])
+async def test_what_only_firstlight_writes_must_not_come_from_git(repo: Repo, name: str) -> None:
+    (repo.path / ".firstlight" / "infra").mkdir(parents=True)
+    (repo.path / ".firstlight" / name).symlink_to("/etc/passwd")
+    await repo.commit("two.yaml")
+
+    (found,) = [each for each in (await repo.check()).problems if each.rule == "state-committed"]
+
+    assert found.severity == Severity.ERROR
+    assert f".firstlight/{name}" in found.message
+
+
+async def test_a_link_in_its_place_must_not_come_from_git_and_the_schema_may(repo: Repo) -> None:
+    (repo.path / "below" / ".firstlight").mkdir(parents=True)
+    (repo.path / "below" / ".firstlight" / "schema.json").write_text("{}")
+    (repo.path / ".firstlight").symlink_to("/tmp")
+    await repo.commit("two.yaml")
+
+    assert (await repo.check()).kept == (".firstlight",)
+    assert (await git_state.check(repo.path / "below", repo.cluster, GIT, schemes=("file",))).kept == ()

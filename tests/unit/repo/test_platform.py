@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from firstlight.model.remark import Grade
 from firstlight.repo import platform
 
 SYNC = """\
@@ -35,3 +36,31 @@ def test_every_origin_of_a_reader_is_in_a_component(tmp_path: Path) -> None:
     found = platform.read(tmp_path)
 
     assert [(each.cluster, each.name) for each in found.components] == [("prod", "flux-system"), ("staging", "a")]
+
+
+TALCONFIG = """\
+clusterName: {0}
+talosVersion: v1.11.0
+endpoint: https://10.0.0.1:6443
+nodes:
+  - {{hostname: cp-1, ipAddress: 10.0.0.1, controlPlane: true, installDisk: /dev/sda}}
+"""
+
+
+def test_a_cluster_whose_name_leads_out_of_the_repo_is_left_out_and_may_be_named_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "talos").mkdir()
+    (tmp_path / "talos" / "talconfig.yaml").write_text(TALCONFIG.format("../../x"))
+
+    found = platform.read(tmp_path)
+
+    assert found.clusters == ()
+    assert [(str(each.place), each.grade) for each in found.remarks] == [("talos/talconfig.yaml:1:1", Grade.ERROR)]
+
+    (tmp_path / "firstlight.yaml").write_text(
+        "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: home}\n"
+        "clusters: {home: {machines: talos/talconfig.yaml}}\n"
+    )
+    found = platform.read(tmp_path)
+
+    assert [(each.name, len(each.machines)) for each in found.clusters] == [("home", 1)]
+    assert not [each for each in found.remarks if each.grade is Grade.ERROR]

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,3 +25,15 @@ def test_a_cut_line_always_fits_and_is_left_alone_if_it_did(line: str, columns: 
 @given(st.text())
 def test_safe_text_carries_no_escape_sequence(value: str) -> None:
     assert not any((ord(each) < 32 and each not in "\t\n") or 127 <= ord(each) < 160 for each in safe.text(value))
+
+
+@pytest.mark.parametrize(
+    "character", ["\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\u200b", "\ufeff", "\U000e0041"]
+)
+def test_safe_text_does_not_turn_around_or_hide_anything(character: str) -> None:
+    assert safe.text(f"a{character}b") == f"a\\u{ord(character):04x}b"
+
+
+def test_safe_text_leaves_words_of_all_languages_alone() -> None:
+    for words in ("Grüße, 日本", "שלום", "می\u200cخواهم", "👩\u200d🚀"):
+        assert safe.text(words) == words

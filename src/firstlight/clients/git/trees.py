@@ -51,6 +51,32 @@ class Trees(History):
         prefix = "" if inside == "." else f"{inside}/"
         return tuple(dict.fromkeys(name.removeprefix(prefix) for name in names_ if name.startswith(prefix)))
 
+    async def knows(self, path: Path, file: str, *, timeout: float = READ) -> bool:
+        """Whether a file is in the last commit, or tracked, be it in the work tree or not.
+
+        Args:
+            path: A work tree, or a directory in one.
+            file: Relative to ``path``.
+            timeout: Seconds for each question.
+
+        Raises:
+            git_errors.NotARepository: There is no work tree.
+        """
+        path = path.resolve()
+        async with self._at(path) as session:
+            if not path.is_relative_to(session.cwd):
+                raise git_errors.NotARepository("ls-files", detail="it has no work tree", target=session.target)
+            name = names.path((path.relative_to(session.cwd) / file).as_posix())
+            arguments = ["ls-files", "-z", "--cached", "--full-name", "--", name]
+            tracked = await self._run(session, arguments, timeout=timeout)
+            if name in os.fsdecode(tracked.stdout).split("\0"):
+                return True
+            try:
+                commit = await self._resolve(session, "HEAD")
+            except git_errors.NotFound:
+                return False  # nobody has committed anything yet
+            return any(entry.path == name for entry in await self._ls_tree(session, commit, name, timeout=timeout))
+
     async def show(self, path: Path, revision: str, file: str, *, limit: int = FILE) -> bytes:
         """A file as it is in a commit; of a symbolic link the path to which it leads.
 

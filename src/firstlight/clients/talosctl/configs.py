@@ -164,6 +164,7 @@ class Configs(Program):
 
         Raises:
             talos_errors.Rejected: The config is wrong, or cannot take effect in this mode.
+            talos_errors.Unreadable: A dry run does not say whether anything differs.
         """
         if fingerprints and not all(_FINGERPRINT.fullmatch(each) for each in fingerprints):
             raise errors.UsageError("a fingerprint is written in base64")
@@ -175,11 +176,19 @@ class Configs(Program):
         if fingerprints:
             options.append(f"--cert-fingerprint={','.join(fingerprints)}")
         done = await self._ask(["apply-config"], target, options=options, timeout=timeout, in_maintenance=True)
-        return _applied(done, is_dry_run=dry_run)
+        applied = _applied(done, is_dry_run=dry_run)
+        if applied is None:
+            # Taken for no difference, a machine would never get its config, or pass for one that has it.
+            detail = "it does not say, in words that are known here, whether anything differs"
+            raise talos_errors.Unreadable(self._call(["apply-config"], target), detail=detail)
+        return applied
 
 
-def _applied(done: Answer, *, is_dry_run: bool) -> machine_config.Applied:
-    """What a machine says that it did. It says so in words only; those of Talos 1.12 and 1.13 are the same."""
+def _applied(done: Answer, *, is_dry_run: bool) -> machine_config.Applied | None:
+    """What a machine says that it did, or None for a dry run without a difference, or the words that there is none.
+
+    It says so in words only; those of Talos 1.12 and 1.13 are the same.
+    """
     warnings, said = _warnings(done.stderr)
     effect: machine_config.Effect = "unknown"
     reason = ""
@@ -192,6 +201,8 @@ def _applied(done: Answer, *, is_dry_run: bool) -> machine_config.Applied:
         effect = "tried"
     _, *diffs = _DIFF.split(done.unmasked.reveal().decode(errors="replace"), maxsplit=1)
     diff = diffs[0].strip("\n") if diffs else ""
+    if is_dry_run and not diff:
+        return None
     return machine_config.Applied(
         effect=effect,
         is_dry_run=is_dry_run,

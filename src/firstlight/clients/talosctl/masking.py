@@ -15,6 +15,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _TOKEN = re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b")
 _DIFF = re.compile(r"\n(?:diff:|--- a\b).*", re.DOTALL)
 _UNKNOWN_KEYS = re.compile(r"(unknown keys found during decoding:\n)(.*?)(?=\n\s*\n|\Z)", re.DOTALL)
+_WRONG_TYPE = re.compile(r"(cannot (?:unmarshal|decode|construct) \S+) `.*?`(?= into |\n|\Z)", re.DOTALL)
+"""go-yaml quotes a value of a wrong type, shortened to its first seven letters, so that it is not found as a whole."""
 _KEY_AND_VALUE = re.compile(r"^(?P<indent>\s*)(?P<before>(?:- )?[^\s:\"'][^:\n]*:|- )\s*(?P<value>\S.*)$")
 _SENSITIVE = re.compile(
     r"""(?i)^[\s-]*["']?[\w.-]*(?:key|token|secret|password|passphrase|auth|identity)\w*["']?:\s*(\S.*)$"""
@@ -33,6 +35,7 @@ def text(said: str, *, given: Iterable[Secret] = ()) -> str:
     """
     said = _DIFF.sub(f"\n{MASK}", said)
     said = _UNKNOWN_KEYS.sub(lambda match: match[1] + _keys_only(match[2]), said)
+    said = _WRONG_TYPE.sub(lambda match: f"{match[1]} {MASK}", said)
     said = _PEM.sub(MASK, said)
     said = _TOKEN.sub(MASK, said)
     said = _BASE64.sub(lambda match: MASK if _is_random(match[0]) else match[0], said)

@@ -1,7 +1,7 @@
 """Objects applied as their final owner; what is equal already is not written."""
 
 from firstlight.execute.applying import refusals
-from firstlight.execute.applying.difference import Difference, title
+from firstlight.execute.applying.difference import Difference
 from firstlight.execute.applying.survey import survey
 from firstlight.execute.applying.writing import apply
 from firstlight.execute.change import Change
@@ -31,8 +31,6 @@ async def look(task: work.Apply, world: World, step: str) -> Change | None:
 def writable(found: list[Difference], world: World, step: str) -> list[Difference]:
     """Differences without those of an engine, which are told of instead."""
     for each in found:
-        if each.mark is not None:
-            what = f" in {', '.join(each.fields[:3])}" if each.fields else ""
-            whose = f"it is left to {each.mark.engine}: {each.mark.owner}"
-            world.tell(step, f"{title(each.object.id)} differs from the repo{what}; {whose}")
+        if each.left:
+            world.tell(step, each.left)
     return [each for each in found if each.mark is None]

@@ -19,9 +19,16 @@ async def look(task: SaveBaseline, world: World, step: str) -> Change | None:
     if await keeping.is_kept(world.kube, uid=uid):
         return None
 
+    file = world.state / world.cluster.name / keeping.FILE
+
     async def perform() -> None:
+        if (saved := await keeping.copy_of(world.kube, file)) is not None:
+            # What is there now is not what was there before Git took over.
+            await keeping.store(saved, world.kube)
+            world.tell(step, f"a part of it was lost, and is as in {file} again")
+            return
         taken = dataclasses.replace(await snapshot.take(task.objects, world.kube), cluster=uid)
-        keeping.write(taken, world.state / world.cluster.name / keeping.FILE)
+        keeping.write(taken, file)
         await keeping.store(taken, world.kube)
         world.tell(step, f"{len(taken.objects)} objects and {len(taken.pods)} pods as they are now")
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.talosctl.fingerprint import fingerprint
-from firstlight.execute import cluster_keys, machine_configs
+from firstlight.execute import cluster_keys, machine_configs, quorum
 from firstlight.execute.change import Change
 from firstlight.execute.machine_gates import POLL, settle
 from firstlight.execute.world import World
@@ -43,6 +43,12 @@ class _Seen:
     reports: Mapping[str, MachineReport]
     configs: Mapping[str, Secret] = dataclasses.field(repr=False)
     is_bootstrapped: bool = False
+    shown: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The fingerprints of bare machines: whoever shows another one later is somebody else."""
+
+    @property
+    def machines(self) -> list[Machine]:
+        return [each.machine for each in self.reports.values()]
 
     def named(self, standing: Standing) -> list[Machine]:
         return [each.machine for each in self.reports.values() if each.standing is standing]
@@ -66,7 +72,7 @@ async def look(task: Configure, world: World, step: str) -> Change | None:
     for report in reports:
         if report.standing is Standing.ABSENT:
             world.tell(step, f"{report.machine.name}: {machine_gate.state_of(report)}; it may join any time")
-    return _change(seen, different, world, step)
+    return _change(seen, different, world, step, etcd=await _etcd_meanwhile(seen, different, world, step))
 
 
 def _refuse_omni(drafts: Sequence[MachineDraft]) -> None:
@@ -184,6 +190,7 @@ async def _lacking(machine: Machine, seen: _Seen, world: World, step: str) -> tu
     pinned = world.fingerprints.get(machine.name, "")
     if pinned and pinned != shown:
         return (f"its certificate is {shown}, and {pinned} was pinned: somebody else answers there",)
+    seen.shown[machine.name] = shown
     disks = [each.spec for each in await stranger.disks(target)]
     links = {each.id: each.spec for each in await stranger.links(target)}
     return hardware.missing(machine_configs.documents(seen.configs[machine.name]), disks=disks, links=links)
@@ -213,7 +220,36 @@ async def _patiently(ask: Callable[[], Awaitable[T]], world: World) -> T:
             await asyncio.sleep(POLL)
 
 
-def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: str) -> Change | None:
+async def _etcd_meanwhile(seen: _Seen, different: Mapping[str, Applied], world: World, step: str) -> str:
+    """What becomes of etcd while control planes reboot, one after the other.
+
+    Raises:
+        errors.Refused: It would lose its quorum.
+    """
+    found: list[str] = []
+    for machine in seen.named(Standing.OURS):
+        if machine.name in different and different[machine.name].needs_reboot and _is_in_etcd(machine, seen):
+            planes = quorum.control_planes(world, seen.machines)
+            if seen.named(Standing.MAINTENANCE):
+                # They get their configs first, which may be the cure; it is required just before the reboot.
+                found.append((await quorum.judge(machine, planes, seen.way)).reason)
+            else:
+                found.append(await _quorum_without(machine, seen, world, step))
+    return "; ".join(dict.fromkeys(found))
+
+
+def _is_in_etcd(machine: Machine, seen: _Seen) -> bool:
+    return seen.is_bootstrapped and machine.role is MachineRole.CONTROL_PLANE
+
+
+async def _quorum_without(machine: Machine, seen: _Seen, world: World, step: str) -> str:
+    planes = quorum.control_planes(world, seen.machines)
+    return await quorum.require(
+        machine, planes, seen.way, patience=world.patience, tell=lambda text: world.tell(step, text)
+    )
+
+
+def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: str, *, etcd: str = "") -> Change | None:
     bare = seen.named(Standing.MAINTENANCE)
     changed = [each for each in seen.named(Standing.OURS) if each.name in different]
     if not bare and not changed:
@@ -225,13 +261,14 @@ def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: s
     async def perform() -> None:
         await _configure_bare(bare, seen, world, step)
         for each in changed:
-            await _reconfigure(each, seen, world, step)
+            await _reconfigure(each, seen, world, step, may_reboot=each.name in reboots)
 
     danger = ""
     if reboots:
         why = "; ".join(f"{name}: {different[name].reason}" for name in reboots if different[name].reason)
         danger = f"{', '.join(reboots)} reboot{'s' if len(reboots) == 1 else ', one after the other'}"
         danger += f" ({why})" if why else ""
+        danger += f"; {etcd}" if etcd else ""
     return Change(writes=tuple(writes), perform=perform, danger=danger)
 
 
@@ -239,9 +276,8 @@ async def _configure_bare(machines: Sequence[Machine], seen: _Seen, world: World
     """All at once; that one fails does not stop the others."""
 
     async def one(machine: Machine) -> None:
-        pinned = world.fingerprints.get(machine.name, "")
         await seen.way.stranger.apply_config(
-            seen.way.bare(machine), seen.configs[machine.name], fingerprints=[pinned] if pinned else []
+            seen.way.bare(machine), seen.configs[machine.name], fingerprints=[seen.shown[machine.name]]
         )
         world.configured.add(machine.name)
         world.tell(step, f"{machine.name}: has its config, installs, and boots")
@@ -252,11 +288,29 @@ async def _configure_bare(machines: Sequence[Machine], seen: _Seen, world: World
             raise result
 
 
-async def _reconfigure(machine: Machine, seen: _Seen, world: World, step: str) -> None:
+async def _reconfigure(machine: Machine, seen: _Seen, world: World, step: str, *, may_reboot: bool) -> None:
     """One machine, and then its health: the next one is not touched before."""
-    applied = await seen.way.admin.apply_config(seen.way.at(machine), seen.configs[machine.name])
+    members: list[Machine] = []
+    if _is_in_etcd(machine, seen):
+        if may_reboot:
+            await _quorum_without(machine, seen, world, step)
+        reports = await observed.look_at_all(quorum.control_planes(world, seen.machines), seen.way)
+        members = [each.machine for each in reports if each.standing is Standing.OURS or each.machine == machine]
+    applied = await _applied(machine, seen, may_reboot=may_reboot)
     world.configured.add(machine.name)
     world.tell(step, f"{machine.name}: config applied{', it reboots' if applied.needs_reboot else ''}")
-    planes = [each.machine for each in seen.reports.values() if each.standing is Standing.OURS]
-    with_etcd = seen.is_bootstrapped and machine.role is MachineRole.CONTROL_PLANE
-    await settle(machine, seen.way, config=seen.configs[machine.name], members=planes if with_etcd else ())
+    await settle(machine, seen.way, config=seen.configs[machine.name], members=members)
+
+
+async def _applied(machine: Machine, seen: _Seen, *, may_reboot: bool) -> Applied:
+    """Nobody has agreed to a reboot that was not foreseen."""
+    target, config = seen.way.at(machine), seen.configs[machine.name]
+    if may_reboot:
+        return await seen.way.admin.apply_config(target, config)
+    try:
+        return await seen.way.admin.apply_config(target, config, mode="no-reboot")
+    except talosctl.Rejected as error:
+        raise errors.Refused(
+            f"{machine.name} does not take its config without a reboot: {error.detail}",
+            hint="Run again: if it must reboot, that is asked before.",
+        ) from error

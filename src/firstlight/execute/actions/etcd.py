@@ -39,10 +39,17 @@ async def look(task: BootstrapEtcd, world: World, step: str) -> Change | None:
     async def perform() -> None:
         # Somebody else may have done it while a person was asked.
         if not await _is_bootstrapped(task.control_planes, world, way, step):
-            identity.forget(world)
+            identity.set_aside(world)
             await _bootstrap(task.first, world, way, step)
 
-    return Change(writes=(f"bootstrap etcd on {task.first.name}",), perform=perform)
+    danger = ""
+    if known := "":
+        # Disks that were wiped, other machines, or other secrets: whoever has a snapshot wants it back instead.
+        danger = (
+            f"{world.cluster.name} has lived before (kube-system had the UID {known}), and no control plane has data "
+            "of it: a new, empty etcd is bootstrapped, which ends the way back to the old one"
+        )
+    return Change(writes=(f"bootstrap etcd on {task.first.name}",), perform=perform, danger=danger)
 
 
 async def _is_bootstrapped(machines: Sequence[Machine], world: World, way: Way, step: str) -> bool:

@@ -1,7 +1,8 @@
 """Helm releases installed by Helm itself, and the plain objects beside them.
 
 Whether there is anything to do is found without Helm: the release is deployed, from the same chart with the same
-values, and its objects are as Helm left them. What a HelmRelease has taken over is only read.
+values, and its objects are as Helm left them. A release that an engine has taken over, or an object of which, is only
+read: Helm would write over it, and delete what the new chart does not have.
 """
 
 import asyncio
@@ -17,9 +18,10 @@ import msgspec
 from firstlight import errors
 from firstlight.clients import helm as helm_client
 from firstlight.clients import kube
+from firstlight.execute import holders
 from firstlight.execute.actions.apply import writable
-from firstlight.execute.applying import helm_releases, refusals, stages
-from firstlight.execute.applying.helm_releases import MAKER, Kept
+from firstlight.execute.applying import adoption, helm_releases, refusals, stages
+from firstlight.execute.applying.helm_releases import Kept
 from firstlight.execute.applying.survey import survey
 from firstlight.execute.applying.writing import apply
 from firstlight.execute.change import Change
@@ -67,7 +69,7 @@ async def look(task: work.Install, world: World, step: str) -> Change | None:
         errors.ClientError: The API does not answer.
     """
     owned = await _helm_releases(world.kube) if task.releases else ()
-    found = await asyncio.gather(*(_judge(each, owned, world, step) for each in task.releases))
+    found = await asyncio.gather(*(_judge(each, task, owned, world, step) for each in task.releases))
     todo = [each for each in found if each is not None]
     differences = await survey(task.beside, world.kube, manager=task.manager, managers=task.managers)
     beside = writable(differences, world, step)
@@ -82,7 +84,10 @@ async def look(task: work.Install, world: World, step: str) -> Change | None:
         before = [each for each in beside if stages.is_early(each)]
         await apply(before, world.kube, tell=tell)
         for each in todo:
-            await _perform(each, world, step)
+            # An engine may have taken it since, and nothing keeps Helm from writing over that or deleting it.
+            now = await _judge(each.release, task, await _helm_releases(world.kube), world, step)
+            if now is not None:
+                await _perform(now, world, step)
         await apply([each for each in beside if each not in before], world.kube, tell=tell)
 
     writes = [*(text for each in todo for text in each.writes), *(each.sentence for each in beside)]
@@ -97,24 +102,36 @@ async def _helm_releases(client: "kube.Client") -> Sequence[Mapping[str, Any]]:
 
 
 async def _judge(
-    release: work.Installation, owned: Sequence[Mapping[str, Any]], world: World, step: str
+    release: work.Installation, task: work.Install, owned: Sequence[Mapping[str, Any]], world: World, step: str
 ) -> _Todo | None:
+    """What is to be done for a release; what an engine has of it, or all of it, is only read."""
     name, namespace = release.name, release.namespace
-    title = f"{namespace}/{name}"
-    mark = engine_marks.release_of(owned, name=name, namespace=namespace)
     kept = await helm_releases.last(world.kube, name, namespace)
-    if mark is not None:
-        if kept is None or kept.status != "deployed" or not _is_same(release, kept):
-            world.tell(step, f"the release {title} differs from the repo; it is left to {mark.engine}: {mark.owner}")
+    mark = engine_marks.release_of(owned, name=name, namespace=namespace)
+    if mark is None:
+        todo = await _wanted(release, kept, world, step)
+        if todo is None:
+            return None
+        mark = await adoption.adopter(release, kept, task, world.kube)
+        if mark is None:
+            return todo
+    elif kept is not None and kept.status == "deployed" and _is_same(release, kept):
         return None
+    differs = f"the release {namespace}/{name} differs from the repo"
+    world.tell(step, f"{differs}; it is left to {mark.engine}: {mark.owner}")
+    return None
+
+
+async def _wanted(release: work.Installation, kept: Kept | None, world: World, step: str) -> _Todo | None:
+    title = f"{release.namespace}/{release.name}"
     if kept is None:
         return _Todo(release, _What.INSTALL)
     if kept.is_pending:
-        return _Todo(release, _What.REPAIR, kept=_repairable(release, kept))
+        return _Todo(release, _What.REPAIR, kept=_repairable(release, kept, run=world.run))
     if kept.status == "uninstalled":
+        forget = f"kubectl delete secret -n {release.namespace} -l owner=helm,name={release.name} forgets it"
         raise errors.Refused(
-            f"the release {title} was uninstalled by somebody who kept its history",
-            hint=f"was that meant? kubectl delete secret -n {namespace} -l owner=helm,name={name} forgets it",
+            f"the release {title} was uninstalled by somebody who kept its history", hint=f"was that meant? {forget}"
         )
     if kept.status != "deployed":
         return _Todo(release, _What.UPGRADE, f"it is {kept.status}", kept)
@@ -149,10 +166,10 @@ def _difference(release: work.Installation, kept: Kept) -> str:
         return f"it is {kept.version}"
     if not helm_releases.same_values(release.values, kept):
         return "its values differ"
-    return "" if helm_releases.same_templates(release.chart, kept) else "its templates differ"
+    return "" if helm_releases.same_chart(release.chart, kept, digest=release.digest) else "its chart differs"
 
 
-def _repairable(release: work.Installation, kept: Kept) -> Kept:
+def _repairable(release: work.Installation, kept: Kept, *, run: str) -> Kept:
     """A release that was left pending, if nobody can be at work on it any more.
 
     Raises:
@@ -162,7 +179,9 @@ def _repairable(release: work.Installation, kept: Kept) -> Kept:
     if kept.status == "uninstalling":
         raise errors.Refused(f"the release {title} is being uninstalled", hint="run again when that is over")
     age = time.time() - kept.updated.timestamp() if kept.updated is not None else 0.0
-    if kept.is_ours or age > release.options.timeout:
+    # Our own Helm was waited for, and one of a bootstrap that is dead died with it.
+    is_left = kept.maker == holders.name(run) or holders.is_dead(kept.maker)
+    if is_left or age > release.options.timeout:
         return kept
     raise errors.Refused(
         f"the release {title} is {kept.status} for {max(age, 0):.0f} s, by somebody else",
@@ -175,20 +194,23 @@ async def _perform(todo: _Todo, world: World, step: str) -> None:
     if world.programs.helm is None:
         raise errors.ToolError("helm is not there", hint="firstlight tools install helm")
     helm = helm_client.Helm(world.programs.helm, kubeconfig=_kubeconfig(world.kube.config))
-    is_new = todo.what == _What.INSTALL
-    if todo.what == _What.REPAIR and todo.kept is not None:
+    before = todo.kept
+    if todo.what == _What.REPAIR and before is not None:
         # The lease is ours now; only the very revision that was looked at goes, and nothing that it made.
         await world.kube.delete(
-            "v1", "Secret", todo.kept.secret, namespace=release.namespace, uid=todo.kept.uid,
-            resource_version=todo.kept.resource_version,
+            "v1", "Secret", before.secret, namespace=release.namespace, uid=before.uid,
+            resource_version=before.resource_version,
         )  # fmt: skip
-        is_new = await helm_releases.last(world.kube, release.name, release.namespace) is None
-    world.tell(step, f"helm {'installs' if is_new else 'upgrades'} {todo.title}")
-    labels = {**release.options.labels, MAKER: "bootstrap"}
+        before = await helm_releases.last(world.kube, release.name, release.namespace)
+    world.tell(step, f"helm {'installs' if before is None else 'upgrades'} {todo.title}")
+    marks = helm_releases.labels(
+        holder=holders.name(world.run), revision=before.revision + 1 if before else 1, digest=release.digest
+    )
+    labels = {**release.options.labels, **marks}
     options = dataclasses.replace(
         release.options, labels=labels, no_hooks=release.options.no_hooks or release.hooks_disabled
     )
-    write = helm.install if is_new else helm.upgrade
+    write = helm.install if before is None else helm.upgrade
     await write(release.name, release.chart, namespace=release.namespace, values=[release.values], options=options)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.execute.applying.guarding import guarded
 from firstlight.execute.change import Change
 from firstlight.execute.world import World
 from firstlight.model.platform import FoundationSecret
@@ -58,7 +59,8 @@ async def look(task: CreateSecret, world: World, step: str) -> Change | None:
     values = dict(zip(wanted.data, resolved, strict=True))
     if live is None:
         _check_values(values, name)
-        return Change(writes=(f"create Secret {name}",), perform=_writing(task, world, values, kind=_type(wanted.data)))
+        writing = _writing(task, world, values, kind=_type(wanted.data), live=None)
+        return Change(writes=(f"create Secret {name}",), perform=writing)
     differing, dropped = _differences(values, live), _dropped(task, live)
     if owner:
         if differing:
@@ -78,12 +80,14 @@ async def look(task: CreateSecret, world: World, step: str) -> Change | None:
         world.tell(step, f"Secret {name} stays of type {kind}: the type of a Secret cannot be changed")
     return Change(
         writes=tuple(_writes(differing, dropped, name)),
-        perform=_writing(task, world, values, kind=kind),
+        perform=_writing(task, world, values, kind=kind, live=live),
         danger=_danger(task, live, differing, name),
     )
 
 
-def _writing(task: CreateSecret, world: World, values: Values, *, kind: str) -> Callable[[], Awaitable[None]]:
+def _writing(
+    task: CreateSecret, world: World, values: Values, *, kind: str, live: Mapping[str, Any] | None
+) -> Callable[[], Awaitable[None]]:
     async def perform() -> None:
         wanted = task.secret
         obj = {
@@ -93,8 +97,9 @@ def _writing(task: CreateSecret, world: World, values: Values, *, kind: str) -> 
             "type": kind,
             "data": {key: _encoded(value) for key, value in values.items()},
         }
-        # Declared values win: whoever else has set a key did so by hand, and was told of.
-        written = await world.kube.apply(obj, manager=task.manager, force=True)
+        # Declared values win: whoever else has set a key did so by hand, and was told of. Whoever did so since, or
+        # took the Secret over, was not: then the server answers with a conflict, and the loop looks again.
+        written = await world.kube.apply(guarded(obj, live), manager=task.manager, force=True)
         if left := _differences(values, written):
             name = f"{wanted.namespace}/{wanted.name}"
             raise errors.ClientError(

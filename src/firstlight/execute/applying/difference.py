@@ -29,6 +29,8 @@ class Difference:
     """The engine's, if it is the engine's: then it is not written."""
     downgrade: str = ""
     """What would be lost of a CRD."""
+    is_once: bool = False
+    """Whether it is only created: if somebody else did so, it stays as whatever."""
 
     @property
     def is_going(self) -> bool:
@@ -47,6 +49,15 @@ class Difference:
             return f"apply {name}"
         more = f" and {len(self.fields) - _SHOWN} more" if len(self.fields) > _SHOWN else ""
         return f"change {name} ({', '.join(self.fields[:_SHOWN])}{more})"
+
+    @property
+    def left(self) -> str:
+        """Whose it is, and what of it differs, for people; empty if it is nobody's."""
+        if self.mark is None:
+            return ""
+        what = f" in {', '.join(self.fields[:_SHOWN])}" if self.fields else ""
+        whose = f"it is left to {self.mark.engine}: {self.mark.owner}"
+        return f"{title(self.object.id)} differs from the repo{what}; {whose}"
 
 
 def title(id: ObjectId) -> str:

@@ -59,7 +59,8 @@ async def survey(
     async def judged(id: ObjectId, seen: Seen) -> Difference | None:
         if id in once and seen.live is not None:
             return None
-        return await _judge(seen, client, others.get(id) or manager, owners_count=owners_count)
+        found = await _judge(seen, client, others.get(id) or manager, owners_count=owners_count)
+        return dataclasses.replace(found, is_once=True) if found is not None and id in once else found
 
     seen = await observe(unique.values(), client, namespace=namespace)
     found = await asyncio.gather(*map(judged, unique, seen))
@@ -104,8 +105,10 @@ async def _tried(base: Difference, client: "kube.Client", *, has_status: bool, o
             )
         except kube.NotFound:
             return dataclasses.replace(base, live=None)
+        if engine_marks.of(fresh, wanted=wanted.value):
+            break  # adopted meanwhile: a write of what was seen is a conflict, and is looked at again
         if fresh["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]:
-            return dataclasses.replace(base, fields=fields)
+            return dataclasses.replace(base, live=live, fields=fields)
         live = fresh
     return base
 

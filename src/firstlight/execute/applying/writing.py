@@ -1,6 +1,10 @@
-"""Differences written by server-side apply: stage after stage, many at once, patient with what is still coming up."""
+"""Differences written by server-side apply: stage after stage, many at once, patient with what is still coming up.
+
+Each is written on nothing but what was seen of it; what somebody else has written since is looked at again.
+"""
 
 import asyncio
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +13,8 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute.applying import definitions, refusals, stages
 from firstlight.execute.applying.difference import Difference, title
+from firstlight.execute.applying.guarding import guarded
+from firstlight.execute.applying.survey import survey
 from firstlight.model.rendition import Object
 
 PATIENCE = 300.0
@@ -16,6 +22,8 @@ PATIENCE = 300.0
 _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)
 _VAGUE = 2
 """Attempts at a Secret that the server fails with: what it says of that is not kept, so it may never pass."""
+_RACES = 3
+"""Attempts without a pause at what others write too: most races are over at once."""
 _WEBHOOK = re.compile(r'webhook "(?P<name>[^"]+)"')
 _NO_ANSWER = "failed calling webhook"
 _ENDING = "is being terminated"
@@ -39,7 +47,7 @@ async def apply(
     patience: float = PATIENCE,
     tell: Tell = lambda text: None,
 ) -> None:
-    """Write what differs; what an engine owns is left alone.
+    """Write what differs; what an engine owns is left alone, also if it took it only since the survey.
 
     Args:
         changes: What ``survey`` found.
@@ -111,37 +119,59 @@ class _Writer:
         self._told: set[str] = set()
 
     async def write(self, difference: Difference) -> None:
-        if difference.is_going:
-            await self._wait_until_gone(difference)
+        now = difference
         pauses = iter(_PAUSES)
-        force = bool(difference.conflicts)
-        attempts = 0
+        force = bool(now.conflicts)
+        vague = races = 0
         while True:
+            if now.is_going:
+                now = await self._gone(now)
             try:
-                await self._client.apply(difference.object.value, manager=difference.manager, force=force)
+                value = guarded(now.object.value, now.live)
+                await self._client.apply(value, manager=now.manager, force=force)
                 return
             except kube.Conflict as error:
-                if not error.is_field_conflict:
-                    why = errors.ClientError(f"{title(difference.object.id)} changes all the time: {error.detail}")
-                elif others := refusals.strangers(error.conflicts, manager=difference.manager):
-                    text = refusals.conflict(difference, others)
-                    raise _Failed(errors.Refused(text, hint=refusals.HINT)) from error
-                else:
+                fresh = await self._again(now)
+                if fresh is None:
+                    return
+                if error.is_field_conflict and _version(fresh) == _version(now):
+                    if others := refusals.strangers(error.conflicts, manager=now.manager):
+                        text = refusals.conflict(now, others)
+                        raise _Failed(errors.Refused(text, hint=refusals.HINT)) from error
                     force = True
                     continue
+                now, force = fresh, bool(fresh.conflicts)
+                races += 1
+                if races <= _RACES:
+                    continue
+                why = errors.ClientError(f"{title(now.object.id)} changes all the time: {error.detail}")
             except errors.ClientError as error:
-                passing = _passing(error, difference)
+                passing = _passing(error, now)
                 if passing is None:
                     raise _Failed(error) from error
                 why = passing
-                is_vague = isinstance(error, kube.ServerError) and error.request.is_confidential
-                attempts += is_vague
-            if time.monotonic() > self._deadline or attempts > _VAGUE:
+                vague += isinstance(error, kube.ServerError) and error.request.is_confidential
+            if time.monotonic() > self._deadline or vague > _VAGUE:
                 raise _Failed(why)
             self._say(str(why))
             await asyncio.sleep(next(pauses, _PAUSES[-1]))
 
-    async def _wait_until_gone(self, difference: Difference) -> None:
+    async def _again(self, difference: Difference) -> Difference | None:
+        """What there is to write of an object that was written by somebody else; None if nothing is."""
+        once = {difference.object.id} if difference.is_once else ()
+        try:
+            found = await survey([difference.object], self._client, manager=difference.manager, once=once)
+            fresh = next(iter(found), None)
+            if fresh is None or fresh.mark is None:
+                refusals.check(found)
+                return fresh
+        except (errors.Refused, errors.ClientError) as error:
+            raise _Failed(error) from error
+        self._say(fresh.left)
+        return None
+
+    async def _gone(self, difference: Difference) -> Difference:
+        """Wait until an object that is being deleted is not there any more."""
         id, value = difference.object.id, difference.object.value
         uid = ((difference.live or {}).get("metadata") or {}).get("uid")
         pauses = iter(_PAUSES)
@@ -151,10 +181,10 @@ class _Writer:
                     str(value["apiVersion"]), id.kind, id.name, namespace=id.namespace or None
                 )
             except kube.NotFound:
-                return
+                return dataclasses.replace(difference, live=None)
             metadata = live["metadata"]
             if metadata["uid"] != uid:
-                return
+                return dataclasses.replace(difference, live=None)  # somebody made another: that is a conflict
             held = ", ".join(metadata.get("finalizers") or (live.get("spec") or {}).get("finalizers") or ())
             why = f"{title(id)} is being deleted" + (f", and held by {held}" if held else "")
             if time.monotonic() > self._deadline:
@@ -166,6 +196,10 @@ class _Writer:
         if text not in self._told:
             self._told.add(text)
             self._tell(text)
+
+
+def _version(difference: Difference) -> str:
+    return str(((difference.live or {}).get("metadata") or {}).get("resourceVersion") or "")
 
 
 def _passing(error: errors.ClientError, difference: Difference) -> errors.ClientError | None:

@@ -2,7 +2,8 @@
 
 from firstlight.operate.preflight.commands import commands
 from firstlight.operate.preflight.git import git
-from firstlight.operate.preflight.remarks import remarks
+from firstlight.operate.preflight.machines import addresses
+from firstlight.operate.preflight.remarks import declared, remarks
 from firstlight.operate.preflight.world import world
 
-__all__ = ["commands", "git", "remarks", "world"]
+__all__ = ["addresses", "commands", "declared", "git", "remarks", "world"]

@@ -13,7 +13,6 @@ from firstlight.model.component import Component
 from firstlight.model.plan import Link, Plan, Problem, Severity, Subject
 from firstlight.model.platform import Platform
 from firstlight.model.repo_command import RepoCommand
-from firstlight.operate import selecting
 from firstlight.operate.means import Means, Wishes
 
 _SHOWN = 5
@@ -43,11 +42,8 @@ def commands(platform: Platform, plan: Plan, wishes: Wishes, means: Means) -> li
 
 def _asking(platform: Platform, plan: Plan, wishes: Wishes) -> Iterator[Component]:
     """The components of steps that run commands, as far as they were asked for."""
-    unwanted = selecting.unwanted(plan, wishes.only)
     names = {
-        step.component
-        for step in plan.steps
-        if step.id not in unwanted and (step.hooks or any(gate.subject == Subject.OWN for gate in step.gates))
+        step.component for step in plan.steps if step.hooks or any(gate.subject == Subject.OWN for gate in step.gates)
     }
     return (each for each in platform.components_of(plan.cluster) if each.name in names)
 

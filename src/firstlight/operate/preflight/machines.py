@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from firstlight.clients import talosctl
-from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.reach import Reach
 from firstlight.model.work import Configure, Work
@@ -56,6 +56,25 @@ def _problem(machine: Machine, why: str, *, is_hard: bool) -> Problem:
         chain=(Link(machine.name, why, machine.place),),
         way_out="Switch it on, boot it from the Talos medium, and look at address, cable and firewall (port 50000).",
     )  # fmt: skip
+
+
+def addresses(cluster: Cluster) -> list[Problem]:
+    """Machines that are declared at one address: the second would get its config on top of the first."""
+    first: dict[str, Machine] = {}
+    found = []
+    for each in cluster.machines:
+        other = first.setdefault(each.address, each)
+        if each.address and other is not each:
+            found.append(
+                Problem(
+                    rule="address-twice",
+                    severity=Severity.ERROR,
+                    message=f"{other.name} and {each.name} are declared at the same address {each.address}",
+                    chain=(Link(other.name, each.address, other.place), Link(each.name, each.address, each.place)),
+                    way_out="Give each machine its own.",
+                )
+            )
+    return found
 
 
 def _without_program() -> Problem:

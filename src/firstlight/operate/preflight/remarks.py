@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from firstlight.model.plan import Link, Problem, Severity
+from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
 
 _SEVERITIES = {
@@ -24,3 +25,9 @@ def remarks(found: Iterable[Remark]) -> list[Problem]:
         )
         for each in found
     ]
+
+
+def declared(platform: Platform) -> list[Remark]:
+    """What is wrong in the user's own declaration, whoever else is not troubled by it."""
+    path = platform.declared.path if platform.declared is not None else ""
+    return [each for each in platform.remarks if each.grade == Grade.ERROR and each.place.path == path]

@@ -63,11 +63,30 @@ def namespaces(step: Step, ready: Ready) -> Task:
     Those that a chart brings are left to its release, which creates them before anything else.
     """
     early = {each.namespace for each in ready.facts.secrets}
+    # Helm keeps a release in its namespace, before it creates anything of the chart.
+    homes = {each.namespace for releases, _ in ready.charts.values() for each in releases}
     named = [ObjectId("", "Namespace", "", name) for name in step.targets]
-    ids = [each for each in named if each.name in early or ready.owners.of(each) != owning.HELM]
-    objects = tuple(ready.owners.find(each) or _bare(each) for each in ids)
+    released = _released(ready)
+    ids = [
+        each
+        for each in named
+        if each.name in early or (ready.owners.of(each) != owning.HELM and (each not in released or each.name in homes))
+    ]
+    # Of what a release of bootstrap alone brings nothing is said before it: Helm would not take that from firstlight.
+    objects = tuple((None if each in released else ready.owners.find(each)) or _bare(each) for each in ids)
     others = {each: owner for each in ids if (owner := ready.owners.of(each)) != owning.FIRSTLIGHT}
     return works.Apply(objects=objects, manager=owning.FIRSTLIGHT, managers=others)
+
+
+def _released(ready: Ready) -> frozenset[ObjectId]:
+    """What releases bring that only bootstrap has: in Git nobody owns it."""
+    found: set[ObjectId] = set()
+    for component in ready.facts.bootstrap:
+        releases, beside = ready.charts.get(component.name, ((), ()))
+        if releases:
+            apart = {each.id for each in beside}
+            found |= {each.id for each in ready.objects(component) if each.id not in apart}
+    return frozenset(each for each in found if not ready.owners.is_in_git(each))
 
 
 def _bare(identity: ObjectId) -> Object:

@@ -57,5 +57,6 @@ async def _run(platform: Platform, wishes: Wishes, means: Means) -> tuple[Result
         raise errors.Refused(f"up cannot run again: {worst.message}", hint="See: firstlight up --check")
     told: list[Event] = []
     begun = up.started(prepared, wishes, means)
-    result = await up.run(prepared, wishes, means, begun=begun, tell=told.append, confirm=lambda danger: False)
+    with up.alone(prepared.cluster, means, who=begun.who):
+        result = await up.run(prepared, wishes, means, begun=begun, tell=told.append, confirm=lambda danger: False)
     return result, told

@@ -30,7 +30,8 @@ def steps(known: Ground, tree: Tree, before: list[Step]) -> list[Step]:
 
 def _baseline(known: Ground, before: list[Step]) -> Step:
     why = "everything that bootstrap installs is there before Git takes over"
-    needs = tuple(StepNeed(each.id, why, Tie.RUN) for each in before)
+    # Workers join whenever they are ready; what needs one waits for it itself.
+    needs = tuple(StepNeed(each.id, why, Tie.RUN) for each in before if each.id != ground.WORKERS)
     return Step(
         id=ground.BASELINE, phase=Phase.HANDOVER, action=Action.SAVE_BASELINE, name="baseline", needs=needs,
         what="what the engine will change, and everything as it is now", gates=(Gate(Subject.BASELINE),),

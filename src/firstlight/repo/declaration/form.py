@@ -9,7 +9,8 @@ API_VERSION = "firstlight.dev/v1alpha1"
 KIND = "Platform"
 FILE = "firstlight.yaml"
 
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+NAME = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+Name = Annotated[str, Meta(pattern=NAME, max_length=253)]
 Phase = Literal["inline", "crds", "core", "engine", "gitops"]
 REFERENCE = r"^(op://[^/]+/[^/]+/.+|(sops|vault|env|file):.+)$"
 Reference = Annotated[

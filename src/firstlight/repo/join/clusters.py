@@ -13,6 +13,7 @@ from typing import Any
 from firstlight.model.cluster import Cluster, Network
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
+from firstlight.repo.join import cluster_names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,18 +34,24 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
         fallback: What the only cluster is called if nobody has a name for it.
         environments: Names that origins use, such as helmfile's environments, with the first place of each.
     """
+    is_anything, directory = bool(found), fallback
+    found, environments, wrong = cluster_names.checked(found, environments or {}, fallback=directory)
+    fallback = cluster_names.like(directory)
     named: dict[str, list[Cluster]] = {}
     for each in found:
         if each.name:
             named.setdefault(each.name, []).append(each)
     aliases, remarks = _same(named, fallback)
+    remarks += wrong
     for alias, name in aliases.items():
         named[name] += named.pop(alias)
-    for name, place in (environments or {}).items():
+    if directory != fallback:
+        aliases[directory] = aliases.get(fallback, fallback)
+    for name, place in environments.items():
         if name and name not in named and name not in aliases:
             named[name] = [Cluster(name=name, place=place)]
     nameless = [each for each in found if not each.name]
-    if not named and (nameless or not found):
+    if not named and (nameless or not is_anything):
         named[fallback] = []
         nameless = nameless or [Cluster(name="", place=Place("."))]
     # What has no name is for the only cluster, or for the only one that has machines.

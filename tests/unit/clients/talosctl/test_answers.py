@@ -369,6 +369,18 @@ async def test_a_tried_config_and_words_that_are_new(talosctl: Talosctl, program
 
     assert (tried.effect, tried.needs_reboot) == ("tried", False)
     assert unknown.effect == "unknown"
+    assert unknown.needs_reboot, "what is not known to do without a reboot is asked about"
+
+
+@pytest.mark.parametrize("header", ["Differences:\n\n+ a: b\n", "", "Config diff:\n"])
+async def test_a_dry_run_that_does_not_say_what_differs_is_no_answer(
+    talosctl: Talosctl, program: standin.StandIn, header: str
+) -> None:
+    """Taken for no difference, the machine would pass for one that has its config."""
+    program.says(stderr=f"Dry run summary:\nApplied configuration without a reboot (skipped in dry-run).\n{header}")
+
+    with pytest.raises(talos.Unreadable, match="whether anything differs"):
+        await talosctl.apply_config(ONE, CONFIG, dry_run=True)
 
 
 async def test_a_config_that_cannot_take_effect_at_once(talosctl: Talosctl, program: standin.StandIn) -> None:

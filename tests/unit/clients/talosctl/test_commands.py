@@ -257,7 +257,7 @@ def _names(commands: list[tuple[str, Command, list[str]]]) -> list[str]:
 async def test_commands(
     talosctl: Talosctl, program: standin.StandIn, stdout: str, run: Command, argv: list[str]
 ) -> None:
-    program.says(stdout)
+    program.says(stdout, "Config diff:\n\nNo changes.\n" if argv[0] == "apply-config" else "")
 
     await run(talosctl)
 

@@ -75,6 +75,18 @@ def test_what_helps_stays(harmless: str) -> None:
     assert masking.text(harmless) == harmless
 
 
+@pytest.mark.parametrize("verb", ["unmarshal", "construct"])
+def test_a_value_of_a_wrong_type_is_masked_though_it_is_shortened(verb: str) -> None:
+    """go-yaml shows seven letters of it, under whatever key it stands."""
+    said = f"yaml: errors:\n  line 5: cannot {verb} !!str `hun`er-...` into v1alpha1.RegistryAuthConfig\nmore `words`"
+
+    masked = masking.text(said)
+
+    assert (
+        masked == f"yaml: errors:\n  line 5: cannot {verb} !!str {MASK} into v1alpha1.RegistryAuthConfig\nmore `words`"
+    )
+
+
 def test_values_that_were_given_do_not_come_back() -> None:
     given = Secret(
         "registries:\n  auth:\n    password: hunter2\n  - token: 'sesame-1'\nenabledSecrets: true\nname: cp-1\n"

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade
@@ -114,3 +116,33 @@ def test_a_name_of_talos_counts_more_than_that_of_the_clone() -> None:
 
     assert [each.name for each in joined.clusters] == ["main"]
     assert joined.aliases["my-clone"] == "main"
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", ".", "a/b", "-rf", "\x1b[2Jx", "Home", "home\n", "a" * 254])
+def test_a_cluster_that_cannot_be_called_so_is_left_out(name: str) -> None:
+    joined = clusters.join([machines(name, "talconfig.yaml")], fallback="repo", environments={name: HERE})
+
+    assert joined.clusters == ()
+    (remark,) = joined.remarks
+    assert (str(remark.place), remark.grade) == ("talconfig.yaml:3", Grade.ERROR)
+    assert remark.message.startswith("a cluster cannot be called '")
+    assert remark.message.isprintable()
+    assert "clusters.NAME.machines" in remark.hint
+
+
+def test_the_others_stay_and_so_does_a_wrong_name_that_was_declared_otherwise() -> None:
+    found = [machines("good", "a/talconfig.yaml"), machines("../bad", "b/talconfig.yaml"), owned("good", "clusters/x")]
+
+    joined = clusters.join(found, fallback="repo", environments={"Prod": HERE})
+
+    assert [each.name for each in joined.clusters] == ["good"]
+    assert sorted(str(each.place) for each in joined.remarks) == ["b/talconfig.yaml:3", "helmfile.yaml:1"]
+
+
+def test_a_directory_that_is_called_anything_gives_a_name_all_the_same() -> None:
+    joined = clusters.join([owned("My_Home Ops", "."), machines("", "talconfig.yaml")], fallback="My_Home Ops")
+
+    assert [(each.name, len(each.machines)) for each in joined.clusters] == [("my-home-ops", 1)]
+    assert joined.aliases["My_Home Ops"] == "my-home-ops"
+    assert joined.remarks == ()
+    assert [each.name for each in clusters.join([], fallback="-\x1b").clusters] == ["cluster"]

@@ -1,0 +1,77 @@
+"""The state directory of a repo that may be anybody's: no link in it leads a run elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from firstlight import errors
+from firstlight.journal import directory
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "repo" / directory.NAME
+
+
+def test_directories_are_made_for_their_owner_and_kept_from_git(state: Path) -> None:
+    directory.enter(state / "infra" / "lock")
+
+    assert (state / "infra").stat().st_mode & 0o777 == 0o700
+    assert (state / ".gitignore").read_text() == "*\n"
+    assert not (state / "infra" / "lock").exists()
+
+
+def test_a_directory_that_a_clone_left_open_is_closed(state: Path) -> None:
+    (state / "infra").mkdir(parents=True, mode=0o755)
+
+    directory.enter(state / "infra" / "lock")
+
+    assert (state / "infra").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("linked", [".", "infra", "infra/lock", "infra/deep"])
+def test_a_link_anywhere_below_is_refused(state: Path, tmp_path: Path, linked: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    path = state / linked
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside)
+    file = state / "infra" / "deep" / "x" if linked == "infra/deep" else state / "infra" / "lock"
+
+    for refusing in (directory.enter, directory.check):
+        with pytest.raises(errors.Refused, match="is a link, which may lead anywhere"):
+            refusing(file)
+
+    assert not list(outside.iterdir())
+
+
+def test_a_linked_state_directory_gets_no_journal(state: Path, tmp_path: Path) -> None:
+    state.parent.mkdir()
+    state.symlink_to(tmp_path)
+
+    with pytest.raises(errors.Refused, match="is a link"):
+        directory.make(state)
+
+
+def test_a_link_above_is_the_users_own(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "repo").symlink_to("real")
+
+    directory.enter(tmp_path / "repo" / directory.NAME / "infra" / "lock")
+
+    assert (tmp_path / "real" / directory.NAME / "infra").is_dir()
+
+
+def test_a_way_out_is_refused(state: Path, tmp_path: Path) -> None:
+    with pytest.raises(errors.Refused, match="leads out of"):
+        directory.enter(state / "../../outside" / "lock")
+
+    assert not (tmp_path / "outside").exists()
+
+
+def test_a_rehearsals_state_has_another_name_and_is_checked_too(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "infra").symlink_to("/tmp")
+
+    with pytest.raises(errors.Refused, match="is a link"):
+        directory.enter(tmp_path / "state" / "infra" / "lock")
