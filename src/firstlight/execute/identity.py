@@ -85,6 +85,7 @@ def known(state: Path, cluster: str) -> str:
 def set_aside(world: World) -> None:
     """The cluster begins anew: etcd is bootstrapped. What was known of the one before stays to be read by people."""
     path = _path(world)
+    directory.check(path)
     number = 1
     while (aside := path.with_name(f"identity.{number}.json")).exists() or aside.is_symlink():
         number += 1

@@ -166,11 +166,11 @@ class Loop:
 
     async def _carried_out(self, step: Step) -> tuple[Verdict, str, int]:
         task = self._work.tasks[step.id]
-        if isinstance(task, works.Leave):
-            return Skipped(task.why), "", 0
         if self._options.is_dry_run and self._unknown & {each.step for each in step.needs}:
             self._unknown.add(step.id)
             return Skipped("dry run: known only when what it needs is there"), "", 0
+        if isinstance(task, works.Leave):
+            return Skipped(task.why), "", 0
         writes = 0
         async with self._turns:
             writes = await self._converged(step, lambda: self._look(task, self._world, step.id))

@@ -63,7 +63,9 @@ class GitState:
         return tuple(_problems(self))
 
 
-async def check(root: Path, cluster: Cluster, git: Path, *, schemes: tuple[str, ...] = ("https", "ssh", "http")) -> GitState:
+async def check(
+    root: Path, cluster: Cluster, git: Path, *, schemes: tuple[str, ...] = ("https", "ssh", "http")
+) -> GitState:
     """Compare the work tree with the branch that the engine follows. Nothing is changed.
 
     Args:

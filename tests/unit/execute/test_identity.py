@@ -125,6 +125,9 @@ class TestUid:
             identity.check_uid(world(state), "one")
 
         assert not list(outside.iterdir())
+        (outside / "identity.json").write_text('{"kubeSystem": "one"}')
+        with pytest.raises(errors.Refused, match="is a link"):
+            identity.check_uid(world(state), "one")
 
 
 class TestKeys:

@@ -148,6 +148,16 @@ def test_a_link_in_the_directory_of_a_repo_is_refused(tmp_path: Path, linked: st
     assert yaml.safe_load((own / "kubeconfig").read_text())["current-context"] == "admin@other"
 
 
+def test_nothing_is_read_through_a_link_of_a_repo_either(tmp_path: Path) -> None:
+    path = tmp_path / ".firstlight" / "infra" / "kubeconfig"
+    path.parent.mkdir(parents=True)
+    (tmp_path / "own").write_text(yaml.dump(kubeconfig()))
+    path.symlink_to(tmp_path / "own")
+
+    with pytest.raises(errors.Refused, match="is a link"):
+        user_files.merge_kubeconfig(path, secret(kubeconfig()), now=NOW)
+
+
 def test_a_file_in_the_directory_of_a_repo_is_made_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / ".firstlight" / "infra" / "kubeconfig"
 
@@ -155,3 +165,4 @@ def test_a_file_in_the_directory_of_a_repo_is_made_for_its_owner_only(tmp_path: 
 
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / ".firstlight" / ".gitignore").read_text() == "*\n"

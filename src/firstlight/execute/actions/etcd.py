@@ -43,7 +43,7 @@ async def look(task: BootstrapEtcd, world: World, step: str) -> Change | None:
             await _bootstrap(task.first, world, way, step)
 
     danger = ""
-    if known := "":
+    if known := identity.known(world.state, world.cluster.name):
         # Disks that were wiped, other machines, or other secrets: whoever has a snapshot wants it back instead.
         danger = (
             f"{world.cluster.name} has lived before (kube-system had the UID {known}), and no control plane has data "
