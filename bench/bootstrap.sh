@@ -17,7 +17,7 @@ talosctl gen config light https://10.9.0.11:6443 --with-secrets secrets.yaml --o
   --output . --with-docs=false --with-examples=false --install-disk /dev/sda \
   --config-patch "@$REPO/talos/all.yaml" --config-patch-control-plane @inline.yaml --config-patch-control-plane @host.yaml
 talosctl apply-config --insecure --nodes "$ENDPOINT" --file controlplane.yaml
-talos() { talosctl --talosconfig talosconfig --endpoints "$ENDPOINT" --nodes "$ENDPOINT" "$@"; }
+talos() { talosctl --talosconfig talosconfig --endpoints "$ENDPOINT" --nodes "${ENDPOINT%%:*}" "$@"; }
 until talos bootstrap 2>/dev/null; do sleep 1; done
 until talos kubeconfig kubeconfig --force 2>/dev/null; do sleep 1; done
 sed -i "s#server: .*#server: $API\n    tls-server-name: 10.9.0.11#" kubeconfig

@@ -36,8 +36,9 @@ class Claiming(loop.Loop):
         super().__init__(*given, **named)
         self._claims = claims
 
-    async def _claimed(self, step: Step) -> None:
+    async def _claimed(self, step: Step) -> bool:
         self._claims.append(step.id)
+        return False
 
 
 class Repo:
