@@ -64,7 +64,7 @@ def means(root: Path, *allowed: tuple[str, ...], **more: Any) -> Means:
 
 
 def words(repo: Platform, mine: Means, **wishes: Any) -> set[str]:
-    plan = selecting.until(planned(repo), wishes.get("until"))
+    plan = selecting.only(selecting.until(planned(repo), wishes.get("until")), wishes.get("only", ()))
     found = preflight.commands(repo, plan, Wishes(cluster="home", **wishes), mine)
     return {each.message.rpartition(": ")[2] for each in found}
 

@@ -25,7 +25,7 @@ def commands(platform: Platform, plan: Plan, wishes: Wishes, means: Means) -> li
     severity = Severity.WARNING if wishes.is_dry_run else Severity.ERROR
     root = means.origin or platform.root
     found = []
-    for each in repo_command.wanted(_asking(platform, plan, wishes)):
+    for each in repo_command.wanted(_asking(platform, plan)):
         try:
             digest = command_digest.digest(each.words, root)
         except errors.Refused as error:
@@ -40,8 +40,8 @@ def commands(platform: Platform, plan: Plan, wishes: Wishes, means: Means) -> li
     return found
 
 
-def _asking(platform: Platform, plan: Plan, wishes: Wishes) -> Iterator[Component]:
-    """The components of steps that run commands, as far as they were asked for."""
+def _asking(platform: Platform, plan: Plan) -> Iterator[Component]:
+    """The components of steps that run commands."""
     names = {
         step.component for step in plan.steps if step.hooks or any(gate.subject == Subject.OWN for gate in step.gates)
     }
