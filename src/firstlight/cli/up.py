@@ -92,6 +92,8 @@ async def _up(
         _tell_problems(prepared, form)
         return BLOCKED if prepared.is_blocked else 0
     result = await carry_out(prepared, wishes, means, yes=yes, form=form)
+    for note in means.notes:
+        print(f"  note     {note}", file=sys.stderr)
     kept = means.state / prepared.cluster.name / "kubeconfig"
     if form == "text" and result.is_complete and not wishes.is_dry_run and kept.exists():
         print(f"  reach    export KUBECONFIG={kept}")

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from firstlight import errors
@@ -47,6 +48,8 @@ class Making:
     keep: bool = True
     """Whether they are written down; a dry run forgets them."""
     patience: float = PATIENCE
+    on_kept: Callable[[str], None] = lambda path: None
+    """Told which file was written."""
 
 
 async def of(cluster: Cluster, platform: Platform, *, resolve: Resolve, making: Making) -> Secret:
@@ -68,6 +71,7 @@ async def of(cluster: Cluster, platform: Platform, *, resolve: Resolve, making: 
     made = await Talosctl(making.talosctl).gen_secrets()
     if making.keep:
         await talos.keep(platform.root / path, made, Sops(making.sops), root=platform.root)
+        making.on_kept(path)
     return made
 
 
