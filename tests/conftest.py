@@ -18,7 +18,7 @@ hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
 
-BUDGETS = {"unit": 180, "scenarios": 60, "integration": 480, "journeys": 360, "faults": 120}
+BUDGETS = {"unit": 240, "scenarios": 60, "integration": 600, "journeys": 480, "faults": 180}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
 
 T = TypeVar("T")
@@ -30,7 +30,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--everything", action="store_true", help="run every cell of what is otherwise sampled")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long and seldom breaks runs with --everything alone."""
+    if not config.getoption("--everything"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="takes long: runs with --everything"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: runs with --everything alone")
     if config.getoption("--everything"):
         hypothesis.settings.load_profile("everything")
 

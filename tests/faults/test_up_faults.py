@@ -317,6 +317,7 @@ async def test_a_webhook_that_blocks_helm_is_named_with_the_object(worn: Worn, m
     assert again.is_complete, again.outcomes
 
 
+@pytest.mark.long
 async def test_a_holder_that_was_stopped_beyond_its_lease_writes_no_more(worn: Worn, tmp_path: Path) -> None:
     await take(worn)
     at = runs.Killed("engine/flux", "before", signal.SIGSTOP)

@@ -40,6 +40,7 @@ async def objects(*names: str) -> list[dict[str, Any]]:
     return [each for each in found if names[0] != "ServiceAccount" or each["metadata"]["name"] == NAME]
 
 
+@pytest.mark.long
 async def test_an_actor_from_its_wish_to_its_end(
     fresh_lab: Callable[..., Awaitable[labs.Lab]],
     programs: dict[str, Path],

@@ -24,6 +24,7 @@ def firstlight(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Run]:
     run("lab", "down", "--all")
 
 
+@pytest.mark.long
 def test_a_lab_by_hand(firstlight: Run, tmp_path: Path, programs: dict[str, Path]) -> None:
     settings = tmp_path / "lab.yaml"
     settings.write_text("pullSeconds: 0.1\nbrokenImages: ['*/bad:*']\n")

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 
-def test_the_demo_shows_what_it_promises_and_leaves_nothing(
-    tmp_path: Path, machine_programs: dict[str, Path], request: pytest.FixtureRequest
-) -> None:
-    if not request.config.getoption("--everything"):
-        pytest.skip("takes two minutes, and test_rehearse tries the same with less: runs with --everything")
+@pytest.mark.long
+def test_the_demo_shows_what_it_promises_and_leaves_nothing(tmp_path: Path, machine_programs: dict[str, Path]) -> None:
     labs, picture = tmp_path / "labs", tmp_path / "run.svg"
     environment = {**os.environ, "FIRSTLIGHT_LABS": str(labs), "COLUMNS": "140"}
 

@@ -124,6 +124,7 @@ async def test_up_again_changes_nothing_and_resumes_or_leaves_nothing_after_ever
     assert not lab.home.path.exists()
 
 
+@pytest.mark.long
 async def test_down_ends_even_what_is_stopped(fresh_lab: FreshLab) -> None:
     lab = await fresh_lab()
     for pid in processes.of(lab.home.path):
@@ -134,6 +135,7 @@ async def test_down_ends_even_what_is_stopped(fresh_lab: FreshLab) -> None:
     assert processes.of(lab.home.path) == ()
 
 
+@pytest.mark.long
 async def test_deleting_the_directory_ends_the_lab(fresh_lab: FreshLab) -> None:
     lab = await fresh_lab()
 
@@ -142,6 +144,7 @@ async def test_deleting_the_directory_ends_the_lab(fresh_lab: FreshLab) -> None:
     await until(_nothing_left(lab), "the lab to notice")
 
 
+@pytest.mark.long
 async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None:
     first, second = await asyncio.gather(fresh_lab("one"), fresh_lab("two"))
     await write(first, "only-here")
@@ -150,6 +153,7 @@ async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None
     assert "only-here" not in await names(second)
 
 
+@pytest.mark.long
 async def test_a_lab_with_shifted_ports_shows_the_usual_ones(programs: dict[str, Path], tmp_path: Path) -> None:
     home = directory.Directory(tmp_path / "shifted")
     home.make()
@@ -181,6 +185,7 @@ async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: d
         await lab.down()
 
 
+@pytest.mark.long
 async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path: Path) -> None:
     home = directory.Directory(tmp_path / "twice")
     try:
@@ -242,6 +247,7 @@ async def test_killing_the_supervisor_kills_its_parts(fresh_lab: FreshLab) -> No
     await until(_nothing_left(lab), "the parts to die with their supervisor")
 
 
+@pytest.mark.long
 async def test_settings_change_while_it_runs_except_the_networks(
     fresh_lab: FreshLab, programs: dict[str, Path]
 ) -> None:

@@ -112,6 +112,7 @@ async def _reset_and_remove(one: machines.Cluster, client: kube_client.Client) -
     await until(lambda: is_ready(client, "worker-1"), "the machine to join anew")
 
 
+@pytest.mark.long
 async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machines.Make, tmp_path: pathlib.Path) -> None:
     one = await fresh_machines(machines=3)
     await one.apply("cp-1", "cp-2", "cp-3", patches=[machines.BARE])
@@ -183,6 +184,7 @@ async def test_two_bootstraps_make_two_clusters(fresh_machines: machines.Make) -
     await until(lambda: alone("cp-2"), "a cluster of cp-2")
 
 
+@pytest.mark.long
 async def test_a_second_cluster_in_the_lab_stays_apart(fresh_machines: machines.Make) -> None:
     """Its machine has another authority and token, so it is no node, and its control plane is never followed."""
     one = await fresh_machines(machines=2)
@@ -207,6 +209,7 @@ async def test_a_second_cluster_in_the_lab_stays_apart(fresh_machines: machines.
         assert await node_of(client, "cp-2") is None
 
 
+@pytest.mark.long
 async def test_kubernetes_is_upgraded_kubelets_included(fresh_machines: machines.Make) -> None:
     one = await fresh_machines(machines=1)
     await one.apply("cp-1", patches=[machines.BARE])
@@ -223,6 +226,7 @@ async def test_kubernetes_is_upgraded_kubelets_included(fresh_machines: machines
     assert not any("skew" in note for note in (await one.lab.status()).notes)
 
 
+@pytest.mark.long
 async def test_machines_keep_their_state_over_restarts_of_the_lab(
     fresh_machines: machines.Make, machine_programs: dict[str, pathlib.Path]
 ) -> None:

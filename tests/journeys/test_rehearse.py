@@ -150,6 +150,7 @@ def test_it_works_and_says_what_stood_for_what(firstlight: Run, repo: Path, tmp_
     assert labs(tmp_path) == []
 
 
+@pytest.mark.long
 def test_what_would_have_failed_fails_and_is_named(firstlight: Run, repo: Path, tmp_path: Path) -> None:
     (repo / "web/web.yaml").write_text(WEB.replace("SELECTED", "another"))
 

@@ -22,7 +22,7 @@ from firstlight.clients import command, kube
 from firstlight.execute.loop import Result
 from firstlight.journal import reading
 from firstlight.lab import machine_settings, processes
-from firstlight.model.event import Event, Judged, StepEnded, StepStarted, Told, Writing
+from firstlight.model.event import Event, Judged, StepEnded, Told, Writing
 from firstlight.model.verdict import Failed
 from firstlight.observe import audit_log
 from firstlight.tools import content, install
@@ -108,9 +108,7 @@ async def tell_story(stage: runs.Stage) -> Story:
 
     async def all_but_workers() -> bool:
         assert not running.done(), running.result().outcomes
-        return {each.step for each in told if isinstance(each, StepStarted)} - ended().keys() == {WORKERS} and (
-            "engine:source" in ended()
-        )
+        return "handover:root" in ended() and WORKERS not in ended()
 
     seen: set[bytes] = set()
     looking = asyncio.create_task(command_lines(seen))
@@ -152,7 +150,7 @@ def test_a_machine_that_loses_its_power_while_it_installs_is_brought_up_all_the_
 
 def test_a_worker_that_is_off_holds_nothing_up_and_is_said_to_be_waited_for(story: Story) -> None:
     assert set(story.without_worker.values()) <= {"passed", "skipped"}
-    assert "engine:source" in story.without_worker
+    assert "handover:root" in story.without_worker
     assert story.alone == 1, "one node takes one replica, and the gate must not ask for more"
     waited = [each.reason for each in story.told if isinstance(each, Judged) and each.step == WORKERS]
     assert waited[0].startswith("worker-1 does not answer")

@@ -99,6 +99,7 @@ def settled(live: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
 
 
+@pytest.mark.long
 async def test_a_machine_applies_a_component_as_it_is_rendered(
     contents: Mapping[str, Path], fresh_machines: machines.Make, tmp_path: Path
 ) -> None:
