@@ -204,6 +204,7 @@ def _request(
 ) -> "Request":  # fmt: skip
     import datetime
 
+    from firstlight.model import source
     from firstlight.render.inline import engine, making
     from firstlight.repo.work_tree import WorkTree
 
@@ -222,8 +223,8 @@ def _request(
     return making.Request(
         root=platform.root, path="", text="", name="", component=component.name, cluster=component.cluster,
         place=origin.place, objects=(*chosen.objects, *more),
-        again=None if second is None else (*second.objects, *more), crds=crds, namespace=_namespace(origin.source),
-        talos=cluster.talos if cluster else "",
+        again=None if second is None else (*second.objects, *more), crds=crds,
+        namespace=source.namespace(origin.source), talos=cluster.talos if cluster else "",
         is_talhelper=cluster is not None and any("talconfig" in each for each in cluster.documents.values()),
         allowed=options.allowed,
         foundation=[(one.namespace, one.name) for one in platform.secrets if one.cluster in ("", component.cluster)],
@@ -256,17 +257,3 @@ def _errors(rendition: "Rendition") -> "list[Remark]":
     from firstlight.model.remark import Grade
 
     return [each for each in rendition.remarks if each.grade == Grade.ERROR]
-
-
-def _namespace(source: Any) -> str:
-    """Where objects go that name no namespace."""
-    from firstlight.model.source import Chart, Directory, Sources
-
-    match source:
-        case Chart():
-            return source.namespace
-        case Directory():
-            return source.target_namespace
-        case Sources():
-            return next((found for each in source.each if (found := _namespace(each))), "")
-    return ""

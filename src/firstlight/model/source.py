@@ -136,3 +136,15 @@ class Sources:
     """Several sources of one component, as Argo CD has them."""
 
     each: tuple[Source, ...]
+
+
+def namespace(source: Source | Sources) -> str:
+    """Where objects go that name no namespace; empty where nothing says so."""
+    match source:
+        case Chart():
+            return source.namespace
+        case Directory():
+            return source.target_namespace
+        case Sources():
+            return next((found for each in source.each if (found := namespace(each))), "")
+    return ""

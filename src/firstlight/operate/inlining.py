@@ -4,11 +4,12 @@ import dataclasses
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.model import source
 from firstlight.model.component import Component, ObjectId, Phase, Side
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
-from firstlight.model.source import Chart, Directory, Embedded, Source, Sources
+from firstlight.model.source import Embedded
 from firstlight.render.inline import confidential, contents, limits, needs, preparing, unstable
 
 
@@ -44,7 +45,7 @@ def inlined(platform: Platform, cluster: str, renditions: Sequence[Rendition], *
         if rendition is None:
             continue
         place = component.origins[0].place
-        namespace = next((found for each in component.origins if (found := _namespace(each.source))), "")
+        namespace = next((found for each in component.origins if (found := source.namespace(each.source))), "")
         ready = preparing.prepare(rendition.objects, place=place, namespace=namespace, crds=crds)
         brought = needs.crds(ready.objects, others=crds, elsewhere=(), place=place)
         objects: list[Object] = [*ready.objects, *brought.crds]
@@ -64,15 +65,3 @@ def _wanted(platform: Platform, cluster: str) -> Iterator[Component]:
     for each in platform.components_of(cluster):
         if each.phase == Phase.INLINE and not any(isinstance(one.source, Embedded) for one in each.origins):
             yield each
-
-
-def _namespace(source: Source | Sources) -> str:
-    """Where objects go that name no namespace."""
-    match source:
-        case Chart():
-            return source.namespace
-        case Directory():
-            return source.target_namespace
-        case Sources():
-            return next((found for each in source.each if (found := _namespace(each))), "")
-    return ""
