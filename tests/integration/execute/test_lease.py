@@ -78,9 +78,12 @@ async def test_a_process_of_this_computer_that_is_gone_is_not_waited_for(kube: C
 
     # The lease lasts 15 seconds; a wait for it would be noticed here.
     await asyncio.wait_for(other.claim(), 5)
+    found = await there(kube)
 
     await other.release()
     await first.release()
+    assert found is not None
+    assert found["spec"]["holderIdentity"] == holders.name("run-b")
 
 
 async def test_a_holder_keeps_the_time_at_which_it_began(kube: Client) -> None:
