@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.answer import Answer
 from firstlight.clients.git import access, repository
 from firstlight.clients.git import errors as git_errors
 from firstlight.model import remote_url
@@ -85,21 +86,6 @@ _RECEIVE_PACK = " ".join(
     ]
 )
 """What receives a push to a file: the settings above do not reach it otherwise, and it has hooks of its own."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """What the program printed."""
-
-    code: int
-    stdout: bytes = dataclasses.field(repr=False)
-    stderr: str
-    """Masked."""
-
-    @property
-    def text(self) -> str:
-        """Standard output."""
-        return self.stdout.decode(errors="replace")
 
 
 @dataclasses.dataclass(frozen=True)

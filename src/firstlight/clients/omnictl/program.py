@@ -5,7 +5,6 @@ firstlight. Nothing else of the environment is passed on. It never opens a brows
 an answer, and comes at once.
 """
 
-import dataclasses
 import os
 import re
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.answer import Answer
 from firstlight.clients.omnictl import errors as omni_errors
 from firstlight.clients.talosctl import masking
 from firstlight.model.secret import MASK, Secret
@@ -30,21 +30,6 @@ _INHERITED = (
 _PATHS = ("OMNICONFIG", "SIDEROV1_KEYS_DIR")
 _KEYS = ("SIDERO_SERVICE_ACCOUNT_KEY", "OMNI_SERVICE_ACCOUNT_KEY")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """What the program printed; standard output is not shown, since it may be a secret."""
-
-    code: int
-    stdout: bytes = dataclasses.field(repr=False)
-    stderr: str
-    """Masked."""
-
-    @property
-    def text(self) -> str:
-        """Standard output."""
-        return self.stdout.decode(errors="replace")
 
 
 class _SignIn(Exception):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, feeding
+from firstlight.clients import answer, command, feeding
 from firstlight.clients.feeding import Fed
 from firstlight.clients.talosctl import errors as talos_errors
 from firstlight.clients.talosctl import masking
@@ -35,20 +35,11 @@ _PROBES = 6
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    """What the program printed; standard output is not shown, since it may be a secret."""
+class Answer(answer.Answer):
+    """What talosctl printed."""
 
-    code: int
-    stdout: bytes = dataclasses.field(repr=False)
-    stderr: str
-    """Masked."""
     unmasked: Secret
     """Standard error as it was, for the part of it that is wanted and a secret: the diff of a config."""
-
-    @property
-    def text(self) -> str:
-        """Standard output."""
-        return self.stdout.decode(errors="replace")
 
 
 class Program:
