@@ -4,15 +4,14 @@ import asyncio
 import base64
 import json
 import os
+import secrets
 import sys
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import x25519
-
 from firstlight.clients import command
 from firstlight.lab.sources.access import Access, Credential
+from firstlight.secrets import age
 from firstlight.tools import content, install
 from tests.flux import CONTROLLERS, OFTEN, Flux, chart, config, said
 from tests.labs import condition, manifests, until
@@ -33,37 +32,10 @@ def kustomization(source: str, path: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-
-
-def bech32(prefix: str, data: bytes) -> str:
-    """Text as BIP 173 has it, which age writes its keys in."""
-    bits = "".join(f"{byte:08b}" for byte in data)
-    bits += "0" * (-len(bits) % 5)
-    values = [int(bits[at : at + 5], 2) for at in range(0, len(bits), 5)]
-    expanded = [ord(each) >> 5 for each in prefix] + [0] + [ord(each) & 31 for each in prefix]
-    check = _polymod([*expanded, *values, 0, 0, 0, 0, 0, 0]) ^ 1
-    return f"{prefix}1" + "".join(BECH32[each] for each in [*values, *((check >> 5 * (5 - n)) & 31 for n in range(6))])
-
-
-def _polymod(values: list[int]) -> int:
-    check = 1
-    for value in values:
-        top = check >> 25
-        check = (check & 0x1FFFFFF) << 5 ^ value
-        for bit, generator in enumerate((0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)):
-            check ^= generator if top >> bit & 1 else 0
-    return check
-
-
 def age_key() -> tuple[str, str]:
     """A new identity, and its recipient."""
-    private = x25519.X25519PrivateKey.generate()
-    secret = private.private_bytes(
-        serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption()
-    )
-    public = private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    return bech32("age-secret-key-", secret).upper(), bech32("age", public)
+    seed = secrets.token_bytes(32)
+    return age.identity(seed).reveal().decode(), age.recipient(seed)
 
 
 class TestKustomizations:
