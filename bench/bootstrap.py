@@ -12,7 +12,7 @@ from firstlight.lab import machine_settings
 from firstlight.tools import content, install
 from tests import runs
 
-ROUNDS = 1
+ROUNDS = 4
 MACHINES = (machine_settings.Machine(name="cp-1", address="10.9.0.11"),)
 SCRIPT = Path(__file__).with_name("bootstrap.sh")
 TIMEOUT = 600.0

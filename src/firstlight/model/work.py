@@ -10,6 +10,7 @@ from pathlib import Path
 from firstlight.model import helm
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.component import ObjectId
+from firstlight.model.handover import Passing
 from firstlight.model.machine_draft import MachineDraft
 from firstlight.model.plan import Plan
 from firstlight.model.platform import FoundationSecret
@@ -124,6 +125,39 @@ class SaveBaseline:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MigrateOwners:
+    """Make the engine's managers own what bootstrap applied under other names."""
+
+    passing: tuple[Passing, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Make Talos forget what the engine owns: configs of all control planes, inventory, annotations."""
+
+    manifests: tuple[str, ...]
+    """Names of inline manifests, or URLs of extra ones, whose objects all pass to the engine."""
+    passing: tuple[Passing, ...]
+    """What of it the engine owns; nothing is released before that is so."""
+    control_planes: tuple[Machine, ...]
+    kept: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Components that Talos keeps although the engine takes them over, and why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Certify:
+    """Prove that the handover was complete and harmless, and keep the evidence."""
+
+    passing: tuple[Passing, ...]
+    released: tuple[str, ...] = ()
+    """Inline manifests that Talos must not have any more."""
+    control_planes: tuple[Machine, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Components that bootstrap keeps."""
+    revision: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
     """Write nothing: the gates tell."""
 
@@ -158,6 +192,9 @@ Task = (
     | Install
     | CreateSecret
     | SaveBaseline
+    | MigrateOwners
+    | Release
+    | Certify
     | Watch
     | Leave
     | Refuse

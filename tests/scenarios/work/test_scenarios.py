@@ -15,6 +15,7 @@ from firstlight.document import reading
 from firstlight.model import helm
 from firstlight.model import work as works
 from firstlight.model.component import ObjectId, Side
+from firstlight.model.handover import Passing
 from firstlight.model.machine_draft import MachineDraft
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
@@ -112,6 +113,17 @@ def _task(task: works.Task) -> Iterator[str]:
             yield f"secret {task.secret.namespace}/{task.secret.name} as {task.manager}"
         case works.SaveBaseline():
             yield f"baseline of {len(task.objects)} objects"
+        case works.MigrateOwners():
+            yield "migrate owners"
+            yield from _passing(task.passing)
+        case works.Release():
+            yield f"release {', '.join(task.manifests)} from {', '.join(each.name for each in task.control_planes)}"
+            yield from (_named(each.id) for each in task.passing)
+            yield from (f"  keep {name}: {why}" for name, why in task.kept.items())
+        case works.Certify():
+            yield f"certify {len(task.passing)} objects; released: {', '.join(task.released) or 'nothing'}"
+            if task.kept:
+                yield f"  kept: {', '.join(task.kept)}"
         case works.Watch():
             yield f"watch {task.revision}".rstrip()
             yield from (_named(each.id) for each in task.objects)
@@ -137,6 +149,11 @@ def _objects(given: tuple[Object, ...], managers: Mapping[ObjectId, str], once: 
         }
         said = msgspec.json.encode({name: value for name, value in spec.items() if value}).decode()
         yield f"{_named(each.id)}{owner}{' once' if each.id in once else ''}{'' if said == '{}' else f' {said}'}"
+
+
+def _passing(given: tuple[Passing, ...]) -> Iterator[str]:
+    for each in given:
+        yield f"{_named(each.id)} to {each.owner} as {each.manager}"
 
 
 def _named(identity: ObjectId) -> str:

@@ -6,11 +6,14 @@ from firstlight import errors
 from firstlight.execute.actions import (
     apply,
     baseline,
+    certificate,
     configure,
     etcd,
     install,
     kubeconfig,
     omni_template,
+    owners,
+    release,
     secret,
     talos_applies,
 )
@@ -44,6 +47,12 @@ async def look(task: work.Task, world: World, step: str) -> Change | None:
             return await secret.look(task, world, step)
         case work.SaveBaseline():
             return await baseline.look(task, world, step)
+        case work.MigrateOwners():
+            return await owners.look(task, world, step)
+        case work.Release():
+            return await release.look(task, world, step)
+        case work.Certify():
+            return await certificate.look(task, world, step)
         case work.Watch() | work.Leave():
             return None
         case work.Refuse():

@@ -14,9 +14,8 @@ from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.source import Remote
 from firstlight.model.work import Installation, Task
-from firstlight.operate.tasks import owning
 from firstlight.operate.tasks.preparing import Ready
-from firstlight.plan import facts, ground, roots
+from firstlight.plan import facts, ground, owning, roots
 
 _HOOK = "helm.sh/hook"
 _INSTALLING = {"pre-install", "post-install", "crd-install"}
@@ -34,18 +33,23 @@ def by_talos(step: Step, ready: Ready) -> Task:
     if step.id == ground.TALOS:
         return works.TalosApplies(objects=_own(ready))
     component = ready.facts.by_name[step.component]
-    manifests: dict[str, None] = {}
+    return works.TalosApplies(
+        manifests=manifests(component), objects=tuple(each.id for each in ready.objects(component) if each.id.name)
+    )
+
+
+def manifests(component: Component) -> tuple[str, ...]:
+    """What the machine configs call the manifests of a component: names of inline ones, URLs of extra ones."""
+    found: dict[str, None] = {}
     for origin in facts.origins(component, Side.BOOTSTRAP):
         if origin.form == Form.EXTRA_MANIFEST and isinstance(origin.source, Remote):
-            manifests[origin.source.url] = None
+            found[origin.source.url] = None
         elif origin.form in (Form.INLINE_MANIFEST, Form.EXTRA_MANIFEST):
-            manifests[origin.name] = None
+            found[origin.name] = None
         else:
             # Rendered at the start of a run, and named for its component.
-            manifests[component.name.rpartition("/")[2]] = None
-    return works.TalosApplies(
-        manifests=tuple(manifests), objects=tuple(each.id for each in ready.objects(component) if each.id.name)
-    )
+            found[component.name.rpartition("/")[2]] = None
+    return tuple(found)
 
 
 def _own(ready: Ready) -> tuple[ObjectId, ...]:

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from firstlight.model import work as works
-from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.machine_draft import MachineDraft
 from firstlight.model.plan import Action, Plan, Step
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.work import Installation, Task, Work
-from firstlight.operate.tasks import installing, omni, pointing
-from firstlight.operate.tasks.owning import FIRSTLIGHT
+from firstlight.operate.tasks import handing, installing, omni, pointing
 from firstlight.operate.tasks.preparing import Ready
 from firstlight.plan import ground
-
-_LATER = "not done yet: the engine adopts by itself, and nothing is certified"
+from firstlight.plan.owning import FIRSTLIGHT
 
 
 def work(
@@ -58,7 +56,7 @@ def _task(step: Step, ready: Ready) -> Task:
         case Action.BOOTSTRAP_ETCD:
             return _etcd(step, ready)
         case Action.FETCH_KUBECONFIG:
-            return works.FetchKubeconfig(control_planes=_control_planes(ready), omni=omni.name(ready))
+            return works.FetchKubeconfig(control_planes=ready.control_planes, omni=omni.name(ready))
         case Action.LET_TALOS_APPLY:
             return installing.by_talos(step, ready)
         case Action.APPLY_CRDS:
@@ -72,19 +70,19 @@ def _task(step: Step, ready: Ready) -> Task:
         case Action.CREATE_SOURCE:
             return pointing.source(ready)
         case Action.SAVE_BASELINE:
-            return _baseline(ready)
+            return works.SaveBaseline(objects=ready.made)
         case Action.CREATE_ROOT:
             return pointing.root(ready)
-        case Action.MIGRATE_OWNERS | Action.RELEASE | Action.CERTIFY:
-            return works.Leave(why=_LATER)
+        case Action.MIGRATE_OWNERS:
+            return handing.owners(ready)
+        case Action.RELEASE:
+            return handing.release(ready)
+        case Action.CERTIFY:
+            return handing.certify(ready)
         case Action.WATCH_ADOPTION | Action.WATCH:
             return works.Watch(revision=ready.revision)
         case _:
             assert_never(step.action)
-
-
-def _control_planes(ready: Ready) -> tuple[Machine, ...]:
-    return tuple(each for each in ready.cluster.machines if each.role == MachineRole.CONTROL_PLANE)
 
 
 def _configure(step: Step, ready: Ready) -> Task:
@@ -104,7 +102,7 @@ def _etcd(step: Step, ready: Ready) -> Task:
         return works.Refuse(
             why="no machine is declared as a control plane", hint="Give one the role controlplane in firstlight.yaml."
         )
-    return works.BootstrapEtcd(first=first, control_planes=_control_planes(ready))
+    return works.BootstrapEtcd(first=first, control_planes=ready.control_planes)
 
 
 def _secret(step: Step, ready: Ready) -> Task:
@@ -119,10 +117,3 @@ def _secret(step: Step, ready: Ready) -> Task:
                 )
             return works.CreateSecret(secret=each, manager=FIRSTLIGHT)
     return works.Refuse(why=f"the Secret {step.name} is not declared any more")
-
-
-def _baseline(ready: Ready) -> Task:
-    """Everything that bootstrap brings, whoever applies it."""
-    made = {each.id for component in ready.facts.bootstrap for each in ready.objects(component) if each.id.name}
-    made |= {each for step in ready.plan.steps if step.side.value != "gitops" for each in step.creates or ()}
-    return works.SaveBaseline(objects=tuple(sorted(made)))

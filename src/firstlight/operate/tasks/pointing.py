@@ -6,9 +6,9 @@ from firstlight.model import work as works
 from firstlight.model.component import Component, ObjectId
 from firstlight.model.rendition import Object
 from firstlight.model.work import Installation, Task
-from firstlight.operate.tasks import installing, owning
+from firstlight.operate.tasks import installing
 from firstlight.operate.tasks.preparing import Ready
-from firstlight.plan import roots
+from firstlight.plan import owning, roots
 
 _HINT = "Write gitops.url, and clusters, NAME, path in firstlight.yaml."
 

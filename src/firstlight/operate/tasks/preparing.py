@@ -4,17 +4,18 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 
-from firstlight.model.cluster import Cluster
+from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, Form, ObjectId, Phase, Side
+from firstlight.model.handover import Passing
 from firstlight.model.machine_draft import MachineDraft
 from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.work import Installation
-from firstlight.operate.tasks.owning import Owners
-from firstlight.plan import facts, ground, roots
+from firstlight.plan import facts, ground, passing, roots
 from firstlight.plan.facts import Facts
+from firstlight.plan.owning import Owners
 from firstlight.plan.roots import Roots
 
 Charts = Mapping[str, tuple[tuple[Installation, ...], tuple[Object, ...]]]
@@ -78,6 +79,23 @@ class Ready:
         if found is None:
             return "it was not rendered"
         return next((each.message for each in remarks if each.grade == Grade.UNKNOWN), "")
+
+    @cached_property
+    def control_planes(self) -> tuple[Machine, ...]:
+        """The machines that are control planes, in the order in which they are declared."""
+        return tuple(each for each in self.cluster.machines if each.role == MachineRole.CONTROL_PLANE)
+
+    @cached_property
+    def made(self) -> tuple[ObjectId, ...]:
+        """Everything that bootstrap brings, whoever applies it."""
+        found = {each.id for component in self.facts.bootstrap for each in self.objects(component) if each.id.name}
+        found |= {each for step in self.plan.steps if step.side != Side.GITOPS for each in step.creates or ()}
+        return tuple(sorted(found))
+
+    @cached_property
+    def passing(self) -> tuple[Passing, ...]:
+        """What of it the engine owns in the end."""
+        return passing.of(self.facts, self.made)
 
     @cached_property
     def inline(self) -> frozenset[ObjectId]:

@@ -4,7 +4,7 @@ import dataclasses
 
 from firstlight.model.component import Component, Form, Phase, Side
 from firstlight.model.plan import Action, Gate, Step, StepNeed, Subject, Tie
-from firstlight.plan import asking, facts, ground
+from firstlight.plan import asking, facts, ground, passing
 from firstlight.plan.ground import Ground
 from firstlight.plan.stages.gitops import Tree
 
@@ -22,10 +22,16 @@ def steps(known: Ground, tree: Tree, before: list[Step]) -> list[Step]:
     if inline := [each for each in adopted if _is_inline(each)]:
         found.append(_release(known, inline))
     if adopted:
-        found.append(
-            _certificate(known, [each for each in found if each.action in (Action.WATCH_ADOPTION, Action.RELEASE)])
-        )
+        proven = [each.id for each in found if each.action in (Action.WATCH_ADOPTION, Action.RELEASE)]
+        found.append(_certificate(known, [*proven, *_besides(known, tree, before)]))
     return found
+
+
+def _besides(known: Ground, tree: Tree, before: list[Step]) -> list[str]:
+    """The steps of what GitOps alone deploys and yet has a namespace or a CRD that bootstrap has created for it."""
+    made = [each for step in before for each in step.creates or ()]
+    names = dict.fromkeys(each.component for each in passing.of(known.facts, made))
+    return [tree.step(known.facts.by_name[each]) for each in names if each in tree.members]
 
 
 def _baseline(known: Ground, before: list[Step]) -> Step:
@@ -78,8 +84,8 @@ def _release(known: Ground, inline: list[Component]) -> Step:
     )  # fmt: skip
 
 
-def _certificate(known: Ground, proven: list[Step]) -> Step:
-    needs = tuple(StepNeed(each.id, "it proves the whole handover", Tie.RUN) for each in proven)
+def _certificate(known: Ground, proven: list[str]) -> Step:
+    needs = tuple(StepNeed(each, "it proves the whole handover", Tie.RUN) for each in dict.fromkeys(proven))
     return Step(
         id=ground.CERTIFICATE, phase=Phase.HANDOVER, action=Action.CERTIFY, name="certificate", needs=needs,
         gates=(Gate(Subject.CERTIFICATE),), place=known.facts.cluster.place,

@@ -1,0 +1,121 @@
+"""The evidence that a handover was complete and harmless. No content of objects is in it, only digests."""
+
+import dataclasses
+import enum
+
+from firstlight.model.baseline import OwnerSeen
+from firstlight.model.component import ObjectId
+
+
+class Claim(enum.StrEnum):
+    """What is claimed of an object, a workload or a machine, and was tried."""
+
+    SAME_OBJECT = "it is the same object as before"
+    MARKED = "the engine lists it as its own"
+    OWNED = "the engine owns every field that Git has"
+    ALONE = "nobody else owns a field that Git has"
+    NO_OP = "an unforced apply as the engine would change nothing"
+    REPEATED = "a repeated apply left its version alone"
+    VANISHES = "a field that is left out would vanish"
+    SAME_TEMPLATE = "its pod template is the same as before"
+    SAME_PODS = "its pods are the same as before, and none was restarted"
+    NOT_IN_CONFIG = "no machine config has it"
+    NOT_IN_INVENTORY = "it is not in Talos's inventory"
+    NOT_PRUNED = "an upgrade of Kubernetes would not touch it"
+    CANARY = "a label added and removed in Git came and went"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """One claim, and whether it held."""
+
+    claim: Claim
+    holds: bool
+    says: str = ""
+    """What was seen: where it failed and why; for one that cannot be tried here, why not."""
+    is_tried: bool = True
+    """False where it could not be tried, which is no failure, and is shown."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectProof:
+    """What was proven of one object."""
+
+    id: ObjectId
+    component: str
+    manager: str
+    """The engine's field manager."""
+    owner: str
+    """``flux (Kustomization flux-system/cilium)``."""
+    uid: str = ""
+    before: tuple[OwnerSeen, ...] = ()
+    after: tuple[OwnerSeen, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether everything that was tried held."""
+        return bool(self.proofs) and all(each.holds for each in self.proofs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MachineProof:
+    """What was proven of what one machine, or Talos as a whole, still has."""
+
+    machine: str
+    """Empty for Talos as a whole."""
+    proofs: tuple[Proof, ...] = ()
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether everything that was tried held."""
+        return all(each.holds for each in self.proofs)
+
+
+class Stage(enum.StrEnum):
+    """How far the handover was when a certificate was made."""
+
+    PROVISIONAL = "provisional"
+    """The engine has everything, and Talos still has its manifests."""
+    FINAL = "final"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The whole evidence."""
+
+    cluster: str
+    """Its name."""
+    uid: str
+    """Of its kube-system, which tells clusters apart."""
+    engine: str
+    revision: str
+    """The commit that the engine had applied."""
+    run: str
+    at: float
+    """Seconds since the epoch."""
+    baseline_at: float
+    """When the baseline was saved that it is held against."""
+    stage: Stage
+    objects: tuple[ObjectProof, ...]
+    machines: tuple[MachineProof, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Components that bootstrap keeps, since the repo says so."""
+    missing: tuple[str, ...] = ()
+    """What should have been looked at, and was not there; empty in a complete one."""
+    version: int = 1
+    """Of this form."""
+    digest: str = ""
+    """SHA-256 of everything else but the signature: the seal."""
+    signature: str = ""
+    """By the user's SSH key, if asked for."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything holds."""
+        return (
+            bool(self.objects)
+            and not self.missing
+            and all(each.is_proven for each in self.objects)
+            and all(each.is_proven for each in self.machines)
+        )

@@ -1,0 +1,56 @@
+"""How the cluster differs from what Git renders."""
+
+import dataclasses
+import enum
+
+from firstlight.model.component import ObjectId
+
+
+class Difference(enum.StrEnum):
+    """In which way an object differs."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"
+    """The engine's marks say that it is Git's, and Git does not have it."""
+    WRONG_OWNER = "wrong owner"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDifference:
+    """One field that differs."""
+
+    path: str
+    wanted: str = ""
+    live: str = ""
+    """As short JSON; empty for what is secret, and for what is not there."""
+    manager: str = ""
+    """Who wrote the live value, where the cluster tells."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Drifted:
+    """One object that differs."""
+
+    id: ObjectId
+    component: str
+    difference: Difference
+    says: str
+    fields: tuple[FieldDifference, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How a cluster differs."""
+
+    cluster: str
+    revision: str
+    drifted: tuple[Drifted, ...]
+    compared: int
+    """How many objects were looked at."""
+    dry_runs: int = 0
+    """How many of them the server had to be asked about."""
+    ignored: int = 0
+    """How many differences the repo declares as not to be looked at."""
+    unread: tuple[str, ...] = ()
+    """What could not be compared, with the reason."""

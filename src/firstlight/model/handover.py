@@ -1,0 +1,41 @@
+"""The passing of objects from bootstrap to the engine: what passes, to whom, and what would come of it."""
+
+import dataclasses
+
+from firstlight.model.component import ObjectId
+from firstlight.model.owner import ObjectOwner
+from firstlight.model.rendition import Object
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """One object that the engine is to own."""
+
+    object: Object
+    """As Git has it, without the marks that the engine adds."""
+    component: str
+    manager: str
+    """The field manager as which the engine applies it: ``kustomize-controller``."""
+    owner: ObjectOwner
+    """Who of the engine has it: ``Kustomization flux-system/cilium``."""
+
+    @property
+    def id(self) -> ObjectId:
+        """What it is called."""
+        return self.object.id
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What becomes of one object when its engine applies it for the first time; told by the server's own dry run."""
+
+    id: ObjectId
+    component: str
+    changed: tuple[str, ...] = ()
+    """Paths of fields that get another value, marks of the engine aside."""
+    lost: tuple[str, ...] = ()
+    """Paths of fields that disappear, since Git does not have them and their old owner is gone."""
+    rolls: bool = False
+    """Whether pods are replaced."""
+    refused: str = ""
+    """Why the server would not take it, such as an immutable field; empty where it would."""
