@@ -40,7 +40,7 @@ async def checks(
     """
     name = f"kubernetes.default.svc.{domain or 'cluster.local'}"
     probe = _Probe(client, watching, image=image or IMAGE, timeout=timeout)
-    async with _namespace(client) as probe.namespace:
+    async with namespace(client) as probe.namespace:
         dns, reached = await asyncio.gather(
             probe.ends("dns", f"nslookup {name}"),
             probe.reaches(),
@@ -157,23 +157,28 @@ def pod(name: str, namespace: str, command: str, *, image: str, restart: str = "
 
 
 @contextlib.asynccontextmanager
-async def _namespace(client: kube.Client) -> AsyncIterator[str]:
-    """A namespace that is deleted with all that is in it; also one that a killed probe has left."""
-    for left in (await client.list("v1", "Namespace", labels=LABEL, metadata_only=True)).items:
-        await _remove(client, left["metadata"]["name"])
-    name = f"firstlight-probe-{secrets.token_hex(3)}"
-    metadata = {"name": name, "labels": {LABEL: "true"}}
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    creating = asyncio.ensure_future(client.create(namespace, manager=MANAGER))
+async def namespace(
+    client: kube.Client, *, labels: Mapping[str, str] | None = None, name: str = ""
+) -> AsyncIterator[str]:
+    """A namespace that is deleted with all that is in it; without a name, also those that a killed probe has left."""
+    if not name:
+        for left in (await client.list("v1", "Namespace", labels=LABEL, metadata_only=True)).items:
+            await remove(client, left["metadata"]["name"])
+        name = f"firstlight-probe-{secrets.token_hex(3)}"
+    metadata = {"name": name, "labels": {LABEL: "true", **(labels or {})}}
+    creating = asyncio.ensure_future(
+        client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, manager=MANAGER)
+    )
     try:
         await asyncio.shield(creating)
         yield name
     finally:
         # Interrupted in the middle of it, it may come to be after all: only then can it be deleted.
         await asyncio.gather(creating, return_exceptions=True)
-        await _remove(client, name)
+        await remove(client, name)
 
 
-async def _remove(client: kube.Client, name: str) -> None:
+async def remove(client: kube.Client, name: str) -> None:
+    """Delete a namespace, if it is there."""
     with contextlib.suppress(kube.NotFound):
         await client.delete("v1", "Namespace", name)
