@@ -16,7 +16,7 @@ hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, s
 hypothesis.settings.register_profile("everything", deadline=None, suppress_health_check=_TOO_SLOW)
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
+pytest_plugins = ["tests.distribution", "tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
 
 BUDGETS = {"unit": 240, "scenarios": 60, "integration": 600, "journeys": 480, "faults": 180}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
