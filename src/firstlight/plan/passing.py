@@ -6,10 +6,14 @@ from firstlight.document.within import mapping
 from firstlight.model.component import Component, Form, ObjectId, Origin, Owner, Side
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
 from firstlight.plan import facts, owning
 from firstlight.plan.facts import Facts
 
 _HOOK = "helm.sh/hook"
+_FLUX = "kustomize.toolkit.fluxcd.io"
+_LEFT = {f"{_FLUX}/reconcile": {"disabled"}, f"{_FLUX}/ssa": {"ignore", "ifnotpresent"}}
+"""With these, as labels or annotations, Flux leaves an object alone that is there; it compares values in any case."""
 _PARTIES = {
     Form.HELM_RELEASE: Party.FLUX,
     Form.KUSTOMIZATION: Party.FLUX,
@@ -20,7 +24,7 @@ _PARTIES = {
 
 
 def of(known: Facts, made: Iterable[ObjectId]) -> tuple[Passing, ...]:
-    """What the engine is to own of what bootstrap brings; what Helm runs as a hook is nobody's.
+    """What the engine is to own of what bootstrap brings, without hooks of Helm and what Flux is told to leave alone.
 
     Args:
         known: The facts of the cluster, with what was rendered.
@@ -33,16 +37,21 @@ def of(known: Facts, made: Iterable[ObjectId]) -> tuple[Passing, ...]:
         if origin is None:
             continue
         for each in known.objects(component, Side.GITOPS):
-            if (
-                each.id in wanted
-                and each.id not in found
-                and _HOOK not in mapping(each.value, "metadata", "annotations")
-            ):
+            if each.id in wanted and each.id not in found and not _is_left(each):
                 found[each.id] = Passing(
                     object=each, component=component.name, manager=owning.manager(component),
                     owner=ObjectOwner(_PARTIES[origin.form], called(origin)),
                 )  # fmt: skip
     return tuple(found[each] for each in sorted(found))
+
+
+def _is_left(obj: Object) -> bool:
+    annotations, labels = mapping(obj.value, "metadata", "annotations"), mapping(obj.value, "metadata", "labels")
+    return _HOOK in annotations or any(
+        str(marks.get(name) or "").lower() in values
+        for name, values in _LEFT.items()
+        for marks in (annotations, labels)
+    )
 
 
 def owner(component: Component) -> Origin | None:
