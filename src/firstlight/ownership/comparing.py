@@ -16,13 +16,13 @@ from typing import Any
 
 from firstlight.ownership import normal_values
 
-_SERVERS_OWN = frozenset(
+SERVERS_OWN = frozenset(
     {"name", "namespace", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
      "managedFields", "resourceVersion", "selfLink", "uid"}
 )  # fmt: skip
 """Metadata that the server keeps out of everybody's fields."""
 
-_BUILT_IN = frozenset(
+BUILT_IN = frozenset(
     {"", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "autoscaling",
      "batch", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io",
      "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io"}
@@ -67,7 +67,7 @@ def compare(wanted: Mapping[str, Any], live: Mapping[str, Any], *, manager: str,
         # Who wants no more than a name owns nothing, and the server keeps no entry of that.
         return Comparison(Likeness.DIFFERENT, f"{manager} owns nothing of it yet") if fields else _EQUAL
     group, _, _ = str(wanted.get("apiVersion") or "").rpartition("/")
-    kind = str(wanted.get("kind") or "") if group in _BUILT_IN else ""
+    kind = str(wanted.get("kind") or "") if group in BUILT_IN else ""
     where = _map(fields, live, owned, (kind,))
     return _EQUAL if where is None else Comparison(Likeness.DOUBT, ".".join(where[1:]))
 
@@ -103,7 +103,7 @@ def _fields(wanted: Mapping[str, Any], *, has_status: bool) -> dict[str, Any]:
     fields = {name: value for name, value in wanted.items() if name not in left}
     metadata = fields.pop("metadata", None)
     if isinstance(metadata, Mapping):
-        own = {name: value for name, value in metadata.items() if name not in _SERVERS_OWN}
+        own = {name: value for name, value in metadata.items() if name not in SERVERS_OWN}
         if own:
             fields["metadata"] = own
     return fields

@@ -1,0 +1,208 @@
+"""What is foretold of a migration, held against what a real API server does."""
+
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from hypothesis import HealthCheck, given, settings
+
+from firstlight import errors
+from firstlight.clients import kube as kube_client
+from firstlight.ownership import comparing, field_paths, field_values, migrating
+from firstlight.ownership.field_set import FieldSet, Path, path_text
+from tests.integration.ownership import histories
+from tests.integration.ownership.histories import ENGINE, History, Object
+from tests.labs import until
+
+pytestmark = pytest.mark.usefixtures("samples")
+REVISION = "deployment.kubernetes.io/revision"
+EXAMPLES = 12 if settings().derandomize else 100
+"""More of them, and new ones, with --everything."""
+
+
+@pytest_asyncio.fixture(scope="module")
+async def samples(kube: kube_client.Client) -> AsyncIterator[None]:
+    crd = histories.crd()
+    await kube.apply(crd, manager="tests")
+
+    async def is_served() -> bool:
+        try:
+            return bool(await kube.list(f"{histories.GROUP}/v1", "Sample")) is not None
+        except (kube_client.ApiError, errors.ClientError):
+            return False
+
+    await until(is_served, "the kind to be served")
+    yield
+    await kube.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])
+
+
+def whole(kind: str, namespace: str, name: str, body: Object) -> Object:
+    metadata = {**body.get("metadata", {}), "name": name, "namespace": namespace}
+    return {**body, "apiVersion": histories.KINDS[kind][0], "kind": kind, "metadata": metadata}
+
+
+def essence(value: Mapping[str, Any]) -> Object:
+    """An object without what the server and its controllers write."""
+    metadata = {
+        name: part
+        for name, part in value["metadata"].items()
+        if name not in ("managedFields", "resourceVersion", "generation")
+    }
+    annotations = {name: each for name, each in (metadata.pop("annotations", None) or {}).items() if name != REVISION}
+    metadata["annotations"] = annotations
+    made: Object = filled({**{name: part for name, part in value.items() if name != "status"}, "metadata": metadata})
+    return made
+
+
+def filled(value: Any) -> Any:
+    """A value without empty maps and lists: what an apply has emptied is there for some kinds, and not for others."""
+    if isinstance(value, dict):
+        return {name: part for name, each in value.items() if (part := filled(each)) not in ({}, [], None)}
+    return [filled(each) for each in value] if isinstance(value, list) else value
+
+
+async def written(kube: kube_client.Client, kind: str, namespace: str, history: History) -> str:
+    """The name of an object with that past; empty if the server would not have it."""
+    name = f"o-{uuid.uuid4().hex[:8]}"
+    for number, write in enumerate(history.writes):
+        body = whole(kind, namespace, name, write.body)
+        try:
+            if write.is_apply:
+                await kube.apply(body, manager=write.manager, force=True)
+            elif number == 0:
+                await kube.create(body, manager=write.manager)
+            else:
+                await kube.patch(body["apiVersion"], kind, name, write.body, manager=write.manager, namespace=namespace)
+        except (kube_client.Invalid, kube_client.BadRequest):
+            if number == 0:
+                return ""
+    return name
+
+
+def really_gone(live: Object, after: Object, wanted: Object) -> set[str]:
+    """The fields that are not there any more, or that the server has filled in anew; one for all of a list item."""
+    shape = field_paths.Shape(live)
+    kept = field_paths.of(wanted, shape).paths
+    there = field_paths.of(essence(live), shape).paths
+    above = {path[:length] for path in there for length in range(1, len(path))}
+    gone: set[Path] = set()
+    for path in there - kept:
+        value = field_values.at(after, path)
+        if value is field_values.ABSENT or (path not in above and value != field_values.at(live, path)):
+            gone.add(path)
+    above = {path[:length] for path in gone for length in range(1, len(path))}
+    items = {path for path in gone if path[-1][:2] in ("k:", "v:")}
+    return {
+        path_text(path)
+        for path in gone
+        if not any(path[:length] in items for length in range(1, len(path)))
+        and not (path in above and path[-1].startswith("f:"))
+        and (path in items or field_values.at(live, path) not in ({}, []))
+    }
+
+
+def empties(live: Object) -> set[str]:
+    """What is there and empty: whether it goes with the rest makes no difference."""
+    there = field_paths.of(live, field_paths.Shape(live)).paths
+    return {path_text(path) for path in there if field_values.at(live, path) in ({}, [])}
+
+
+async def migrated(
+    kube: kube_client.Client, live: Object, wanted: Object
+) -> tuple[Object, tuple[str, ...], Object | None]:
+    """The object as it is after its migration and the first apply, with what was foretold: the fields, the object."""
+    api_version, kind = live["apiVersion"], live["kind"]
+    name, namespace = live["metadata"]["name"], live["metadata"]["namespace"]
+    steps = migrating.trial(live, wanted, to=ENGINE)
+    try:
+        foretold = (
+            await kube.patch(
+                api_version, kind, name, steps, form="json", manager=ENGINE, namespace=namespace, dry_run=True
+            )
+            if steps
+            else live
+        )
+    except kube_client.Invalid:
+        foretold = None
+    lost = migrating.lost(live, wanted, to=ENGINE, answered=foretold)
+    migration = migrating.migrate(live, to=ENGINE)
+    if migration is not None:
+        body = migrating.patch(live, migration)
+        await kube.patch(api_version, kind, name, body, form="json", manager="firstlight-handover", namespace=namespace)
+    after = await kube.apply(wanted, manager=ENGINE, force=True)
+    return after, lost, foretold
+
+
+async def check(kube: kube_client.Client, kind: str, namespace: str, history: History) -> None:
+    name = await written(kube, kind, namespace, history)
+    if not name:
+        return
+    wanted = whole(kind, namespace, name, history.wanted)
+    for attempt in range(9):
+        live = await kube.get(wanted["apiVersion"], kind, name, namespace=namespace)
+        try:
+            after, lost, foretold = await migrated(kube, live, wanted)
+            break
+        except kube_client.Conflict:
+            assert attempt < 8, "somebody writes it all the time"
+            continue  # a controller wrote it in between
+        except kube_client.Invalid:
+            return  # Git has something that nobody can apply over this
+    # Of a custom resource nothing tells maps from structures: more may be foretold to go than goes.
+    if foretold is not None and kind != "Sample":
+        assert essence(foretold) == essence(after), comparing.changes(essence(foretold), essence(after))
+    gone = really_gone(live, after, wanted)
+    lost = tuple(each for each in lost if each not in empties(live))
+    if kind == "Sample":
+        assert gone <= set(lost), (sorted(gone), lost)
+    else:
+        assert gone == set(lost), (sorted(gone), lost)
+    for each in field_paths.entries(after):
+        assert each.get("subresource") or not migrating.is_old(each["manager"])
+    before = {key(each): FieldSet.of(each["fieldsV1"]) for each in field_paths.entries(live)}
+    for each in field_paths.entries(after):
+        if each["manager"] in histories.OTHERS and key(each) in before:
+            assert before[key(each)].paths >= FieldSet.of(each["fieldsV1"]).paths
+    assert migrating.migrate(after, to=ENGINE) is None
+
+
+def key(entry: Mapping[str, Any]) -> tuple[str, str, str]:
+    return entry["manager"], entry["operation"], entry.get("subresource", "")
+
+
+EXAMINED = settings(
+    max_examples=EXAMPLES, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+
+
+@EXAMINED
+@given(history=histories.histories("ConfigMap"))
+async def test_config_maps(kube: kube_client.Client, namespace: str, history: History) -> None:
+    await check(kube, "ConfigMap", namespace, history)
+
+
+@EXAMINED
+@given(history=histories.histories("PodTemplate"))
+async def test_pod_templates(kube: kube_client.Client, namespace: str, history: History) -> None:
+    await check(kube, "PodTemplate", namespace, history)
+
+
+@EXAMINED
+@given(history=histories.histories("Deployment"))
+async def test_deployments(kube: kube_client.Client, namespace: str, history: History) -> None:
+    await check(kube, "Deployment", namespace, history)
+
+
+@EXAMINED
+@given(history=histories.histories("Service"))
+async def test_services(kube: kube_client.Client, namespace: str, history: History) -> None:
+    await check(kube, "Service", namespace, history)
+
+
+@EXAMINED
+@given(history=histories.histories("Sample"))
+async def test_custom_resources(kube: kube_client.Client, namespace: str, history: History) -> None:
+    await check(kube, "Sample", namespace, history)

@@ -1,0 +1,86 @@
+"""What is extra, and whose bootstrap's objects are; the rest is in tests/scenarios/drift."""
+
+from typing import Any
+
+import pytest
+
+from firstlight.model.component import ObjectId
+from firstlight.model.drift import Difference
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+from firstlight.ownership import drifting
+from firstlight.ownership.drifting import Wanted
+
+APPS = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
+LABELS = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+
+
+def live(manager: str = "kustomize-controller", *, kind: str = "ConfigMap", **metadata: Any) -> dict[str, Any]:
+    labels = metadata.get("labels", LABELS)
+    fields: dict[str, Any] = {"f:metadata": {"f:labels": {f"f:{name}": {} for name in labels}}}
+    entry = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    return {
+        "apiVersion": "v1", "kind": kind,
+        "metadata": {"name": "a", "namespace": "b", "labels": labels, "managedFields": [entry], **metadata},
+    }  # fmt: skip
+
+
+def test_what_an_engine_applied_is_its_own() -> None:
+    assert drifting.applier(live()) == APPS
+    labels = {"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "shop"}
+    release = ObjectOwner(Party.FLUX, "HelmRelease shop/web")
+    assert drifting.applier(live("helm-controller", labels=labels)) == release
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        live("an-operator"),
+        live(labels={"app": "a"}),
+        live(annotations={"helm.sh/hook": "pre-install"}),
+        live(ownerReferences=[{"kind": "Service", "controller": True}]),
+        {**live("helm-controller", labels={"helm.toolkit.fluxcd.io/name": "a"}, kind="HelmChart"),
+         "apiVersion": "source.toolkit.fluxcd.io/v1"},
+    ],
+    ids=["copied labels", "no mark", "a hook", "made of something else", "made by the engine for itself"],
+)  # fmt: skip
+def test_what_is_not_an_engines_own(value: dict[str, Any]) -> None:
+    assert drifting.applier(value) is None
+
+
+def test_an_application_marks_by_annotation() -> None:
+    tracked = {"argocd.argoproj.io/tracking-id": "web:/ConfigMap:b/a"}
+    value = live(labels={}, annotations=tracked)
+    fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:argocd.argoproj.io/tracking-id": {}}}}
+    value["metadata"]["managedFields"] = [{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": fields}]
+    assert drifting.applier(value) == ObjectOwner(Party.ARGOCD, "Application web")
+
+
+def test_extra_says_since_when() -> None:
+    found = drifting.surplus(ObjectId("", "ConfigMap", "b", "a"), component="apps", owner=APPS, since="2026-11-16")
+    assert found.difference == Difference.EXTRA
+    assert (
+        found.says
+        == "Kustomization flux-system/apps applied it, and Git does not have it; it is there since 2026-11-16"
+    )
+
+
+@pytest.mark.parametrize(
+    ("party", "managers", "settled"),
+    [
+        (Party.TALOS, ["talos", "kubectl-edit"], "talos"),
+        (Party.TALOS, ["firstlight"], "firstlight"),
+        (Party.HELM, ["kubectl-client-side-apply"], "kubectl-client-side-apply"),
+        (Party.HELM, ["an-operator"], "helm"),
+        (Party.FLUX, ["talos"], "helm"),
+    ],
+)
+def test_any_manager_of_bootstrap_will_do(party: Party, managers: list[str], settled: str) -> None:
+    value = live()
+    fields: dict[str, Any] = {"f:data": {"f:a": {}}}
+    value["metadata"]["managedFields"] = [
+        {"manager": each, "operation": "Apply", "fieldsV1": fields} for each in managers
+    ]
+    wanted = Wanted(object=Object({}), component="x", manager="helm", owner=ObjectOwner(party, "x"))
+    assert drifting.settled(wanted, value).manager == settled
+    assert drifting.settled(wanted, None).manager == "helm"

@@ -1,0 +1,74 @@
+"""Who stands behind the names of field managers."""
+
+import pytest
+
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.ownership import managers
+from firstlight.ownership.managers import Manager
+
+
+@pytest.mark.parametrize(
+    ("name", "party"),
+    [
+        ("talos", Party.TALOS),
+        ("talosctl", Party.TALOS),
+        ("omni", Party.TALOS),
+        ("firstlight", Party.BOOTSTRAP),
+        ("firstlight-repository", Party.BOOTSTRAP),
+        ("kustomize-controller", Party.FLUX),
+        ("helm-controller", Party.FLUX),
+        ("flux-operator", Party.FLUX),
+        ("argocd-controller", Party.ARGOCD),
+        ("argocd-application-controller", Party.CONTROLLER),
+        ("helm", Party.HELM),
+        ("kubectl-edit", Party.PERSON),
+        ("kubectl", Party.PERSON),
+        ("before-first-apply", Party.PERSON),
+        ("kube-controller-manager", Party.SYSTEM),
+        ("api-priority-and-fairness-config-consumer-v1", Party.SYSTEM),
+        ("cilium-operator-generic", Party.CONTROLLER),
+        ("", Party.CONTROLLER),
+    ],
+)
+def test_parties(name: str, party: Party) -> None:
+    assert managers.party(name) == party
+
+
+def test_what_is_meant_by_the_party_alone_has_no_name() -> None:
+    assert managers.owner("talos") == ObjectOwner(Party.TALOS)
+    assert managers.owner("kubectl-edit") == ObjectOwner(Party.PERSON, "kubectl-edit")
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_incidental"),
+    [
+        ({"f:status": {"f:a": {}}}, True),
+        ({"f:metadata": {"f:finalizers": {'v:"x"': {}}}}, True),
+        ({"f:metadata": {"f:annotations": {"f:reconcile.fluxcd.io/requestedAt": {}}}}, True),
+        ({"f:metadata": {"f:annotations": {".": {}, "f:reconcile.fluxcd.io/requestedAt": {}}}}, True),
+        ({"f:metadata": {"f:annotations": {"f:reconcile.fluxcd.io/requestedAt": {}, "f:mine": {}}}}, False),
+        ({"f:metadata": {"f:labels": {"f:a": {}}}}, False),
+        ({"f:data": {"f:a": {}}, "f:status": {}}, False),
+        ({"f:spec": {}}, False),
+        ({}, True),
+    ],
+)
+def test_what_owns_nothing_that_somebody_wrote(fields: dict[str, object], is_incidental: bool) -> None:
+    assert Manager("x", "Update", "", fields).is_incidental == is_incidental
+
+
+def test_a_subresource_is_nothing_that_somebody_wrote() -> None:
+    assert Manager("kubectl", "Update", "scale", {"f:spec": {"f:replicas": {}}}).is_incidental
+
+
+def test_an_engine_is_not_stale_beside_itself() -> None:
+    mine = Manager("kustomize-controller", "Update", "", {"f:spec": {}})
+    assert not managers.is_stale(mine, "kustomize-controller")
+    assert managers.is_stale(mine, "helm-controller")
+    assert not managers.is_stale(Manager("cert-manager-cainjector", "Update", "", {"f:spec": {}}), "helm-controller")
+
+
+def test_entries_of_strangers_forms_are_read() -> None:
+    live = {"metadata": {"managedFields": [{"manager": 7, "fieldsV1": []}, "no", {"manager": "a"}]}}
+    assert [each.name for each in managers.of(live)] == ["", "", "a"]
+    assert managers.of({}) == ()

@@ -1,0 +1,96 @@
+"""Objects as an engine applies them."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.ownership import engine_marks, marking
+
+WANTED: dict[str, Any] = {
+    "apiVersion": "apps/v1", "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "apps", "labels": {"app": "web"}},
+    "spec": {"replicas": 1}, "status": {"replicas": 0},
+}  # fmt: skip
+KUSTOMIZATION = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
+RELEASE = ObjectOwner(Party.FLUX, "HelmRelease flux-system/web")
+APPLICATION = ObjectOwner(Party.ARGOCD, "Application web")
+
+
+def live(**metadata: Any) -> dict[str, Any]:
+    return {**WANTED, "metadata": {**WANTED["metadata"], **metadata}}
+
+
+def test_kustomization() -> None:
+    before = copy.deepcopy(WANTED)
+    made = marking.marked(WANTED, KUSTOMIZATION)
+    assert made["metadata"]["labels"] == {
+        "app": "web", "kustomize.toolkit.fluxcd.io/name": "apps",
+        "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+    }  # fmt: skip
+    assert "annotations" not in made["metadata"]
+    assert "status" not in made
+    assert made["spec"] == WANTED["spec"]
+    assert before == WANTED
+
+
+def test_release() -> None:
+    made = marking.marked(WANTED, RELEASE)["metadata"]
+    assert made["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+    assert made["labels"]["helm.toolkit.fluxcd.io/name"] == "web"
+    assert made["annotations"] == {
+        "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "flux-system",
+    }  # fmt: skip
+
+
+def test_release_is_called_as_the_live_object_says() -> None:
+    called = {"meta.helm.sh/release-name": "apps-web", "meta.helm.sh/release-namespace": "apps"}
+    made = marking.marked(WANTED, RELEASE, live=live(annotations={**called, "other": "x"}))
+    assert made["metadata"]["annotations"] == called
+
+
+def test_crds_of_a_chart_are_no_part_of_its_release() -> None:
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}}
+    assert "annotations" not in marking.marked(crd, RELEASE)["metadata"]
+    seen = {**crd, "metadata": {"name": "x", "annotations": {"meta.helm.sh/release-name": "web"}}}
+    assert marking.marked(crd, RELEASE, live=seen)["metadata"]["annotations"]["meta.helm.sh/release-name"] == "web"
+
+
+def test_application() -> None:
+    made = marking.marked(WANTED, APPLICATION)["metadata"]
+    assert made["annotations"] == {"argocd.argoproj.io/tracking-id": "web:apps/Deployment:apps/web"}
+
+
+def test_application_tracks_as_the_live_object_says() -> None:
+    tracked = {"argocd.argoproj.io/tracking-id": "argocd_web:apps/Deployment:other/web"}
+    made = marking.marked(WANTED, APPLICATION, live=live(annotations=tracked))["metadata"]
+    assert made["annotations"] == tracked
+    made = marking.marked(WANTED, APPLICATION, live=live(labels={"app.kubernetes.io/instance": "web"}))["metadata"]
+    assert made["labels"] == {"app": "web", "app.kubernetes.io/instance": "web"}
+    assert "annotations" not in made
+
+
+def test_tracking_of_another_application_is_not_taken() -> None:
+    tracked = {"argocd.argoproj.io/tracking-id": "other:apps/Deployment:apps/web"}
+    made = marking.marked(WANTED, APPLICATION, live=live(annotations=tracked))["metadata"]
+    assert made["annotations"] == {"argocd.argoproj.io/tracking-id": "web:apps/Deployment:apps/web"}
+
+
+@pytest.mark.parametrize("owner", [ObjectOwner(Party.BOOTSTRAP), ObjectOwner(Party.TALOS, "inline")])
+def test_others_leave_no_marks(owner: ObjectOwner) -> None:
+    assert marking.marked(WANTED, owner)["metadata"] == WANTED["metadata"]
+
+
+def test_string_data_is_data() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "b"}}
+    made = marking.marked(secret, KUSTOMIZATION)
+    assert made["data"] == {"a": "Yg=="}
+    assert "stringData" not in made
+
+
+@pytest.mark.parametrize("owner", [KUSTOMIZATION, RELEASE, APPLICATION])
+def test_the_marks_tell_the_owner(owner: ObjectOwner) -> None:
+    mark = engine_marks.of(marking.marked(WANTED, owner))
+    assert mark is not None
+    assert mark.owner == owner.name
