@@ -17,6 +17,8 @@ class Party(enum.StrEnum):
     HELM = "helm"
     CONTROLLER = "controller"
     PERSON = "person"
+    SYSTEM = "system"
+    """Kubernetes itself: what its own parts make without being asked."""
     NOBODY = "nobody"
 
 
@@ -68,6 +70,8 @@ class OwnedObject:
     """The one that brings it, where the repo is known."""
     fields: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """Managers by field path; empty unless asked for."""
+    under: ObjectId | None = None
+    """What brings it, at the top of its ownerReferences; a pod's Deployment. None for what stands by itself."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,3 +82,5 @@ class OwnerMap:
     objects: tuple[OwnedObject, ...]
     unread: tuple[str, ...] = ()
     """Kinds that could not be listed, with the reason."""
+    notes: tuple[str, ...] = ()
+    """What was not looked for, and why."""

@@ -38,20 +38,31 @@ def of(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -> M
         live: The object.
         wanted: What bootstrap would apply.
     """
+    return next(iter(every(live, wanted=wanted)), None)
+
+
+def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -> tuple[Mark, ...]:
+    """All marks on a live object: two mean that two engines, or two owners of one, apply it or have applied it.
+
+    Args:
+        live: The object.
+        wanted: What bootstrap would apply.
+    """
     metadata = live.get("metadata") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    found = []
     for group, kind in _FLUX:
         if name := labels.get(f"{group}/name"):
             namespace = labels.get(f"{group}/namespace") or ""
-            return Mark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}")
+            found.append(Mark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"))
     app, _, what = str(annotations.get(_TRACKING) or "").partition(":")
     if app and _is_itself(what, ObjectId.of(live)):
-        return Mark(Engine.ARGOCD, f"Application {app}")
+        return (*found, Mark(Engine.ARGOCD, f"Application {app}"))
     own = ((wanted or {}).get("metadata") or {}).get("labels") or {}
     for label in _INSTANCES:
         if labels.get(label) and own.get(label) != labels[label] and _is_owned(metadata, label):
-            return Mark(Engine.ARGOCD, f"Application {labels[label]}")
-    return None
+            return (*found, Mark(Engine.ARGOCD, f"Application {labels[label]}"))
+    return tuple(found)
 
 
 def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: str) -> Mark | None:

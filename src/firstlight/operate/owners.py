@@ -1,0 +1,130 @@
+"""Who owns what in a cluster, beside who is to own it as the repo says."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.document.within import mapping
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Form, ObjectId, Owner, Side
+from firstlight.model.owner import ObjectOwner, OwnedObject, OwnerMap, Party
+from firstlight.model.platform import Platform
+from firstlight.model.rendition import Rendition
+from firstlight.observe import owned
+from firstlight.ownership import owners as judging
+from firstlight.ownership.owners import Declared
+from firstlight.plan import facts, passing
+
+_HOOK = "helm.sh/hook"
+
+
+async def owners(
+    client: kube.Client,
+    *,
+    cluster: str,
+    declared: Mapping[ObjectId, Declared] | None = None,
+    namespace: str = "",
+    with_fields: bool = False,
+    notes: Iterable[str] = (),
+) -> OwnerMap:
+    """Every object of a cluster with its owners; nothing is written.
+
+    Args:
+        client: Of the cluster.
+        cluster: Its name, to be shown.
+        declared: Who is to own what; None where no repo says so.
+        namespace: The one that is looked at, beside objects in none; all if it is not given.
+        with_fields: Whether the managers of every field are told.
+        notes: What was not looked for, and why.
+
+    Raises:
+        errors.ClientError: The cluster cannot be asked.
+    """
+    seen = await owned.look(client, namespace=namespace)
+    return OwnerMap(
+        cluster=cluster,
+        objects=judging.every(seen.objects, seen.inventories, declared=declared, with_fields=with_fields),
+        unread=seen.unread,
+        notes=tuple(notes),
+    )
+
+
+def declared(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition]) -> dict[ObjectId, Declared]:
+    """Who is to own every object that the repo brings to a cluster.
+
+    Args:
+        platform: The repo.
+        cluster: One of it.
+        renditions: What its components deploy.
+    """
+    known = facts.of(platform, cluster, renditions)
+    found: dict[ObjectId, Declared] = {}
+    for component in known.components:
+        origin = passing.owner(component)
+        if origin is not None:
+            party = Party.ARGOCD if origin.form == Form.APPLICATION else Party.FLUX
+            to_be = Declared(component.name, ObjectOwner(party, passing.called(origin)))
+            side = Side.GITOPS
+        elif component.owner == Owner.BOOTSTRAP:
+            to_be, side = Declared(component.name, None), Side.BOOTSTRAP
+        else:
+            continue
+        for each in known.objects(component, side):
+            if _HOOK not in mapping(each.value, "metadata", "annotations"):
+                found.setdefault(each.id, to_be)
+    return found
+
+
+def unrendered(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition]) -> tuple[str, ...]:
+    """Components of which not everything could be rendered: whose their objects are to be is not known."""
+    return facts.of(platform, cluster, renditions).unrendered
+
+
+def only(
+    found: OwnerMap, *, kind: str = "", namespace: str = "", owner: str = "", everything: bool = False
+) -> OwnerMap:
+    """The part of a map that is asked for.
+
+    Args:
+        found: The whole.
+        kind: Of objects, in small letters or not.
+        namespace: Of objects.
+        owner: A party, or a part of an owner's name.
+        everything: Also what others bring, such as pods, and what the system makes by itself.
+
+    Raises:
+        errors.UsageError: There is no such owner, or no object of that kind.
+    """
+    if owner and not any(_is_meant(each, owner) for each in found.objects) and owner not in list(Party):
+        raise errors.UsageError(
+            f"nobody is called {owner}",
+            hint=f"Name one of {', '.join(Party)}, or a part of a name, such as flux-system/apps.",
+        )
+    kinds = {each.id.kind for each in found.objects}
+    if kind and kind.lower() not in {each.lower() for each in kinds}:
+        near = difflib.get_close_matches(kind, sorted(kinds), n=3)
+        raise errors.UsageError(f"there is no {kind} here", hint=f"There is {', '.join(near)}." if near else "")
+    return dataclasses.replace(
+        found,
+        objects=tuple(
+            each
+            for each in found.objects
+            if (not namespace or each.id.namespace == namespace)
+            and (not kind or each.id.kind.lower() == kind.lower())
+            and (not owner or _is_meant(each, owner))
+            and (everything or _stands_alone(each, owner=owner, kind=kind))
+        ),
+    )
+
+
+def _is_meant(each: OwnedObject, owner: str) -> bool:
+    return each.owner.party == owner if owner in list(Party) else owner in each.owner.name
+
+
+def _stands_alone(each: OwnedObject, *, owner: str, kind: str) -> bool:
+    """Whether it is shown by itself: a kind or the system that somebody names is meant."""
+    return (each.under is None or bool(kind)) and (
+        each.owner.party != Party.SYSTEM or owner == Party.SYSTEM or bool(kind)
+    )

@@ -1,0 +1,191 @@
+"""What owners themselves say that is theirs: inventories of Flux, Argo CD, Talos and Omni, and releases of Helm."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firstlight.document.within import mapping, sequence, text
+from firstlight.model.component import ObjectId
+from firstlight.model.owner import ObjectOwner, Party
+
+FLUX_KINDS = {
+    "Kustomization": "kustomize.toolkit.fluxcd.io",
+    "HelmRelease": "helm.toolkit.fluxcd.io",
+    "FluxInstance": "fluxcd.controlplane.io",
+    "ResourceSet": "fluxcd.controlplane.io",
+}
+APPLICATION = ("argoproj.io", "Application")
+KINDS = (*((group, kind) for kind, group in FLUX_KINDS.items()), APPLICATION)
+"""What has an inventory: group and kind."""
+INVENTORIES = frozenset(
+    {
+        "talos-bootstrap-manifests-inventory",
+        "omni-user-inventory",
+        "omni-internal-inventory",
+        "omni-sync-one-time",
+    }
+)
+"""The ConfigMaps in which Talos and Omni note what they applied."""
+INVENTORY_NAMESPACE = "kube-system"
+OWNING = "config.k8s.io/owning-inventory"
+"""The annotation with which Talos and Omni name the inventory of an object."""
+_HERE = ("", "https://kubernetes.default.svc")
+_RELEASE = "sh.helm.release.v1."
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """What one owner says that is its own."""
+
+    owner: ObjectOwner
+    objects: frozenset[ObjectId] | None
+    """None where it does not say."""
+    left: frozenset[ObjectId] = frozenset()
+    """Those of them that its source does not have any more."""
+    besides: frozenset[ObjectId] = frozenset()
+    """What it makes beside them, for its own use."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inventories:
+    """What all owners of a cluster say."""
+
+    by_owner: Mapping[ObjectOwner, Inventory] = dataclasses.field(default_factory=dict)
+    listing: Mapping[ObjectId, tuple[ObjectOwner, ...]] = dataclasses.field(default_factory=dict)
+    """Engines that list an object."""
+    talos: Mapping[str, frozenset[ObjectId]] = dataclasses.field(default_factory=dict)
+    """Inventories of Talos and Omni, by name."""
+    releases: Mapping[tuple[str, str], ObjectOwner] = dataclasses.field(default_factory=dict)
+    """Releases of Helm that exist, by namespace and name: a HelmRelease, or the release itself."""
+    known: frozenset[str] = frozenset()
+    """Kinds of owners all of which are known; of others nobody can say that one is gone."""
+    are_releases_known: bool = False
+
+    def resolve(self, owner: ObjectOwner) -> ObjectOwner:
+        """The owner that a mark names, as inventories call it: Argo CD may put a namespace before an Application."""
+        if owner in self.by_owner or owner.party != Party.ARGOCD:
+            return owner
+        kind, _, name = owner.name.partition(" ")
+        namespace, underscore, rest = name.partition("_")
+        plain = ObjectOwner(owner.party, f"{kind} {rest}")
+        return plain if underscore and namespace and plain in self.by_owner else owner
+
+    def release(self, namespace: str, name: str) -> ObjectOwner | None:
+        """Whose a release of Helm is; None if there is none."""
+        return self.releases.get((namespace, name))
+
+
+def collect(
+    owners: Iterable[Mapping[str, Any]],
+    *,
+    known: Iterable[str] = (),
+    talos: Iterable[Mapping[str, Any]] = (),
+    releases: Iterable[Mapping[str, Any]] = (),
+    are_releases_known: bool = False,
+) -> Inventories:
+    """Everything that owners say.
+
+    Args:
+        owners: Kustomizations, HelmReleases, FluxInstances, ResourceSets and Applications, whole.
+        known: Kinds of owners all of which are among them.
+        talos: ConfigMaps that are inventories of Talos and Omni.
+        releases: Secrets or ConfigMaps in which Helm keeps releases; their metadata is enough.
+        are_releases_known: Whether these are all.
+    """
+    by_release = {
+        key: ObjectOwner(Party.HELM, f"release {key[0]}/{key[1]}") for key in map(release_key, releases) if key
+    }
+    by_owner: dict[ObjectOwner, Inventory] = {}
+    for each in owners:
+        found = _application(each) if text(each, "kind") == APPLICATION[1] else _flux(each)
+        by_owner[found.owner] = _together(by_owner.get(found.owner), found)
+        by_release |= dict.fromkeys(_releases(each), found.owner)
+    listing: dict[ObjectId, list[ObjectOwner]] = {}
+    for inventory in by_owner.values():
+        for id in (*(inventory.objects or ()), *inventory.besides):
+            listing.setdefault(id, []).append(inventory.owner)
+    return Inventories(
+        by_owner=by_owner,
+        listing={id: tuple(sorted(set(each))) for id, each in listing.items()},
+        talos={text(each, "metadata", "name"): talos_objects(each) for each in talos},
+        releases=by_release,
+        known=frozenset(known),
+        are_releases_known=are_releases_known,
+    )
+
+
+def parsed(entry: str) -> ObjectId | None:
+    """An entry of an inventory, ``namespace_name_group_kind``; colons in names are written as two underscores."""
+    namespace, first, rest = entry.partition("_")
+    rest, second, kind = rest.rpartition("_")
+    name, third, group = rest.rpartition("_")
+    if not (first and second and third and name and kind):
+        return None
+    return ObjectId(group, kind, namespace, name.replace("__", ":"))
+
+
+def talos_objects(inventory: Mapping[str, Any]) -> frozenset[ObjectId]:
+    """What an inventory of Talos or Omni has."""
+    return frozenset(id for each in mapping(inventory, "data") if (id := parsed(str(each))) is not None)
+
+
+def release_key(live: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Namespace and name of the release that a Secret or ConfigMap is the record of; None where it is none."""
+    labels = mapping(live, "metadata", "labels")
+    name = text(labels, "name")
+    if text(labels, "owner") != "helm" or not name:
+        return None
+    if not text(live, "metadata", "name").startswith(f"{_RELEASE}{name}."):
+        return None
+    return text(live, "metadata", "namespace"), name
+
+
+def _flux(owner: Mapping[str, Any]) -> Inventory:
+    id = ObjectId.of(owner)
+    entries = mapping(owner, "status", "inventory").get("entries")
+    objects = None
+    # With a kubeconfig of its own, what it lists is in another cluster.
+    if isinstance(entries, list) and not mapping(owner, "spec", "kubeConfig"):
+        objects = frozenset(one for each in entries if (one := parsed(text(each, "id"))) is not None)
+    # The HelmChart that helm-controller makes of a HelmRelease carries no mark and is in no inventory.
+    namespace, _, name = text(owner, "status", "helmChart").partition("/")
+    charts = [ObjectId("source.toolkit.fluxcd.io", "HelmChart", namespace, name)] if name else []
+    called = f"{id.kind} {id.namespace}/{id.name}"
+    return Inventory(owner=ObjectOwner(Party.FLUX, called), objects=objects, besides=frozenset(charts))
+
+
+def _releases(owner: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The releases of Helm that a HelmRelease has: where their objects are, and where their records are."""
+    if text(owner, "kind") != "HelmRelease" or mapping(owner, "spec", "kubeConfig"):
+        return []
+    storage = text(owner, "status", "storageNamespace")
+    history = sequence(owner, "status", "history")
+    found = [(text(each, "namespace"), text(each, "name")) for each in history]
+    return [*found, *((storage, name) for _, name in found if storage)]
+
+
+def _application(owner: Mapping[str, Any]) -> Inventory:
+    called = ObjectOwner(Party.ARGOCD, f"Application {text(owner, 'metadata', 'name')}")
+    destination = mapping(owner, "spec", "destination")
+    resources = mapping(owner, "status").get("resources")
+    is_here = text(destination, "server").rstrip("/") in _HERE and text(destination, "name") in ("", "in-cluster")
+    if not is_here or not isinstance(resources, list):
+        return Inventory(owner=called, objects=None)
+    mine = [each for each in resources if isinstance(each, Mapping) and not each.get("hook")]
+    return Inventory(
+        owner=called,
+        objects=frozenset(map(_resource, mine)),
+        left=frozenset(_resource(each) for each in mine if each.get("requiresPruning")),
+    )
+
+
+def _resource(entry: Mapping[str, Any]) -> ObjectId:
+    return ObjectId(text(entry, "group"), text(entry, "kind"), text(entry, "namespace"), text(entry, "name"))
+
+
+def _together(one: Inventory | None, other: Inventory) -> Inventory:
+    """Two Applications of the same name in two namespaces: their marks may be the same."""
+    if one is None:
+        return other
+    objects = None if one.objects is None or other.objects is None else one.objects | other.objects
+    return Inventory(owner=one.owner, objects=objects, left=one.left | other.left, besides=one.besides | other.besides)

@@ -1,0 +1,131 @@
+"""Field managers: who stands behind the names that ``managedFields`` have."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.document.within import mapping, sequence, text
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.ownership import migrating
+
+FIRSTLIGHT = "firstlight"
+ENGINES = {
+    "kustomize-controller": Party.FLUX,
+    "helm-controller": Party.FLUX,
+    "flux-operator": Party.FLUX,
+    "argocd-controller": Party.ARGOCD,
+}
+"""Those as which engines apply what Git has."""
+APPLIES = {
+    "Kustomization": "kustomize-controller",
+    "HelmRelease": "helm-controller",
+    "FluxInstance": "flux-operator",
+    "ResourceSet": "flux-operator",
+    "Application": "argocd-controller",
+}
+"""The manager of each kind of owner that an engine has."""
+BEFORE = "before-first-apply"
+"""What the server calls whoever wrote an object before somebody applied it."""
+_CHANGING = (
+    "annotate",
+    "autoscale",
+    "cordon",
+    "edit",
+    "label",
+    "patch",
+    "rollout",
+    "scale",
+    "set",
+    "taint",
+    "uncordon",
+)
+"""What kubectl does to objects that are there: ``kubectl-edit`` did not make one."""
+_TALOS = ("talos", "talosctl", "machined", "omni")
+_SYSTEM = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+_SYSTEM_BEGINNING = "api-priority-and-fairness-"
+_PEOPLE = ("flux", "k9s", "Lens", "OpenLens", "node-fetch", "Mozilla", "curl", "Terraform", "HashiCorp")
+_PEOPLE_BEGINNINGS = ("kubectl", BEFORE, "pulumi-kubernetes")
+_REQUESTS = frozenset({"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/forceAt", "argocd.argoproj.io/refresh"})
+"""Annotations by which engines are asked to come sooner: whoever asks owns nothing by it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Manager:
+    """One entry of ``managedFields``."""
+
+    name: str
+    operation: str
+    subresource: str
+    fields: Mapping[str, Any]
+
+    @property
+    def party(self) -> Party:
+        """What sort of owner it is."""
+        return party(self.name)
+
+    @property
+    def is_incidental(self) -> bool:
+        """Whether it owns nothing that somebody wrote: a status, a finalizer, the wish to be reconciled sooner."""
+        return bool(self.subresource) or not any(_is_written(name, each) for name, each in self.fields.items())
+
+
+def of(live: Mapping[str, Any]) -> tuple[Manager, ...]:
+    """The managers of an object, in the order of its ``managedFields``."""
+    return tuple(
+        Manager(text(each, "manager"), text(each, "operation"), text(each, "subresource"), mapping(each, "fieldsV1"))
+        for each in sequence(live, "metadata", "managedFields")
+    )
+
+
+def party(manager: str) -> Party:
+    """What sort of owner a manager is; one that nobody knows is a controller."""
+    if manager in ENGINES:
+        return ENGINES[manager]
+    if manager in _TALOS:
+        return Party.TALOS
+    if manager.startswith(FIRSTLIGHT):
+        return Party.BOOTSTRAP
+    if manager == "helm":
+        return Party.HELM
+    if manager in _SYSTEM or manager.startswith(_SYSTEM_BEGINNING):
+        return Party.SYSTEM
+    if manager in _PEOPLE or manager.startswith(_PEOPLE_BEGINNINGS):
+        return Party.PERSON
+    return Party.CONTROLLER
+
+
+def owner(manager: str) -> ObjectOwner:
+    """A manager as an owner, where no mark and no inventory says more."""
+    if manager in ("talos", FIRSTLIGHT, "helm"):
+        return ObjectOwner(party(manager))
+    return ObjectOwner(party(manager), manager)
+
+
+def makes(manager: str) -> bool:
+    """Whether a person's manager makes objects; some of kubectl's only change what is there."""
+    return manager.removeprefix("kubectl-") not in _CHANGING
+
+
+def is_stale(manager: Manager, applies: str) -> bool:
+    """Whether a manager applied an object before its engine did, and still owns fields of it.
+
+    Args:
+        manager: One that is not incidental.
+        applies: The manager as which the engine applies the object.
+    """
+    # The engine's own updates are its fields too, by an older way of applying.
+    return manager.name != applies and (manager.name in ENGINES or migrating.is_old(manager.name))
+
+
+def _is_written(field: str, inside: Any) -> bool:
+    if field == "f:status":
+        return False
+    if field != "f:metadata" or not isinstance(inside, Mapping):
+        return True
+    for name, each in inside.items():
+        if name == "f:annotations" and isinstance(each, Mapping):
+            if any(key != "." and key.removeprefix("f:") not in _REQUESTS for key in each):
+                return True
+        elif name not in ("f:finalizers", "."):
+            return True
+    return False

@@ -1,0 +1,221 @@
+"""Owners as a picture: namespaces, in them owners, in them kinds, each as large as its objects are many.
+
+It stands alone, light and dark. Parties are told apart by colour and by the names that are written on them; what has
+flaws is hatched.
+"""
+
+import collections
+from collections.abc import Iterator, Sequence
+
+from firstlight.model.owner import ObjectOwner, OwnedObject, OwnerMap, Party
+from firstlight.report import treemap
+from firstlight.report.graph import measure
+from firstlight.report.graph.svg import escaped
+from firstlight.report.treemap import Box
+
+WIDTH, HEIGHT = 1280.0, 800.0
+MARGIN, TOP, FOOT = 28.0, 84.0, 66.0
+_HEADING, _NAME = 22.0, 17.0
+"""Pixels above what is in a namespace; above what is of an owner."""
+_LARGE, _TEXT, _SMALL = 13.0, 11.0, 10.0
+_CLUSTER = "without a namespace"
+
+_LIGHT = {
+    Party.TALOS: ("#fde3d3", "#c2571a"),
+    Party.BOOTSTRAP: ("#fdf0cf", "#9a7400"),
+    Party.FLUX: ("#dbe9fd", "#2563c9"),
+    Party.ARGOCD: ("#e7e0fb", "#6a45c9"),
+    Party.HELM: ("#d3eef2", "#0f7285"),
+    Party.CONTROLLER: ("#ddf0dd", "#2f7d36"),
+    Party.PERSON: ("#fbdbe6", "#b3245d"),
+    Party.SYSTEM: ("#e8ebef", "#66717f"),
+    Party.NOBODY: ("#f8d4d2", "#b3261e"),
+}
+_DARK = {
+    Party.TALOS: ("#3a2113", "#ee8a50"),
+    Party.BOOTSTRAP: ("#352a0a", "#dcb53a"),
+    Party.FLUX: ("#14263f", "#6aa3f7"),
+    Party.ARGOCD: ("#251d42", "#a78bf5"),
+    Party.HELM: ("#0d2e34", "#4fbfd2"),
+    Party.CONTROLLER: ("#15301a", "#6cc275"),
+    Party.PERSON: ("#3b1526", "#f07ba6"),
+    Party.SYSTEM: ("#1e252e", "#8b97a6"),
+    Party.NOBODY: ("#3f1614", "#f2817a"),
+}
+_WORDS = {
+    Party.TALOS: "Talos",
+    Party.BOOTSTRAP: "bootstrap",
+    Party.FLUX: "Flux",
+    Party.ARGOCD: "Argo CD",
+    Party.HELM: "Helm",
+    Party.CONTROLLER: "controller",
+    Party.PERSON: "person",
+    Party.SYSTEM: "system",
+    Party.NOBODY: "nobody",
+}
+
+_STYLE = """
+svg{{background:#fff;font-family:Inter,ui-sans-serif,system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}}
+.paper{{fill:#fff}}text{{fill:#1c2430;font-size:11px}}.title{{font-size:20px;font-weight:600}}
+.sub{{font-size:13px;fill:#5b6675}}.legend{{fill:#5b6675}}.head{{font-size:13px;font-weight:600}}
+.space{{fill:#f6f7f9;stroke:#d5dae1}}.kind{{font-size:10px}}.cell{{stroke-width:.8;stroke-opacity:.45}}
+.owner{{stroke-width:1.2}}.flawed{{fill:url(#hatch)}}.hatch{{stroke:#b3261e;stroke-width:1.6;stroke-opacity:.55}}
+{light}
+@media (prefers-color-scheme:dark){{
+svg{{background:#0f141a}}.paper{{fill:#0f141a}}text{{fill:#e4e9f0}}.sub,.legend{{fill:#97a3b4}}
+.space{{fill:#151b23;stroke:#2a333f}}.hatch{{stroke:#f2817a}}
+{dark}
+}}
+"""
+
+
+def svg(found: OwnerMap) -> str:
+    """The whole picture."""
+    flaws = sum(bool(each.flaws) for each in found.objects)
+    about = f"{len(found.objects):,} objects by namespace, owner and kind" + (
+        f", {flaws:,} with flaws" if flaws else ""
+    )
+    label = escaped(f"{found.cluster}: {about}")
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(WIDTH)}" height="{_n(HEIGHT)}" '
+        f'viewBox="0 0 {_n(WIDTH)} {_n(HEIGHT)}" role="img" aria-label="{label}">',
+        f"<title>{label}</title>",
+        f"<style>{_style()}</style>",
+        '<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><path class="hatch" d="M0 0V7"/></pattern></defs>',
+        f'<rect class="paper" width="{_n(WIDTH)}" height="{_n(HEIGHT)}"/>',
+        f'<text class="title" x="{_n(MARGIN)}" y="38">'
+        f"{escaped(measure.cut(f'{found.cluster}: who owns what', 20, WIDTH - 2 * MARGIN))}</text>",
+        f'<text class="sub" x="{_n(MARGIN)}" y="62">{escaped(about)}</text>',
+        *_map(found.objects),
+        *_legend(found.objects, HEIGHT - FOOT / 2),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _style() -> str:
+    light, dark = (
+        "".join(
+            f".{party} .owner,.{party} .cell{{fill:{fill};stroke:{line}}}.{party} .name{{fill:{line};font-weight:600}}"
+            for party, (fill, line) in colours.items()
+        )
+        for colours in (_LIGHT, _DARK)
+    )
+    return _STYLE.format(light=light, dark=dark).strip()
+
+
+def _map(objects: Sequence[OwnedObject]) -> Iterator[str]:
+    whole = Box(MARGIN, TOP, WIDTH - 2 * MARGIN, HEIGHT - TOP - FOOT)
+    spaces: dict[str, list[OwnedObject]] = collections.defaultdict(list)
+    for each in objects:
+        spaces[each.id.namespace].append(each)
+    ordered = sorted(spaces, key=lambda name: (-len(spaces[name]), name))
+    boxes = treemap.squarified([len(spaces[name]) for name in ordered], whole)
+    for name, box in zip(ordered, boxes, strict=True):
+        yield from _space(name, spaces[name], box.inside(1.5))
+
+
+def _space(name: str, objects: Sequence[OwnedObject], box: Box) -> Iterator[str]:
+    called = name or _CLUSTER
+    yield f"<g><title>{escaped(f'{called}: {len(objects):,}')}</title>"
+    yield _rect("space", box, 4)
+    has_heading = box.height > 2 * _HEADING and box.width > 40
+    if has_heading:
+        yield _label(called, f"{len(objects):,}", box, "head", _LARGE, 16)
+    yield "</g>"
+    inner = box.inside(3, top=_HEADING if has_heading else 3)
+    by_owner: dict[ObjectOwner, list[OwnedObject]] = collections.defaultdict(list)
+    for each in objects:
+        by_owner[each.owner].append(each)
+    ordered = sorted(by_owner, key=lambda owner: (-len(by_owner[owner]), str(owner)))
+    boxes = treemap.squarified([len(by_owner[owner]) for owner in ordered], inner)
+    for owner, one in zip(ordered, boxes, strict=True):
+        yield from _owner(owner, by_owner[owner], one.inside(1), called)
+
+
+def _owner(owner: ObjectOwner, objects: Sequence[OwnedObject], box: Box, space: str) -> Iterator[str]:
+    yield f'<g class="{owner.party}"><title>{escaped(f"{space}: {owner}, {len(objects):,}")}</title>'
+    yield _rect("owner", box, 2.5)
+    has_name = box.height > 2 * _NAME and box.width > 34
+    if has_name:
+        yield _label(_short(owner, box.width - 40), f"{len(objects):,}", box, "name", _TEXT, 12.5)
+    inner = box.inside(2, top=_NAME if has_name else 2)
+    kinds: dict[str, list[OwnedObject]] = collections.defaultdict(list)
+    for each in objects:
+        kinds[each.id.kind].append(each)
+    ordered = sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind))
+    boxes = treemap.squarified([len(kinds[kind]) for kind in ordered], inner)
+    for kind, one in zip(ordered, boxes, strict=True):
+        yield from _kind(kind, kinds[kind], one.inside(0.5), f"{space}: {owner}")
+    yield "</g>"
+
+
+def _short(owner: ObjectOwner, room: float) -> str:
+    """The name of an owner, without its kind and its namespace where there is no room: the end tells them apart."""
+    name = owner.name or _WORDS[owner.party]
+    forms = (name, name.partition(" ")[2], name.rpartition("/")[2])
+    return next((each for each in forms if each and measure.width(each, _TEXT) <= room), forms[2])
+
+
+def _kind(kind: str, objects: Sequence[OwnedObject], box: Box, where: str) -> Iterator[str]:
+    flaws = collections.Counter(flaw for each in objects for flaw in {one.flaw for one in each.flaws})
+    told = "".join(f", {number:,} {flaw}" for flaw, number in sorted(flaws.items()))
+    yield f"<g><title>{escaped(f'{where}: {len(objects):,} {kind}{told}')}</title>"
+    if box.width < 1.2 or box.height < 1.2:
+        yield "</g>"
+        return
+    yield _rect("cell", box, 1.5)
+    bad = sum(bool(each.flaws) for each in objects)
+    if bad:
+        # As much of it is hatched as has flaws.
+        part = box.width * bad / len(objects)
+        yield _rect("flawed", Box(box.x + box.width - part, box.y, part, box.height), 1.5)
+    if box.height > 14 and box.width > 26:
+        yield _label(kind, f"{len(objects):,}", box, "kind", _SMALL, min(box.height / 2 + 3.5, 13))
+    yield "</g>"
+
+
+def _label(text: str, number: str, box: Box, style: str, size: float, y: float) -> str:
+    """A name, and at its right how many, where there is room for both."""
+    room = box.width - 10
+    width = measure.width(number, size)
+    shown = measure.cut(text, size, room - width - 8)
+    if len(shown) < 4 and shown != text:
+        shown, number = measure.cut(text, size, room), ""
+    if len(shown) < 3 and shown != text:
+        return ""
+    fit = f' textLength="{_n(measure.width(shown, size))}" lengthAdjust="spacingAndGlyphs"' if len(shown) > 3 else ""
+    name = f'<text class="{style}" x="{_n(box.x + 5)}" y="{_n(box.y + y)}"{fit}>{escaped(shown)}</text>'
+    if not number:
+        return name
+    x = _n(box.x + box.width - 5)
+    return f'{name}<text class="{style}" x="{x}" y="{_n(box.y + y)}" text-anchor="end">{number}</text>'
+
+
+def _legend(objects: Sequence[OwnedObject], y: float) -> Iterator[str]:
+    """What the colours mean: those that are there, with how many."""
+    counts = collections.Counter(each.owner.party for each in objects)
+    x = MARGIN
+    for party in Party:
+        if not counts[party]:
+            continue
+        words = f"{_WORDS[party]} {counts[party]:,}"
+        yield f'<g class="{party}">{_rect("owner", Box(x, y - 7, 22, 14), 2.5)}</g>'
+        yield f'<text class="legend" x="{_n(x + 29)}" y="{_n(y + 4)}">{escaped(words)}</text>'
+        x += 29 + measure.width(words, _TEXT) + 20
+    if any(each.flaws for each in objects):
+        yield _rect("space", Box(x, y - 7, 22, 14), 2.5) + _rect("flawed", Box(x, y - 7, 22, 14), 2.5)
+        yield f'<text class="legend" x="{_n(x + 29)}" y="{_n(y + 4)}">has flaws</text>'
+
+
+def _rect(style: str, box: Box, corner: float) -> str:
+    return (
+        f'<rect class="{style}" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+        f'rx="{_n(min(corner, box.width / 2, box.height / 2))}"/>'
+    )
+
+
+def _n(value: float) -> str:
+    """A number with one digit, so that files are small and the same everywhere."""
+    return f"{value:.1f}".removesuffix(".0")
