@@ -26,6 +26,8 @@ class FieldDifference:
     """As short JSON; empty for what is secret, and for what is not there."""
     manager: str = ""
     """Who wrote the live value, where the cluster tells."""
+    since: str = ""
+    """When that manager wrote last, as the cluster says it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class Drifted:
     difference: Difference
     says: str
     fields: tuple[FieldDifference, ...] = ()
+    owner: str = ""
+    """Who is to keep it as Git has it: ``flux (Kustomization flux-system/apps)``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,7 @@ class Drift:
 
     cluster: str
     revision: str
+    """The commit that was rendered; empty where it is not known."""
     drifted: tuple[Drifted, ...]
     compared: int
     """How many objects were looked at."""
@@ -54,3 +59,12 @@ class Drift:
     """How many differences the repo declares as not to be looked at."""
     unread: tuple[str, ...] = ()
     """What could not be compared, with the reason."""
+    applied: tuple[str, ...] = ()
+    """The commits that the engine has applied, where they are others than the one that was rendered."""
+    notes: tuple[str, ...] = ()
+    """What else there is to know before anything is concluded from it."""
+
+    @property
+    def is_of_another_commit(self) -> bool:
+        """Whether the engine has applied something else than what was rendered: then a difference is no drift."""
+        return bool(self.applied)

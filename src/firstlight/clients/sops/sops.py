@@ -69,14 +69,21 @@ class Sops:
             raise self._undecrypted(about, done, found)
         return Secret(done.stdout)
 
-    async def reread(self, encrypted: bytes, path: Path, *, about: str) -> Secret:
+    async def reread(self, encrypted: bytes, path: Path, *, about: str, is_whole: bool = True) -> Secret:
         """What would be decrypted from a file that is not written yet; its name tells its form.
+
+        Args:
+            encrypted: Its content.
+            path: Where it would be.
+            about: What it is called in messages.
+            is_whole: Whether it must be as sops left it; kustomize adds labels and namespaces to it, and Flux takes it.
 
         Raises:
             problems.Undecryptable: None of the user's keys decrypts it.
         """
         found = self._checked(encrypted, path, about)
-        arguments = ["decrypt", f"--filename-override={path.absolute()}", "/dev/stdin"]
+        options = [] if is_whole else ["--ignore-mac"]
+        arguments = ["decrypt", *options, f"--filename-override={path.absolute()}", "/dev/stdin"]
         done = await self._run(arguments, about, env=self._environment(found.kinds), stdin=encrypted)
         if done.code != 0:
             raise self._undecrypted(about, done, found)

@@ -1,0 +1,174 @@
+"""``firstlight drift``: how a cluster differs from what Git renders, who did it, and the way back."""
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_cluster, which_repo
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from firstlight.clients import kube
+    from firstlight.model.drift import Drift
+    from firstlight.operate.drift_scene import Scene
+
+FAILED = 1
+DRIFTED = 2
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--component", "components", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--correct", is_flag=True, help="Ask the engine to put Git's form back, and wait for it.")
+@click.option("--as-owner", is_flag=True, help="With --correct: apply it in the engine's place, if that is down.")
+@click.option("--watch", is_flag=True, help="Go on looking, and print what comes and goes.")
+@click.option("--yes", is_flag=True, help="Apply in the engine's place without asking.")
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@which_cluster.options
+@which_repo.option
+@output.option
+def drift(
+    cluster: str, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, offline: bool,
+    kubeconfig: Path | None, context: str, root: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Live state against Git's render: changed, missing, extra, wrong owner; with who wrote it, and when.
+
+    Defaults, other ways to write the same and what the repo declares to be ignored are no drift. Nothing is written
+    without --correct. Exit code 2 means drift, 1 that something could not be compared.
+    """
+    if as_owner and not correct:
+        raise errors.UsageError("--as-owner is a way to correct", hint="Write --correct --as-owner.")
+    if watch and correct:
+        raise errors.UsageError("--watch only looks", hint="Correct first, then watch.")
+    wishes = _Wishes(components=components, correct=correct, as_owner=as_owner, watch=watch, yes=yes, form=form)
+    way = (kubeconfig, context)
+    return asyncio.run(_drift(cluster, wishes, way=way, root=root, offline=offline))
+
+
+class _Wishes:
+    """What was typed."""
+
+    def __init__(
+        self, *, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, form: str
+    ) -> None:
+        self.components = components
+        self.correct = correct
+        self.as_owner = as_owner
+        self.watch = watch
+        self.yes = yes
+        self.form = form
+
+
+async def _drift(
+    cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
+) -> int:
+    async with _opened(cluster, wishes, way=way, root=root, offline=offline) as (scene, client):
+        if wishes.watch:
+            return await _watched(scene, client, wishes.form)
+        return await _once(scene, client, wishes)
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
+) -> "AsyncIterator[tuple[Scene, kube.Client]]":
+    """What is compared, and the API; a cluster that does not answer is told before anything is rendered."""
+    from firstlight.cli import own_means
+    from firstlight.clients import kube
+    from firstlight.operate import drift_scene, up
+
+    platform = which_repo.platform(root)
+    one = up.cluster_of(platform, cluster)
+    state = platform.root / own_means.STATE
+    config = which_cluster.config(state, one.name, kubeconfig=way[0], context=way[1])
+    async with kube.Client(config, agent="drift") as client:
+        await client.version()
+        means = await own_means.means(platform, offline=offline, keep=False)
+        try:
+            scene = await drift_scene.prepare(platform, one.name, means, components=wishes.components)
+            yield scene, client
+        finally:
+            await means.close()
+
+
+async def _once(scene: "Scene", client: "kube.Client", wishes: _Wishes) -> int:
+    from firstlight.operate import drift as looking
+    from firstlight.operate import drift_correcting
+
+    found = await looking.look(scene, client)
+    if wishes.correct and found.drifted:
+
+        def tell(text: str) -> None:
+            print(f"  {text}", file=sys.stderr, flush=True)
+
+        how = drift_correcting.Wishes(as_owner=wishes.as_owner)
+        found = await drift_correcting.correct(
+            scene, client, found, wishes=how, tell=tell, confirm=lambda text: wishes.yes or _agreed(text)
+        )
+    _print(found, scene, wishes.form)
+    return exit_code(found)
+
+
+async def _watched(scene: "Scene", client: "kube.Client", form: str) -> int:
+    """Until Ctrl-C, which is no failure."""
+    from firstlight.operate import drift as looking
+    from firstlight.report import drift as report
+    from firstlight.report import drift_data
+
+    last: Drift | None = None
+    try:
+        async with contextlib.aclosing(looking.watch(scene, client)) as looks:
+            async for each in looks:
+                if form == "json":
+                    _write_line(drift_data.data(each))
+                elif last is None:
+                    _print(each, scene, form)
+                    print("\nwatching; Ctrl-C ends it", file=sys.stderr, flush=True)
+                else:
+                    print("\n".join(report.news(last, each)), flush=True)
+                last = each
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        print("\nno longer watching", file=sys.stderr)
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+    return exit_code(last) if last is not None else FAILED
+
+
+def exit_code(found: "Drift") -> int:
+    """What it means to a shell: what differs from a commit that the engine does not have is no drift yet."""
+    if found.is_of_another_commit and found.drifted:
+        return FAILED
+    if found.drifted:
+        return DRIFTED
+    return FAILED if found.unread else 0
+
+
+def _agreed(question: str) -> bool:
+    return sys.stdin.isatty() and click.confirm(f"{question}\nGo on?", default=False, err=True)
+
+
+def _print(found: "Drift", scene: "Scene", form: str) -> None:
+    from firstlight.report import drift as report
+    from firstlight.report import drift_data, table
+
+    if form == "json":
+        output.write_json(drift_data.data(found))
+    else:
+        print(report.text(found, columns=table.terminal_columns(), kept=scene.kept), flush=True)
+
+
+def _write_line(value: object) -> None:
+    """One document a line, for programs that read as it comes."""
+    import msgspec
+
+    from firstlight.report import safe
+
+    sys.stdout.write(msgspec.json.encode(safe.data(value)).decode() + "\n")
+    sys.stdout.flush()

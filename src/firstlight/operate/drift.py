@@ -1,0 +1,88 @@
+"""``drift``: the live state of a cluster against what Git renders, once or for as long as somebody watches."""
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import AsyncGenerator, Iterable, Mapping
+
+from firstlight.clients import kube
+from firstlight.model.component import ObjectId
+from firstlight.model.drift import Drift, Drifted
+from firstlight.observe import drift as observing
+from firstlight.observe import drift_watch
+from firstlight.observe.drift import Compared, Result
+from firstlight.operate import drift_revisions
+from firstlight.operate.drift_scene import Scene
+from firstlight.ownership.drifting import Wanted
+
+
+async def look(scene: Scene, client: kube.Client) -> Drift:
+    """Look once; nothing is written.
+
+    Args:
+        scene: What is compared.
+        client: The API.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    drift, _ = await compared(scene, client)
+    return drift
+
+
+async def compared(scene: Scene, client: kube.Client) -> tuple[Drift, Compared]:
+    """Look once, and keep what was seen."""
+    (applied, notes), seen = await asyncio.gather(
+        drift_revisions.applied(scene.cluster, scene.owners, client, revision=scene.revision),
+        observing.compare(scene.wanted, client, owners=scene.owners, known=scene.known),
+    )
+    base = Drift(
+        cluster=scene.cluster.name, revision=scene.revision, drifted=(), compared=len(scene.wanted),
+        applied=applied, notes=(*scene.notes, *notes), unread=(*scene.unread, *seen.unread),
+    )  # fmt: skip
+    return _with(base, seen.results, seen.extra), seen
+
+
+async def watch(scene: Scene, client: kube.Client) -> AsyncGenerator[Drift, None]:
+    """Look, and look again at whatever changes; each time that something came or went.
+
+    Args:
+        scene: What is compared.
+        client: The API.
+
+    Raises:
+        errors.ClientError: The API does not answer at first.
+    """
+    drift, seen = await compared(scene, client)
+    yield drift
+    base = dataclasses.replace(drift, unread=(*scene.unread, *seen.unread))
+    results, extra = dict(seen.results), {each.id: each for each in seen.extra}
+    async with contextlib.aclosing(
+        drift_watch.follow(scene.wanted, client, seen=seen, owners=scene.owners, known=scene.known)
+    ) as changes:
+        async for change in changes:
+            results.update(change.results)
+            for id in change.gone:
+                extra.pop(id, None)
+            extra.update({each.id: each for each in change.extra})
+            fresh = _with(base, results, extra.values())
+            if fresh.drifted != drift.drifted:
+                yield fresh
+            drift = fresh
+
+
+def owner_of(drifted: Drifted, scene: Scene) -> Wanted | None:
+    """What Git has of something that differs; None for what Git does not have."""
+    return next((each for each in scene.wanted if each.id == drifted.id), None)
+
+
+def _with(base: Drift, results: Mapping[ObjectId, Result], extra: Iterable[Drifted]) -> Drift:
+    """A whole answer from those of all objects."""
+    found = [each.judgement.drifted for each in results.values() if each.judgement.drifted is not None]
+    return dataclasses.replace(
+        base,
+        drifted=tuple(sorted((*found, *extra), key=lambda each: (each.component, each.id))),
+        dry_runs=sum(each.dry_runs for each in results.values()),
+        ignored=sum(each.judgement.ignored for each in results.values()),
+        unread=(*base.unread, *(each.unread for each in results.values() if each.unread)),
+    )

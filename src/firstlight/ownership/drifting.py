@@ -1,0 +1,301 @@
+"""Whether an object is as Git has it: what differs, who wrote that, and who owns what nobody else should.
+
+The server's own dry run tells what an apply would change, so that defaults, quantities and other ways to write the same
+are no differences. Without one, ``is_in_doubt`` says whether it is needed at all.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from firstlight.document.within import mapping
+from firstlight.model.component import ObjectId
+from firstlight.model.drift import Difference, Drifted, FieldDifference
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+from firstlight.ownership import comparing, engine_marks, field_values, ignoring, marking, stray_fields, writers
+from firstlight.ownership.comparing import Likeness
+from firstlight.ownership.field_set import FieldSet, path_text
+from firstlight.ownership.field_values import ABSENT, Leaf, Path
+from firstlight.ownership.ignoring import Ignored
+from firstlight.ownership.stray_fields import Stray
+
+LONGEST = 200
+"""Characters of a value that are shown."""
+_MARKS = (
+    "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "helm.toolkit.fluxcd.io/name",
+    "helm.toolkit.fluxcd.io/namespace", "fluxcd.controlplane.io/name", "fluxcd.controlplane.io/namespace",
+    "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "argocd.argoproj.io/tracking-id",
+)  # fmt: skip
+_HELD = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "config.k8s.io/owning-inventory")
+"""What Helm and Talos put on what they bring."""
+_BOOTSTRAP = (Party.HELM, Party.TALOS, Party.BOOTSTRAP)
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+_SERVERS = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """One object that must be as Git has it."""
+
+    object: Object
+    component: str
+    manager: str
+    """As whom it is applied in the end."""
+    owner: ObjectOwner
+    definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """The owner as Git declares it: what it says is not to be looked at."""
+
+    @property
+    def id(self) -> ObjectId:
+        """What it is called."""
+        return self.object.id
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """What came of a look at one object."""
+
+    drifted: Drifted | None = None
+    ignored: int = 0
+    """Differences that are not looked at."""
+
+
+def settled(wanted: Wanted, live: Mapping[str, Any] | None) -> Wanted:
+    """An object with the manager that applies it: bootstrap has several, and any of them will do."""
+    if live is None or wanted.owner.party not in _BOOTSTRAP:
+        return wanted
+    mine = [each for each in writers.of(live) if not each.subresource and (each.is_old or each.is_person)]
+    ranked = sorted(mine, key=lambda each: (each.manager == wanted.manager, each.is_old, len(each.fields)))
+    return dataclasses.replace(wanted, manager=ranked[-1].manager) if ranked else wanted
+
+
+def form(wanted: Wanted, live: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An object as its owner applies it."""
+    made = marking.marked(wanted.object.value, wanted.owner, live=live)
+    if wanted.owner.party in _BOOTSTRAP and live is not None:
+        _hold(made, live, is_helms=wanted.owner.party == Party.HELM)
+    return made
+
+
+def is_in_doubt(value: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, has_status: bool) -> bool:
+    """Whether only the server can tell if an apply would change anything.
+
+    Args:
+        value: What would be applied.
+        live: The object, read in the same version.
+        manager: Who would apply it.
+        has_status: Whether its status is a subresource.
+    """
+    return comparing.compare(value, live, manager=manager, has_status=has_status).likeness != Likeness.EQUAL
+
+
+def strays(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[Stray, ...]:
+    """What else is on an object that Git does not have, defaults among it.
+
+    Args:
+        wanted: As Git has it.
+        value: As its owner applies it.
+        live: As it is.
+    """
+    return stray_fields.of(value, live, manager=wanted.manager, is_kept=wanted.owner.party in _BOOTSTRAP)
+
+
+def missing(wanted: Wanted, says: str = "it is not there") -> Drifted:
+    """An object that Git has and the cluster has not."""
+    return _drifted(wanted, Difference.MISSING, says)
+
+
+def judged(
+    wanted: Wanted,
+    live: Mapping[str, Any],
+    *,
+    ignored: Ignored,
+    after: Mapping[str, Any] | None,
+    strays: Sequence[Stray] = (),
+) -> Judgement:
+    """What differs of an object that is there.
+
+    Args:
+        wanted: As Git has it.
+        live: As it is.
+        ignored: What is not looked at.
+        after: What a forced dry run as its manager would make of it; None where an apply changes nothing for sure.
+        strays: What else is on it that Git does not have, defaults aside.
+    """
+    value = form(wanted, live)
+    leaves = [*(_changes(value, live, after, wanted.manager) if after is not None else ())]
+    if not ignored.is_merged:
+        leaves += [stray_fields.as_leaf(each) for each in strays]
+    kept = [each for each in leaves if not _is_ignored(each, ignored, value, live)]
+    count = len(leaves) - len(kept)
+    shown = [_field(each, wanted, live) for each in kept if not _is_mark(each.path)]
+    if shown:
+        return Judgement(_drifted(wanted, Difference.CHANGED, _said(shown, wanted.manager), shown), count)
+    if says := _strange_mark(wanted, value, live) or (_UNMARKED.format(wanted.owner) if kept else ""):
+        return Judgement(_drifted(wanted, Difference.WRONG_OWNER, says), count)
+    taken = [each for each in _not_owned(wanted, value, live, after) if not _is_ignored(each, ignored, value, live)]
+    if not taken:
+        return Judgement(None, count)
+    fields = [_field(each, wanted, live) for each in taken]
+    return Judgement(_drifted(wanted, Difference.WRONG_OWNER, _owned(fields, wanted.manager), fields), count)
+
+
+def is_unchanged(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two looks at an object saw the same one, its status and its owners aside."""
+    same = mapping(before, "metadata").get("uid") == mapping(after, "metadata").get("uid")
+    return same and _body(before) == _body(after)
+
+
+def refused(wanted: Wanted, live: Mapping[str, Any], *, why: str) -> Drifted:
+    """An object that the server would not take as Git has it, since what cannot be changed differs."""
+    where = comparing.compare(form(wanted, live), live, manager=wanted.manager).where
+    text = f"the server would not take it as Git has it: {why}" if why else "the server would not take it"
+    fields = (FieldDifference(path=where),) if where and " " not in where else ()
+    return _drifted(wanted, Difference.CHANGED, text, fields)
+
+
+def surplus(id: ObjectId, *, component: str, owner: ObjectOwner, since: str = "") -> Drifted:
+    """An object that an engine's marks say is Git's, and Git does not have it."""
+    says = f"{owner.name} applied it, and Git does not have it"
+    told = f"{says}; it is there since {since}" if since else says
+    return Drifted(id=id, component=component, difference=Difference.EXTRA, says=told, owner=str(owner))
+
+
+def applier(live: Mapping[str, Any]) -> ObjectOwner | None:
+    """Who of an engine's applied an object by itself; None for what nobody did, or what something else made of it."""
+    mark = engine_marks.of(live)
+    metadata = mapping(live, "metadata")
+    id = ObjectId.of(live)
+    if (id.group, id.kind) in _MADE:
+        return None
+    if mark is None or "helm.sh/hook" in mapping(metadata, "annotations"):
+        return None
+    if any(each.get("controller") for each in metadata.get("ownerReferences") or () if isinstance(each, Mapping)):
+        return None
+    manager = _MANAGERS.get(mark.owner.partition(" ")[0], "")
+    # Labels are copied: from Services to Endpoints, from whatever to whatever an operator makes of it.
+    if not any(each.manager == manager and _has_mark(each) for each in writers.of(live)):
+        return None
+    return ObjectOwner(Party(mark.engine.value), mark.owner)
+
+
+_MANAGERS = {
+    "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller", "Application": "argocd-controller",
+}  # fmt: skip
+_MADE = (("source.toolkit.fluxcd.io", "HelmChart"),)
+"""What engines make for themselves: helm-controller, the chart of a HelmRelease."""
+_UNMARKED = "the marks of {} are not on it: that has not applied it"
+
+
+def _has_mark(writer: writers.Writer) -> bool:
+    metadata = mapping(writer.tree, "f:metadata")
+    names = [*mapping(metadata, "f:labels"), *mapping(metadata, "f:annotations")]
+    return any(each.removeprefix("f:") in (*_MARKS, "app.kubernetes.io/instance") for each in names)
+
+
+def _hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> None:
+    """With the marks of Helm or Talos, where the live object has them."""
+    seen = mapping(live, "metadata", "annotations")
+    if held := {name: seen[name] for name in _HELD if name in seen}:
+        value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
+    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
+        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+
+
+def _changes(
+    value: Mapping[str, Any], live: Mapping[str, Any], after: Mapping[str, Any], manager: str
+) -> Iterator[Leaf]:
+    """What an apply would change of what Git has, or had when it was applied last."""
+    trees = [each.tree for side in (live, after) for each in writers.of(side)]
+    own = [each for each in writers.of(live) if each.manager == manager and each.operation == "Apply"]
+    for leaf in field_values.differences(_body(live), _body(after), trees):
+        # Else it is a webhook's, or follows from something else that changes.
+        if field_values.at(value, leaf.path) is not ABSENT or any(each.has(leaf.path) for each in own):
+            yield leaf
+
+
+def _body(value: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {name: each for name, each in mapping(value, "metadata").items() if name not in _SERVERS}
+    return {**{name: each for name, each in value.items() if name != "status"}, "metadata": metadata}
+
+
+def _not_owned(
+    wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any], after: Mapping[str, Any] | None
+) -> Iterator[Leaf]:
+    """Fields with the right value that are not the manager's; of what is empty in Git there is nothing to own."""
+    if after is None:
+        return
+    mine = FieldSet()
+    for each in writers.of(live):
+        if each.manager == wanted.manager:
+            mine |= each.fields
+    for each in writers.of(after):
+        if each.manager == wanted.manager and each.operation == "Apply" and not each.subresource:
+            for path in (each.fields - mine).leaves():
+                if path[-1] != "." and not _is_mark(path) and field_values.at(value, path) not in ({}, [], None):
+                    yield Leaf(path, field_values.at(live, path), field_values.at(after, path))
+
+
+def _is_ignored(leaf: Leaf, ignored: Ignored, value: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+    managers = [each.manager for each in writers.of(live) if each.has(leaf.path)]
+    return ignoring.is_ignored(leaf, ignored, wanted=value, live=live, managers=managers)
+
+
+def _is_mark(path: Path) -> bool:
+    return len(path) == 3 and path[0] == "f:metadata" and path[2].removeprefix("f:") in _MARKS
+
+
+def _strange_mark(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any]) -> str:
+    """What an object says whose mark is another owner's."""
+    if wanted.owner.party not in (Party.FLUX, Party.ARGOCD):
+        return ""
+    mark = engine_marks.of(live, wanted=wanted.object.value)
+    if mark is None or mark.owner == wanted.owner.name or engine_marks.of(value) == mark:
+        return ""
+    return f"it carries the marks of {mark.owner}, and Git has it in {wanted.owner.name}"
+
+
+def _field(leaf: Leaf, wanted: Wanted, live: Mapping[str, Any]) -> FieldDifference:
+    writer = writers.who(live, leaf.path, manager=wanted.manager)
+    is_secret = (wanted.id.group, wanted.id.kind) == ("", "Secret")
+    return FieldDifference(
+        path=path_text(leaf.path),
+        wanted="" if is_secret else shown(leaf.after),
+        live="" if is_secret else shown(leaf.before),
+        manager=writer.manager if writer is not None and leaf.before is not ABSENT else "",
+        since=writer.since if writer is not None and leaf.before is not ABSENT else "",
+    )
+
+
+def shown(value: Any) -> str:
+    """A value as short JSON; empty for nothing."""
+    if value is ABSENT:
+        return ""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _drifted(wanted: Wanted, difference: Difference, says: str, fields: Iterable[FieldDifference] = ()) -> Drifted:
+    return Drifted(
+        id=wanted.id, component=wanted.component, difference=difference, says=says, fields=tuple(fields),
+        owner=str(wanted.owner),
+    )  # fmt: skip
+
+
+def _said(fields: Sequence[FieldDifference], manager: str) -> str:
+    others = sorted({each.manager for each in fields if each.manager and each.manager != manager})
+    count = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+    if others:
+        return f"{count} changed by {', '.join(others)}"
+    if all(each.manager == manager for each in fields):
+        return f"{count} that {manager} applied with another value than Git has now"
+    return f"{count} differ{'' if len(fields) > 1 else 's'}"
+
+
+def _owned(fields: Sequence[FieldDifference], manager: str) -> str:
+    owners = sorted({each.manager for each in fields if each.manager})
+    count = f"{len(fields)} field{'s' if len(fields) > 1 else ''} of Git"
+    verb = "are" if len(fields) > 1 else "is"
+    return f"{count} {verb} owned by {', '.join(owners) or 'nobody'}, not by {manager}"

@@ -1,0 +1,196 @@
+"""What a repo declares as not to be looked at: by an object's owner, on the object itself, or by what scales it."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model.component import ObjectId
+from firstlight.ownership import ignore_paths, target_rules
+from firstlight.ownership.field_values import ABSENT, Leaf
+from firstlight.ownership.ignore_paths import Each, Steps
+
+_FLUX = "kustomize.toolkit.fluxcd.io"
+_HELM = "helm.toolkit.fluxcd.io/driftDetection"
+_COMPARE = "argocd.argoproj.io/compare-options"
+_INJECTED = (
+    "cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret", "cert-manager.io/inject-apiserver-ca",
+)  # fmt: skip
+_EMPTY_BUNDLES = (None, "", "Cg==", "\n")
+"""What charts write where something else puts the CA."""
+_BUNDLES: Mapping[str, Steps] = {
+    "ValidatingWebhookConfiguration": ("webhooks", Each(), "clientConfig", "caBundle"),
+    "MutatingWebhookConfiguration": ("webhooks", Each(), "clientConfig", "caBundle"),
+    "CustomResourceDefinition": ("spec", "conversion", "webhook", "clientConfig", "caBundle"),
+    "APIService": ("spec", "caBundle"),
+}
+
+Scaled = frozenset[tuple[str, str, str]]
+"""Kind, namespace and name of what an autoscaler has the replicas of."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """What of one object is not looked at."""
+
+    is_whole: bool = False
+    """Nothing of it is, not even whether it is there."""
+    is_once: bool = False
+    """Only whether it is there."""
+    is_merged: bool = False
+    """Fields that Git does not have are others' by declaration."""
+    is_extra_fine: bool = False
+    """It may be there without being in Git."""
+    paths: tuple[Steps, ...] = ()
+    managers: frozenset[str] = frozenset()
+    """Whose fields are not looked at."""
+    misread: tuple[str, ...] = ()
+    """Expressions that are not understood, and leave nothing out."""
+
+
+def of(
+    wanted: Mapping[str, Any],
+    definition: Mapping[str, Any],
+    *,
+    live: Mapping[str, Any] | None = None,
+    scaled: Scaled = frozenset(),
+) -> Ignored:
+    """What is declared of an object.
+
+    Args:
+        wanted: As Git has it.
+        definition: The Kustomization, HelmRelease or Application that owns it; empty if none does.
+        live: As it is, where it is there: some of it is also declared there.
+        scaled: What autoscalers have the replicas of.
+    """
+    own, seen = _marks(wanted), _marks(live or {})
+    policy = str(own.get(f"{_FLUX}/ssa") or "").lower()
+    kind = text(definition, "kind")
+    is_disabled = any(str(each.get(f"{_FLUX}/reconcile") or "").lower() == "disabled" for each in (own, seen))
+    is_undetected = any(str(each.get(_HELM) or "").lower() == "disabled" for each in (own, seen))
+    declared, managers, misread = _declared(wanted, definition)
+    return Ignored(
+        is_whole=(kind == "Kustomization" and (is_disabled or policy == "ignore"))
+        or (kind == "HelmRelease" and is_undetected)
+        or () in declared,
+        is_once=kind == "Kustomization" and policy == "ifnotpresent",
+        is_merged=kind == "Kustomization" and policy == "merge",
+        is_extra_fine="IgnoreExtraneous" in str(seen.get(_COMPARE) or ""),
+        paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted)),
+        managers=managers,
+        misread=misread,
+    )
+
+
+def scaled_by(autoscalers: Iterable[Mapping[str, Any]]) -> Scaled:
+    """What HorizontalPodAutoscalers and ScaledObjects have the replicas of."""
+    found = set()
+    for each in autoscalers:
+        target = mapping(each, "spec", "scaleTargetRef")
+        if name := text(target, "name"):
+            found.add((text(target, "kind") or "Deployment", text(each, "metadata", "namespace"), name))
+    return frozenset(found)
+
+
+def is_autoscaler(value: Mapping[str, Any]) -> bool:
+    """Whether an object has the replicas of another one."""
+    id = ObjectId.of(value)
+    return (id.group, id.kind) in (("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject"))
+
+
+def is_ignored(
+    leaf: Leaf, ignored: Ignored, *, wanted: Mapping[str, Any], live: Mapping[str, Any], managers: Iterable[str]
+) -> bool:
+    """Whether a difference is one that is not looked at.
+
+    Args:
+        leaf: The difference.
+        ignored: What is declared.
+        wanted: The object as Git has it.
+        live: The object as it is.
+        managers: Who owns the field.
+    """
+    if ignored.managers.intersection(managers):
+        return True
+    before, after = leaf.before, leaf.after
+    for steps in ignored.paths:
+        if any(ignore_paths.covers(steps, leaf.path, value=each) for each in (wanted, live)):
+            return True
+        # What the server takes as one value may hold the path further down.
+        below = ignore_paths.rest(steps, leaf.path, value=wanted) or ignore_paths.rest(steps, leaf.path, value=live)
+        if below is not None and ABSENT not in (before, after):
+            before, after = (ignore_paths.without(each, below) for each in (before, after))
+            if before == after:
+                return True
+    return False
+
+
+def _marks(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Flux and Helm take their settings from labels as well as from annotations."""
+    return {**mapping(value, "metadata", "labels"), **mapping(value, "metadata", "annotations")}
+
+
+def _declared(
+    wanted: Mapping[str, Any], definition: Mapping[str, Any]
+) -> tuple[tuple[Steps, ...], frozenset[str], tuple[str, ...]]:
+    match text(definition, "kind"):
+        case "Kustomization":
+            return tuple(_of_flux(sequence(definition, "spec", "ignore"), wanted)), frozenset(), ()
+        case "HelmRelease":
+            rules = sequence(definition, "spec", "driftDetection", "ignore")
+            return tuple(_of_flux(rules, wanted)), frozenset(), ()
+        case "Application":
+            return _of_argocd(sequence(definition, "spec", "ignoreDifferences"), wanted)
+    return (), frozenset(), ()
+
+
+def _of_flux(rules: Iterable[Any], wanted: Mapping[str, Any]) -> Iterator[Steps]:
+    for rule in rules:
+        if target_rules.is_flux_target(mapping(rule, "target"), wanted):
+            yield from (ignore_paths.of_pointer(each) for each in sequence(rule, "paths") if isinstance(each, str))
+
+
+def _of_argocd(
+    rules: Iterable[Any], wanted: Mapping[str, Any]
+) -> tuple[tuple[Steps, ...], frozenset[str], tuple[str, ...]]:
+    found: list[Steps] = []
+    managers: set[str] = set()
+    misread: list[str] = []
+    for rule in rules:
+        if not target_rules.is_argocd_target(rule, ObjectId.of(wanted)):
+            continue
+        found += [ignore_paths.of_pointer(each) for each in sequence(rule, "jsonPointers") if isinstance(each, str)]
+        managers |= {each for each in sequence(rule, "managedFieldsManagers") if isinstance(each, str)}
+        for each in sequence(rule, "jqPathExpressions"):
+            steps = ignore_paths.of_jq(str(each))
+            if steps is None:
+                misread.append(str(each))
+            else:
+                found.append(steps)
+    return tuple(found), frozenset(managers), tuple(misread)
+
+
+def _replicas(wanted: Mapping[str, Any], scaled: Scaled) -> Iterator[Steps]:
+    id = ObjectId.of(wanted)
+    if (id.kind, id.namespace, id.name) in scaled:
+        yield ("spec", "replicas")
+
+
+def _bundles(wanted: Mapping[str, Any]) -> Iterator[Steps]:
+    """The CA of webhooks, where somebody else is to write it."""
+    steps = _BUNDLES.get(text(wanted, "kind"))
+    if steps is None:
+        return
+    annotations = mapping(wanted, "metadata", "annotations")
+    if any(each in annotations for each in _INJECTED) or all(each in _EMPTY_BUNDLES for each in _at(wanted, steps)):
+        yield steps
+
+
+def _at(value: Any, steps: Steps) -> Iterator[Any]:
+    if not steps:
+        yield value
+    elif isinstance(steps[0], Each):
+        for each in value if isinstance(value, list) else ():
+            yield from _at(each, steps[1:])
+    else:
+        yield from _at(at(value, str(steps[0])), steps[1:])

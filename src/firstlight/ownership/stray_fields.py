@@ -1,0 +1,106 @@
+"""Fields that somebody put on an object beside what Git has: by hand, or before the engine came.
+
+What is there by default does not count: a field that comes back by itself when it is left out, in a dry run.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.ownership import field_values, writers
+from firstlight.ownership.field_values import ABSENT, Leaf, Path
+from firstlight.ownership.writers import Writer
+
+_BOOKKEEPING = (
+    "kubectl.kubernetes.io/last-applied-configuration", "kubectl.kubernetes.io/restartedAt",
+    "kubernetes.io/change-cause", "deployment.kubernetes.io/revision", "config.k8s.io/owning-inventory",
+    "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "reconcile.fluxcd.io/requestedAt",
+    "reconcile.fluxcd.io/forceAt",
+    "reconcile.fluxcd.io/resetAt", "argocd.argoproj.io/refresh",
+)  # fmt: skip
+"""Annotations by which tools remember or ask something: they say nothing of what an object is."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stray:
+    """One such field, and who put it there."""
+
+    path: Path
+    value: Any = dataclasses.field(repr=False)
+    writer: Writer
+
+
+def of(form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kept: bool = False) -> tuple[Stray, ...]:
+    """Fields that Git does not have, and that people, or what came before the engine, own.
+
+    Args:
+        form: The object as its manager applies it.
+        live: The object as it is.
+        manager: Whose it is to be.
+        is_kept: Whether bootstrap keeps it, so that nothing came before.
+    """
+    everybody = writers.of(live)
+    found: dict[Path, Stray] = {}
+    for one in everybody:
+        is_stray = one.is_person or (one.is_old and not is_kept)
+        if one.manager == manager or one.subresource or not is_stray:
+            continue
+        others = [each for each in everybody if each.manager != one.manager]
+        for path, value in _fields(one.tree, form, live, (), others):
+            found.setdefault(path, Stray(path, value, one))
+    return tuple(found[each] for each in sorted(found))
+
+
+def removal(strays: Iterable[Stray], live: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A JSON patch that leaves them out; the last items of lists first, so that positions stay right."""
+    pointers = {pointer for each in strays if (pointer := field_values.pointer(each.path, live))}
+    ordered = sorted(pointers, key=lambda each: [_sortable(step) for step in each.split("/")], reverse=True)
+    return [{"op": "remove", "path": each} for each in ordered]
+
+
+def real(strays: Iterable[Stray], cleaned: Mapping[str, Any] | None) -> tuple[Stray, ...]:
+    """Those that did not come back by themselves.
+
+    Args:
+        strays: All of them.
+        cleaned: The object as a dry run without them gave it back; None if the server refused that.
+    """
+    return tuple(each for each in strays if cleaned is None or field_values.at(cleaned, each.path) != each.value)
+
+
+def as_leaf(stray: Stray) -> Leaf:
+    """As a difference: there is something, and Git wants nothing."""
+    return Leaf(stray.path, stray.value, ABSENT)
+
+
+def _fields(
+    owned: Mapping[str, Any], form: Any, live: Any, path: Path, others: Iterable[Writer]
+) -> Iterator[tuple[Path, Any]]:
+    for key, below in owned.items():
+        value, here = field_values.child(live, key), (*path, key)
+        if key == "." or value is ABSENT or here == ("f:metadata", "f:managedFields"):
+            continue
+        wanted = field_values.child(form, key)
+        if wanted is ABSENT and not any(each.has(here) for each in others):
+            if not (below and _is_empty(value)) and key.removeprefix("f:") not in _BOOKKEEPING:
+                yield from _whole(key, below, value, here, others)
+        elif below:
+            yield from _fields(below, wanted, value, here, others)
+
+
+def _whole(
+    key: str, below: Mapping[str, Any], value: Any, path: Path, others: Iterable[Writer]
+) -> Iterator[tuple[Path, Any]]:
+    """All of something that nobody else has a part of; labels and annotations one by one, since tools have theirs."""
+    if key in ("f:annotations", "f:labels") and isinstance(value, Mapping):
+        yield from _fields({each: {} for each in below if each != "."}, {}, value, path, others)
+    else:
+        yield path, value
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Mapping | list) and not value
+
+
+def _sortable(step: str) -> tuple[int, str]:
+    return (int(step), "") if step.isdecimal() else (0, step)

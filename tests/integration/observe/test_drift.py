@@ -1,0 +1,208 @@
+"""Live objects of a real API server against what Git has: every difference is found, and nothing else."""
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from firstlight.clients import kube as kube_client
+from firstlight.model.drift import Difference, Drifted
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+from firstlight.observe import drift
+from firstlight.ownership import marking
+from firstlight.ownership.drifting import Wanted
+
+MANAGER = "kustomize-controller"
+OWNER = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
+
+
+def config_map(namespace: str, name: str = "settings", **data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data,
+    }  # fmt: skip
+
+
+def deployment(namespace: str, name: str = "web", **spec: Any) -> dict[str, Any]:
+    container = {
+        "name": "main", "image": "registry.example/main:1", "ports": [{"containerPort": 80}],
+        "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}, "requests": {"cpu": 0.5}},
+        "env": [{"name": "EMPTY", "value": ""}],
+    }  # fmt: skip
+    pod = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], "tolerations": []}}
+    whole = {"replicas": 0, "selector": {"matchLabels": {"app": name}}, "template": pod, **spec}
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace},
+        "spec": whole,
+    }  # fmt: skip
+
+
+def wanted(value: Mapping[str, Any], definition: Mapping[str, Any] | None = None) -> Wanted:
+    return Wanted(object=Object(value), component="apps", manager=MANAGER, owner=OWNER, definition=definition or {})
+
+
+async def apply(kube: kube_client.Client, *values: Mapping[str, Any]) -> None:
+    """As the engine does it."""
+    for each in values:
+        await kube.apply(marking.marked(each, OWNER), manager=MANAGER, force=True)
+
+
+async def found(kube: kube_client.Client, *values: Wanted) -> list[Drifted]:
+    return list((await drift.compare(values, kube, owners={})).drifted)
+
+
+async def test_what_was_applied_is_no_drift(kube: kube_client.Client, namespace: str) -> None:
+    values = [config_map(namespace, a="b"), deployment(namespace)]
+    await apply(kube, *values)
+    seen = await drift.compare([wanted(each) for each in values], kube, owners={})
+    assert seen.drifted == ()
+
+
+async def test_what_kubectl_changed_is_told_with_who_and_when(kube: kube_client.Client, namespace: str) -> None:
+    await apply(kube, deployment(namespace))
+    body = {"spec": {"replicas": 2}}
+    await kube.patch("apps/v1", "Deployment", "web", body, manager="kubectl-edit", namespace=namespace)
+    (one,) = await found(kube, wanted(deployment(namespace)))
+    assert one.difference == Difference.CHANGED
+    (field,) = one.fields
+    assert (field.path, field.wanted, field.live, field.manager) == ("spec.replicas", "0", "2", "kubectl-edit")
+    assert field.since.startswith("20")
+    assert one.says == "1 field changed by kubectl-edit"
+
+
+async def test_a_field_of_an_item_is_named_by_the_item(kube: kube_client.Client, namespace: str) -> None:
+    await apply(kube, deployment(namespace))
+    body = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "registry.example/main:2"}]}}}}
+    await kube.patch("apps/v1", "Deployment", "web", body, form="strategic", manager="kubectl-set", namespace=namespace)
+    (one,) = await found(kube, wanted(deployment(namespace)))
+    assert [each.path for each in one.fields] == ["spec.template.spec.containers[name=main].image"]
+
+
+async def test_what_a_person_added_is_drift_and_its_defaults_are_not(kube: kube_client.Client, namespace: str) -> None:
+    await apply(kube, deployment(namespace))
+    sidecar = {"name": "debug", "image": "registry.example/debug:1"}
+    body = {"spec": {"template": {"spec": {"containers": [sidecar]}}}, "metadata": {"annotations": {"by": "hand"}}}
+    await kube.patch(
+        "apps/v1", "Deployment", "web", body, form="strategic", manager="kubectl-edit", namespace=namespace
+    )
+    (one,) = await found(kube, wanted(deployment(namespace)))
+    assert [each.path for each in one.fields] == [
+        "metadata.annotations.by",
+        "spec.template.spec.containers[name=debug]",
+    ]
+    assert {each.wanted for each in one.fields} == {""}
+
+
+async def test_what_was_created_by_hand_first_has_no_false_fields(kube: kube_client.Client, namespace: str) -> None:
+    """Who creates an object owns all of its defaults: they are not drift, and the owner is the wrong one."""
+    value = deployment(namespace)
+    await kube.create(value, manager="kubectl-create")
+    (one,) = await found(kube, wanted(value))
+    assert one.difference == Difference.WRONG_OWNER
+    assert one.fields == ()
+    await apply(kube, value)
+    assert await found(kube, wanted(value)) == []
+
+
+async def test_the_right_value_of_a_wrong_owner(kube: kube_client.Client, namespace: str) -> None:
+    value = config_map(namespace, a="b", c="d")
+    await apply(kube, config_map(namespace, a="b"))
+    await kube.patch("v1", "ConfigMap", "settings", {"data": {"c": "d"}}, manager="kubectl", namespace=namespace)
+    (one,) = await found(kube, wanted(value))
+    assert one.difference == Difference.WRONG_OWNER
+    assert [(each.path, each.manager) for each in one.fields] == [("data.c", "kubectl")]
+    assert one.says == "1 field of Git is owned by kubectl, not by kustomize-controller"
+
+
+async def test_what_git_has_no_more(kube: kube_client.Client, namespace: str) -> None:
+    await apply(kube, config_map(namespace, a="b", c="d"))
+    (one,) = await found(kube, wanted(config_map(namespace, a="b")))
+    assert [(each.path, each.wanted, each.live, each.manager) for each in one.fields] == [
+        ("data.c", "", '"d"', MANAGER)
+    ]
+    assert one.says == "1 field that kustomize-controller applied with another value than Git has now"
+
+
+async def test_a_missing_object_and_a_kind_that_is_not_served(kube: kube_client.Client, namespace: str) -> None:
+    strange = {"apiVersion": "example.org/v1", "kind": "Strange", "metadata": {"name": "x", "namespace": namespace}}
+    both = await found(kube, wanted(config_map(namespace, a="b")), wanted(strange))
+    assert [(each.difference, each.says) for each in both] == [
+        (Difference.MISSING, "it is not there"),
+        (Difference.MISSING, "it is not there: its kind is not served"),
+    ]
+
+
+async def test_secrets_are_compared_and_not_shown(kube: kube_client.Client, namespace: str) -> None:
+    metadata = {"name": "login", "namespace": namespace}
+    value = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"password": "in-git"}}
+    await apply(kube, value)
+    assert await found(kube, wanted(value)) == []
+    await kube.patch(
+        "v1", "Secret", "login", {"stringData": {"password": "by-hand"}}, manager="kubectl-edit", namespace=namespace
+    )
+    (one,) = await found(kube, wanted(value))
+    assert [(each.path, each.wanted, each.live, each.manager) for each in one.fields] == [
+        ("data.password", "", "", "kubectl-edit")
+    ]
+
+
+async def test_what_cannot_be_changed_is_said_to_be_refused(kube: kube_client.Client, namespace: str) -> None:
+    await apply(kube, deployment(namespace))
+    other = copy.deepcopy(deployment(namespace))
+    other["spec"]["selector"]["matchLabels"] = {"app": "other"}
+    other["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    (one,) = await found(kube, wanted(other))
+    assert one.difference == Difference.CHANGED
+    assert "field is immutable" in one.says
+
+
+async def test_an_autoscaler_has_the_replicas(kube: kube_client.Client, namespace: str) -> None:
+    value = deployment(namespace)
+    await apply(kube, value)
+    metadata = {"name": "web", "namespace": namespace}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata,
+              "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3}}  # fmt: skip
+    await apply(kube, scaler)
+    await kube.patch("apps/v1", "Deployment", "web", {"spec": {"replicas": 2}}, manager="hpa", namespace=namespace)
+    seen = await drift.compare([wanted(value), wanted(scaler)], kube, owners={})
+    assert seen.drifted == ()
+    assert sum(each.judgement.ignored for each in seen.results.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("definition", "ignored"),
+    [
+        ({"kind": "Kustomization", "spec": {"ignore": [{"paths": ["/data/a"]}]}}, 1),
+        ({"kind": "Kustomization", "spec": {"ignore": [{"paths": ["/data/a"], "target": {"kind": "Secret"}}]}}, None),
+        ({"kind": "HelmRelease", "spec": {"driftDetection": {"ignore": [{"paths": ["/data"]}]}}}, 1),
+        ({"kind": "Application", "spec": {"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/data/a"]}]}},
+         1),
+        ({"kind": "Application",
+          "spec": {"ignoreDifferences": [{"kind": "ConfigMap", "managedFieldsManagers": ["someone"]}]}}, 1),
+    ],
+)  # fmt: skip
+async def test_what_is_declared_is_not_looked_at(
+    kube: kube_client.Client, namespace: str, definition: Mapping[str, Any], ignored: int | None
+) -> None:
+    value = config_map(namespace, a="b")
+    await apply(kube, value)
+    await kube.patch("v1", "ConfigMap", "settings", {"data": {"a": "c"}}, manager="someone", namespace=namespace)
+    seen = await drift.compare([wanted(value, definition)], kube, owners={})
+    assert len(seen.drifted) == (ignored is None)
+    assert sum(each.judgement.ignored for each in seen.results.values()) == (ignored or 0)
+
+
+async def test_what_an_engine_applied_and_git_has_no_more_is_extra(kube: kube_client.Client, namespace: str) -> None:
+    owner = ObjectOwner(Party.FLUX, f"Kustomization {namespace}/apps")
+    for name in ("settings", "old"):
+        await kube.apply(marking.marked(config_map(namespace, name, a="b"), owner), manager=MANAGER)
+    # A copy of the labels by somebody else is not the engine's word.
+    await kube.apply(marking.marked(config_map(namespace, "copied", a="b"), owner), manager="an-operator")
+    value = dataclasses.replace(wanted(config_map(namespace, a="b")), owner=owner)
+    seen = await drift.compare([value], kube, owners={owner: "apps"})
+    assert [(each.id.name, each.difference) for each in seen.drifted] == [("old", Difference.EXTRA)]
+    other = ObjectOwner(Party.FLUX, f"Kustomization {namespace}/other")
+    assert (await drift.compare([value], kube, owners={other: "apps"})).drifted == ()
