@@ -1,19 +1,23 @@
 """Whole runs for tests: a small platform of the tests, a lab for it, and ``up`` on it, killed where it is told to."""
 
 import asyncio
+import contextlib
 import dataclasses
+import io
 import os
 import resource
 import shutil
 import signal
 import sys
+import unittest.mock
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from firstlight import errors
+from firstlight.cli import main, own_means
 from firstlight.clients import command, kube, talosctl
 from firstlight.execute import lease
 from firstlight.execute.loop import Result
@@ -22,6 +26,7 @@ from firstlight.journal.writing import Journal
 from firstlight.lab import directory, machine_settings
 from firstlight.lab import lab as labs
 from firstlight.lab import settings as lab_settings
+from firstlight.lab.sources.access import Access
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.event import Event, StepEnded, Writing
@@ -39,6 +44,8 @@ from firstlight.render.tools import Programs as Renderers
 from firstlight.repo import platform as platforms
 from tests.labs import FAST
 
+Talos = Literal["1.12", "1.13"]
+"""Whose way with inline manifests machines have."""
 PLATFORMS = Path(__file__).parent / "platforms"
 TOKEN = "a-token-of-the-tests"
 DECLARED = "https://git.example.org/me/light"
@@ -98,6 +105,20 @@ class Limits(msgspec.Struct, frozen=True):
     lease_seconds: int = lease.SECONDS
 
 
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """The answer as JSON."""
+        return msgspec.json.decode(self.out)
+
+
 @dataclasses.dataclass
 class Stage:
     """A repo, a lab of bare machines for it, and the way to run ``up``."""
@@ -124,6 +145,31 @@ class Stage:
             self.place, tell=tell, until=until, only=only, is_dry_run=is_dry_run, confirm=lambda _: confirm
         )
 
+    async def handover(self, *arguments: str) -> Told:
+        """``firstlight handover`` in a thread of this process, as it is typed, with the means of the tests."""
+
+        async def given(*_: object, **__: object) -> Means:
+            return means(self.place)
+
+        def run() -> Told:
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main.run(["handover", "--repo", self.place.root, *arguments])
+            return Told(code, out.getvalue(), err.getvalue())
+
+        with unittest.mock.patch.object(own_means, "means", given):
+            return await asyncio.to_thread(run)
+
+    @property
+    def certificate(self) -> str:
+        """Where the certificate is."""
+        return str(Path(self.place.state) / self.platform.clusters[0].name / "certificate.json")
+
+    def talosctl(self) -> talosctl.Talosctl:
+        """The real one, as an administrator of the cluster."""
+        config = Path(self.place.state) / self.platform.clusters[0].name / "talosconfig"
+        return talosctl.Talosctl(Path(self.place.programs["talosctl"]), talosconfig=Secret(config.read_bytes()))
+
     async def up_killed(self, at: Killed) -> int:
         """One run in a process of its own that is killed at a moment; its exit code."""
         return (await command.run(self.program(at), env={**os.environ}, check=False, timeout=300)).code
@@ -137,6 +183,7 @@ class Stage:
 async def stage(
     home: Path, programs: Mapping[str, Path], *, platform: str = "light", manifests: Mapping[str, Path],
     machines: tuple[machine_settings.Machine, ...], settings: lab_settings.Settings | None = None,
+    talos: Talos = "1.13",
 ) -> Stage:  # fmt: skip
     """A lab of bare machines with Flux's programs and a Git server, and the platform committed to it.
 
@@ -147,6 +194,7 @@ async def stage(
         manifests: Files to add to the repo, by path: the engine's manifests.
         machines: Those of the lab, as the platform declares them.
         settings: Of the lab, besides.
+        talos: As which one machines treat inline manifests.
     """
     root = home / "repo"
     shutil.copytree(PLATFORMS / platform, root)
@@ -155,12 +203,12 @@ async def stage(
     one = labs.Lab(directory.Directory(home / "lab"))
     wanted = msgspec.structs.replace(
         settings or FAST, machines=machines, nodes=(), actors=(settings or FAST).actors or ("flux",),
-        talos=machine_settings.Talos(boot_seconds=0.1),
+        talos=machine_settings.Talos(boot_seconds=0.1, manifests=talos),
     )  # fmt: skip
     await one.up(programs, settings=wanted, owner=os.getpid())
     status = await one.status()
     sources = one.sources()
-    repository = await sources.create_git(f"tests/{platform}")
+    repository = await sources.create_git(f"tests/{platform}", access=Access(anonymous="write"))
     for file in (*root.rglob("*.yaml"), *root.rglob("*.yml")):
         text = file.read_text()
         if DECLARED in text:
@@ -206,6 +254,7 @@ def means(place: Place) -> Means:
         programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"]), state=Path(place.state),
         open_renderer=open_renderer, resolve=resolve, talos_secrets=talos_secrets, revision=place.commit,
         reach=Reach(machines=place.reach, kubernetes=place.api), is_rehearsal=True,
+        git=Path(shutil.which("git") or "git"),
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def boundary(cluster: str, component: str, everything: bool, offline: bool, root
 
     platform = which_repo.only(which_repo.platform(root), cluster)
     found = _compared(platform, _hybrids(platform, component), offline=offline)
+    found += _staying(platform, component)
     if form == "json":
         output.write_json(boundary_data.data(found))
     else:
@@ -51,13 +52,26 @@ def _hybrids(platform: "Platform", name: str) -> "list[Component]":
     both = [each for each in platform.components if all(each.halves)]
     if not name:
         return both
-    if found := [each for each in both if each.name == name]:
+    found = [each for each in both if each.name == name]
+    if found or _staying(platform, name):
         return found
     names = {each.name for each in platform.components}
     if name in names:
         raise errors.UsageError(f"{name} is applied by one side only")
     near = difflib.get_close_matches(name, sorted(names), n=3)
     raise errors.UsageError(f"there is no component {name}", hint=f"There is {', '.join(near)}." if near else "")
+
+
+def _staying(platform: "Platform", name: str) -> "list[Boundary]":
+    """The components that only bootstrap applies and Talos keeps: an upgrade still does something with them."""
+    from firstlight.plan import boundary as boundaries
+
+    found = []
+    for each in platform.components:
+        cluster = platform.cluster(each.cluster)
+        if cluster is not None and not all(each.halves) and name in ("", each.name):
+            found += [one] if (one := boundaries.staying(cluster, each)) is not None else []
+    return found
 
 
 def _compared(platform: "Platform", both: "list[Component]", *, offline: bool) -> "list[Boundary]":

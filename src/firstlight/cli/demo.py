@@ -84,6 +84,10 @@ async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
         return False
     _say(report.headline(told))
 
+    _step("The certificate of the handover: what bootstrap brought is Flux's alone, and nothing was hurt on the way")
+    for line in _certificate(played):
+        _say(line)
+
     _step("firstlight verify: everything is asked once more, and a second run proves that it writes nothing")
     found = await verifying.verify(one, played)
     print(verified.text(found, columns=table.terminal_columns()))
@@ -96,6 +100,15 @@ async def _show(one: "Lab", played: "Played", picture: Path) -> bool:
     for name, how in _pretended(told):
         _say(f"{name + ':':23} {how}")
     return found.is_fine
+
+
+def _certificate(played: "Played") -> list[str]:
+    from firstlight.execute.handing import keeping_certificate
+    from firstlight.report import handover as report
+    from firstlight.report import table
+
+    path = played.means.state / played.told.cluster / keeping_certificate.FILE
+    return report.certificate(keeping_certificate.read(path), columns=table.terminal_columns() - 2)
 
 
 def _draw(played: "Played", picture: Path) -> None:

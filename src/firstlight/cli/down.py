@@ -3,30 +3,32 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from firstlight import errors
-from firstlight.cli import which_repo
+from firstlight.cli import output, which_repo
 
 if TYPE_CHECKING:
     from firstlight.model.platform import Platform
+    from firstlight.operate.down import Found
 
 
 @click.command()
 @click.argument("cluster")
 @click.option("--confirm", default="", metavar="CLUSTER", help="The cluster's name once more, instead of typing it.")
 @which_repo.option
-def down(cluster: str, confirm: str, root: Path | None) -> int:
+@output.option
+def down(cluster: str, confirm: str, root: Path | None, form: str) -> int:
     """Wipe the machines of a test cluster, so that they boot into maintenance mode. All data on them is lost.
 
     Only machines that run with this cluster's own keys are touched.
     """
-    return asyncio.run(_down(which_repo.platform(root), cluster, confirm))
+    return asyncio.run(_down(which_repo.platform(root), cluster, confirm, form))
 
 
-async def _down(platform: "Platform", name: str, confirm: str) -> int:
+async def _down(platform: "Platform", name: str, confirm: str, form: str = "text") -> int:
     from firstlight.cli import own_means
     from firstlight.operate import down as operating
     from firstlight.operate import up
@@ -37,21 +39,34 @@ async def _down(platform: "Platform", name: str, confirm: str) -> int:
         found = await operating.find(up.cluster_of(platform, name), means)
     finally:
         await means.close()
+    # Of a JSON answer standard output is the answer alone.
+    where = sys.stderr if form == "json" else sys.stdout
+
+    def say(text: str) -> None:
+        print(safe.text(text), file=where, flush=True)
+
     for each in found.left:
-        print(safe.text(f"  {each.machine.name:16} left alone: {each.standing}{f', {each.why}' if each.why else ''}"))
+        say(f"  {each.machine.name:16} left alone: {each.standing}{f', {each.why}' if each.why else ''}")
     for machine in found.ours:
-        print(safe.text(f"  {machine.name:16} {machine.address:16} will be wiped: config, etcd, everything on it"))
-    if not found.ours:
-        print("there is nothing to wipe")
-        return 0
-    _confirmed(name, confirm)
-    await operating.take_down(found, means, tell=lambda text: print(f"  {safe.text(text)}", flush=True))
-    print(f"{len(found.ours)} machines are bare again; next: firstlight up {safe.text(found.cluster.name)}")
+        say(f"  {machine.name:16} {machine.address:16} will be wiped: config, etcd, everything on it")
+    if found.ours:
+        _confirmed(name, confirm)
+        await operating.take_down(found, means, tell=lambda text: say(f"  {text}"))
+    many = f"{len(found.ours)} machines are" if len(found.ours) != 1 else "1 machine is"
+    text = f"{many} bare again; next: firstlight up {safe.text(found.cluster.name)}"
+    output.answer(form, text if found.ours else "there is nothing to wipe", _data(found))
     return 0
+
+
+def _data(found: "Found") -> dict[str, Any]:
+    left = [{"name": each.machine.name, "standing": str(each.standing), "why": each.why} for each in found.left]
+    wiped = [{"name": each.name, "address": each.address} for each in found.ours]
+    return {"cluster": found.cluster.name, "wiped": wiped, "left": left}
 
 
 def _confirmed(name: str, given: str) -> None:
     if not given and sys.stdin.isatty():
-        given = click.prompt(f"Type the name of the cluster to wipe {name}'s machines", default="", show_default=False)
+        asked = f"Type the name of the cluster to wipe {name}'s machines"
+        given = click.prompt(asked, default="", show_default=False, err=True)
     if given != name:
         raise errors.Refused("not confirmed: nothing was wiped", hint=f"Type the name, or give --confirm {name}.")

@@ -33,11 +33,17 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "graph": ("firstlight.cli.graph:graph", "What needs what, phase by phase, as SVG, Mermaid, DOT or text"),
         "render": ("firstlight.cli.render:render", "The objects of components, by real kustomize and helm"),
         "boundary": ("firstlight.cli.boundary:boundary", "What bootstrap applies against what GitOps applies"),
+        "owners": ("firstlight.cli.owners:owners", "Who owns every object of a cluster, and what is wrong with that"),
+        "drift": ("firstlight.cli.drift:drift", "How a cluster differs from Git: what, since when, by whom"),
         "status": ("firstlight.cli.status:status", "How the newest run stands, from any terminal"),
         "runs": ("firstlight.cli.runs:runs", "Earlier runs: steps, gates, waits, and a timeline picture"),
     },
     "build": {
         "up": ("firstlight.cli.up:up", "From bare machines to a cluster that Git owns; run again it goes on"),
+        "handover": (
+            "firstlight.cli.handover:handover",
+            "What bootstrap brought passes to Git's engine, with a certificate",
+        ),
         "verify": ("firstlight.cli.verify:verify", "Whether a cluster is what it was brought up to be"),
         "rehearse": ("firstlight.cli.rehearse:rehearse", "The same run in the lab, on your own repo, with a report"),
         "down": ("firstlight.cli.down:down", "Wipe the machines of a test cluster, after its name was typed"),

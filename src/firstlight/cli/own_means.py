@@ -57,7 +57,7 @@ async def means(
         return await renderers.open_renderer(one, offline=offline)
 
     return Means(
-        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"], omnictl=omnictl),
+        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"], omnictl=omnictl, sops=programs["sops"]),
         state=platform.root / STATE,
         open_renderer=open_renderer,
         resolve=resolver.resolve,

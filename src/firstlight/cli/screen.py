@@ -1,9 +1,10 @@
 """The terminal: lines that are drawn over while work goes on, and plain lines where nobody watches."""
 
+import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -21,6 +22,21 @@ def styled(text: str, code: str) -> str:
     """A text for standard output in bold or colour, where there is a terminal that wants it."""
     wanted = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
+
+
+@contextlib.contextmanager
+def doing(*, is_shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Says what is being done before there is anything to show: a line that is drawn over, or one each in a log."""
+    screen = Screen()
+
+    def say(text: str) -> None:
+        if is_shown:
+            screen.draw([f"{text} …"], news=[f"{text} …"])
+
+    try:
+        yield say
+    finally:
+        screen.clear()
 
 
 class Screen:
@@ -42,7 +58,8 @@ class Screen:
         columns = table.terminal_columns()
         # More lines than the terminal has could not be drawn over.
         shown = [table.cut(line, columns) for line in lines][: max(1, shutil.get_terminal_size().lines - 1)]
-        up = f"\x1b[{len(self._drawn)}A" if self._drawn else ""
+        # Ctrl-C leaves its sign, so that the cursor is not where it was.
+        up = f"\r\x1b[{len(self._drawn)}A" if self._drawn else ""
         sys.stderr.write(up + "".join(f"\x1b[2K{line}\n" for line in shown) + "\x1b[J")
         sys.stderr.flush()
         self._drawn = shown
@@ -50,7 +67,7 @@ class Screen:
     def clear(self) -> None:
         """Take the lines away again: what follows says it better."""
         if self._drawn:
-            sys.stderr.write(f"\x1b[{len(self._drawn)}A\x1b[J")
+            sys.stderr.write(f"\r\x1b[{len(self._drawn)}A\x1b[J")
             sys.stderr.flush()
             self._drawn = []
 

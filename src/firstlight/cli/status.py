@@ -73,7 +73,7 @@ def _nothing(cluster: str, others: list[str], form: str) -> None:
 
 def _text(state: "RunState", others: list[str]) -> list[str]:
     from firstlight.report import safe, table
-    from firstlight.report.run import lines, listing, summary
+    from firstlight.report.run import lines, listing, staying, summary
 
     columns = table.terminal_columns()
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -92,6 +92,8 @@ def _text(state: "RunState", others: list[str]) -> list[str]:
         run = state.started.run if state.started else ""
         more = f"  whole    firstlight runs {run}"
         found = [phases, "", *summary.summary(state, now=now, columns=columns), more]
+    if stays := staying.text(state):
+        found += [safe.text(each) for each in table.wrap(stays, columns)]
     if others:
         found.append(safe.text(f"also run: {', '.join(others)}"))
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firstlight import errors
-from firstlight.cli import allowing, output, which_repo
+from firstlight.cli import allowing, output, screen, which_repo
 
 if TYPE_CHECKING:
     from firstlight.cli.following import Form
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 BLOCKED = 3
+INTERRUPTED = 130
 PHASES = ("machine", "inline", "crds", "core", "engine", "handover", "gitops")
 
 
@@ -87,11 +88,15 @@ async def _up(
 ) -> int:
     from firstlight.operate import up as operating
 
-    prepared = await operating.prepare(platform, wishes, means)
+    with screen.doing(is_shown=form == "text") as say:
+        prepared = await operating.prepare(platform, wishes, means, say=say)
     if is_check or prepared.is_blocked:
-        _tell_problems(prepared, form)
+        tell_problems(prepared, form)
         return BLOCKED if prepared.is_blocked else 0
-    result = await carry_out(prepared, wishes, means, yes=yes, form=form)
+    try:
+        result = await carry_out(prepared, wishes, means, yes=yes, form=form)
+    except asyncio.CancelledError:
+        return INTERRUPTED  # the summary has said it already
     for note in means.notes:
         print(f"  note     {note}", file=sys.stderr)
     kept = means.state / prepared.cluster.name / "kubeconfig"
@@ -126,12 +131,13 @@ async def _followed(
             if yes:
                 return True
             with progress.paused():
-                return _agreed(danger)
+                return agreed(danger)
 
         return await operating.run(prepared, wishes, means, begun=begun, tell=progress.tell, confirm=confirm)
 
 
-def _agreed(danger: str) -> bool:
+def agreed(danger: str) -> bool:
+    """Ask a person at a terminal; nobody there means no."""
     return sys.stdin.isatty() and click.confirm(f"{danger}\nGo on?", default=False, err=True)
 
 
@@ -142,7 +148,8 @@ def exit_code(result: "Result") -> int:
     return 0 if result.is_complete else FAILED
 
 
-def _tell_problems(prepared: "Prepared", form: str) -> None:
+def tell_problems(prepared: "Prepared", form: str) -> None:
+    """Print what stands in the way, or that nothing does."""
     from firstlight.report import plan as report
     from firstlight.report import plan_data, table
 

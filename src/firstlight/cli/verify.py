@@ -2,7 +2,9 @@
 
 import asyncio
 import dataclasses
+import os
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli import output, screen, which_cluster, which_repo
 
 if TYPE_CHECKING:
+    from firstlight.clients.cilium import Cilium
     from firstlight.model.platform import Platform
     from firstlight.model.verification import Check, Verification
     from firstlight.operate.means import Means
@@ -30,6 +33,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 )
 @click.option("--probe", is_flag=True, help="Try DNS and the network with pods, which are removed again.")
 @click.option("--image", default="", show_default="busybox", help="What the pods of --probe run.")
+@click.option("--cilium-tests", default="no-policies", show_default=True, metavar="REGEX,…",
+              help="Which of Cilium's own tests --probe runs, where its program is on the PATH; or all.")  # fmt: skip
 @click.option("--idempotent", is_flag=True, help="Run up again, and prove that it writes nothing.")
 @click.option("--audit-log", type=click.Path(path_type=Path, exists=True, dir_okay=False), default=None,
               help="The API server's audit log: counts the writes of --idempotent.")  # fmt: skip
@@ -41,8 +46,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 @which_repo.option
 @output.option
 def verify(
-    cluster: str, wait: float, probe: bool, image: str, idempotent: bool, audit_log: Path | None, since: str,
-    wanted: bool, offline: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
+    cluster: str, wait: float, probe: bool, image: str, cilium_tests: str, idempotent: bool,
+    audit_log: Path | None, since: str, wanted: bool, offline: bool, kubeconfig: Path | None, context: str,
+    root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Nodes, agents, operators, API, Talos inventory, engine, warnings; and the gates of all components once more.
 
@@ -50,7 +56,8 @@ def verify(
     """
     wishes = _Wishes(
         way=(kubeconfig, context), since=_moment(since), wait=wait, is_probed=probe, image=image,
-        is_rendered=wanted or idempotent, is_offline=offline, is_rerun=idempotent, audit_log=audit_log, form=form,
+        cilium_tests=cilium_tests, is_rendered=wanted or idempotent, is_offline=offline, is_rerun=idempotent,
+        audit_log=audit_log, form=form,
     )  # fmt: skip
     found = asyncio.run(_verify(which_repo.platform(root), cluster, wishes))
     _print(found, form)
@@ -66,6 +73,7 @@ class _Wishes:
     wait: float
     is_probed: bool
     image: str
+    cilium_tests: str
     is_rendered: bool
     is_offline: bool
     is_rerun: bool
@@ -78,7 +86,7 @@ async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verifica
     from firstlight.clients import kube
     from firstlight.observe.watching import Watching
     from firstlight.operate import up
-    from firstlight.operate.verify import again, checking
+    from firstlight.operate.verify import again, checking, talos_release
 
     one = up.cluster_of(platform, name)
     state = platform.root / own_means.STATE
@@ -94,27 +102,43 @@ async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verifica
             wait=wishes.wait,
             is_probed=wishes.is_probed,
             image=wishes.image,
+            cilium=_cilium(state, one.name, wishes.way) if wishes.is_probed else None,
+            cilium_tests=wishes.cilium_tests,
             rerun=again.again(platform, one, means) if wishes.is_rerun and means else None,
             machines=again.machines(one, means) if wishes.is_rerun and means else None,
             audit_log=wishes.audit_log,
+            talos=talos_release.looking(one, means, lambda world: world.connect(config)) if means else None,
         )
-        return await _shown(await _with_work(scene, platform, means), wishes.form)
+        return await _shown(await _with_work(scene, platform, means, wishes.form), wishes.form)
 
 
-async def _with_work(scene: "Scene", platform: "Platform", means: "Means | None") -> "Scene":
+def _cilium(state: Path, cluster: str, way: tuple[Path | None, str]) -> "Cilium | None":
+    """Cilium's own program, if the user has it, on the same way to the cluster."""
+    from firstlight.clients.cilium import Cilium
+
+    program = shutil.which("cilium")
+    if program is None or not os.path.isabs(program):  # a relative one could be a file of the repo
+        return None
+    left = which_cluster.kept(state, cluster)
+    if way == (None, "") and left.is_file():
+        return Cilium(Path(program), kubeconfig=left)
+    return Cilium(Path(program), kubeconfig=way[0], context=way[1], allow_exec=True)
+
+
+async def _with_work(scene: "Scene", platform: "Platform", means: "Means | None", form: str) -> "Scene":
     """With the plan and what gates know, where the repo is to be rendered."""
     from firstlight.operate import up
     from firstlight.operate.means import Wishes
 
     if means is None:
         return scene
-    prepared = await up.prepare(platform, Wishes(cluster=scene.cluster.name), means, is_checked=False)
+    with screen.doing(is_shown=form == "text") as say:
+        prepared = await up.prepare(platform, Wishes(cluster=scene.cluster.name), means, is_checked=False, say=say)
     return dataclasses.replace(scene, work=prepared.work, ground=prepared.ground)
 
 
 async def _shown(scene: "Scene", form: str) -> "Verification":
     """All checks, each shown when it is made."""
-    from firstlight.cli import screen
     from firstlight.operate.verify import checking
     from firstlight.report import table
     from firstlight.report import verify as report

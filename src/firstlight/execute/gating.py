@@ -1,7 +1,8 @@
 """The gates of a step, waited for all at once, and the one verdict that they make."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 
 from firstlight.execute import machine_gates
 from firstlight.execute.world import World
@@ -11,6 +12,7 @@ from firstlight.model.plan import Gate, Step, Subject
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.model.work import Task
 
+_MORE = re.compile(r" and \d+ more$")
 _MACHINES = (Subject.MACHINES, Subject.ETCD)
 
 Judging = Callable[[str, Verdict], None]
@@ -55,4 +57,10 @@ def together(verdicts: Sequence[tuple[Verdict, str]]) -> tuple[Verdict, str]:
             hints = dict.fromkeys(hint for _, hint in bad if hint)
             return kind("; ".join(dict.fromkeys(reason for reason, _ in bad if reason))), " ".join(hints)
     reasons = dict.fromkeys(verdict.reason for verdict, _ in verdicts if isinstance(verdict, Passed) and verdict.reason)
-    return Passed(", ".join(reasons)), ""
+    return Passed(", ".join(each for each in reasons if not _is_told(each, reasons))), ""
+
+
+def _is_told(reason: str, reasons: Container[str]) -> bool:
+    """Whether a list says nothing that other gates do not say one by one: an engine's of its controllers."""
+    parts = _MORE.sub("", reason).split(", ")
+    return len(parts) > 1 and all(each in reasons for each in parts)

@@ -27,7 +27,7 @@ from firstlight.model import verdict as verdicts
 from firstlight.model import work as works
 from firstlight.model.component import Phase
 from firstlight.model.event import Event
-from firstlight.model.plan import Step
+from firstlight.model.plan import Action, Step
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 PATIENCE = 300.0
@@ -119,7 +119,7 @@ class Loop:
         self._writes = 0
         self._is_refused = False
         self._unknown: set[str] = set()
-        """Steps of a dry run before which there is no cluster to look at."""
+        """Steps of a dry run before which there is no cluster to look at, or nothing that the engine has done."""
 
     async def run(self) -> Result:
         """Carry the work out, as far as it goes."""
@@ -175,7 +175,7 @@ class Loop:
         async with self._turns:
             writes = await self._converged(step, lambda: self._look(task, self._world, step.id))
         if self._options.is_dry_run:
-            if writes and step.phase == Phase.MACHINE:
+            if writes and (step.phase == Phase.MACHINE or step.action == Action.CREATE_ROOT):
                 self._unknown.add(step.id)
             for hook in step.hooks:
                 self._told(step, hooks.wish(hook))

@@ -1,25 +1,25 @@
 """Machine configs out of drafts: generated, patched and validated, before any machine sees one.
 
 There are two renditions. A cluster that was never bootstrapped begins with the inline manifests that were rendered;
-later the machines keep those that they have, since one that comes back would take an object from its new owner.
+later the machines keep those that they have, since one that comes back would take an object from its new owner. For the
+same reason a URL of what passes to the engine is only for a machine that has it.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.execute import cluster_keys
+from firstlight.execute import cluster_keys, config_manifests
+from firstlight.execute.config_manifests import Held
 from firstlight.execute.world import World
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_draft import MachineDraft, Patch
 from firstlight.model.secret import Secret
-
-Inline = Mapping[str, str]
-"""Contents of inline manifests by name."""
 
 
 async def make(draft: MachineDraft, world: World) -> Secret:
@@ -62,14 +62,34 @@ async def bootstrap(draft: MachineDraft, config: Secret, world: World) -> Secret
     if draft.machine.role is not MachineRole.CONTROL_PLANE or not draft.inline:
         return config
     rendered = {name: contents.reveal().decode() for name, contents in draft.inline.items()}
-    return await _with_inline(config, {**inline_manifests(config), **rendered}, world)
+    before = manifests(config)
+    return await listing(config, dataclasses.replace(before, inline={**before.inline, **rendered}), world)
 
 
-async def steady(draft: MachineDraft, config: Secret, world: World, *, has: Inline) -> Secret:
-    """The rendition for a cluster that is there: with the inline manifests that its machines have, and no others."""
+async def steady(draft: MachineDraft, config: Secret, world: World, *, has: Held) -> Secret:
+    """The rendition for a cluster that is there: with the inline manifests that its machines have, and no others.
+
+    URLs are as they are declared. Only one of what passes to the engine is left out where the machine does not have it,
+    in whatever version: there it was released.
+
+    Args:
+        draft: What the machine is to be.
+        config: As it is declared.
+        world: The run.
+        has: What the machine has; for a new one, what all of the others have.
+    """
     if draft.machine.role is not MachineRole.CONTROL_PLANE:
         return config
-    return await _with_inline(config, has, world)
+
+    def is_released(url: str) -> bool:
+        return url in draft.passing and not any(config_manifests.is_same_but_version(url, each) for each in has.names)
+
+    urls = {
+        place: rest
+        for place, declared in manifests(config).urls.items()
+        if (rest := tuple(each for each in declared if not is_released(each)))
+    }
+    return await listing(config, dataclasses.replace(has, urls=urls), world)
 
 
 async def validate(configs: Mapping[str, Secret], world: World) -> None:
@@ -88,16 +108,14 @@ async def validate(configs: Mapping[str, Secret], world: World) -> None:
         )
 
 
-def inline_manifests(config: Secret) -> dict[str, str]:
+def manifests(config: Secret) -> Held:
+    """The Kubernetes manifests that a config lists."""
+    return config_manifests.of(documents(config))
+
+
+def inline_manifests(config: Secret) -> Mapping[str, str]:
     """The inline manifests of a config, by name."""
-    found: dict[str, str] = {}
-    for value in documents(config):
-        cluster = value.get("cluster")
-        listed = cluster.get("inlineManifests") if isinstance(cluster, Mapping) else None
-        for entry in listed if isinstance(listed, Sequence) else ():
-            if isinstance(entry, Mapping) and entry.get("name"):
-                found[str(entry["name"])] = str(entry.get("contents") or "")
-    return found
+    return manifests(config).inline
 
 
 def documents(config: Secret) -> tuple[Mapping[str, Any], ...]:
@@ -110,19 +128,13 @@ def documents(config: Secret) -> tuple[Mapping[str, Any], ...]:
     return tuple(each for each in values if isinstance(each, Mapping))
 
 
-async def _with_inline(config: Secret, wanted: Inline, world: World) -> Secret:
-    """A config with these inline manifests, in this order, and no others. Patches append to lists: the old ones go."""
-    has = inline_manifests(config)
-    if [*has.items()] == [*wanted.items()]:
-        return config
-    gone = [{"name": name, "$patch": "delete"} for name in has]
-    new = [{"name": name, "contents": contents} for name, contents in wanted.items()]
+async def listing(config: Secret, wanted: Held, world: World) -> Secret:
+    """A config with these manifests, and no others."""
     patches = [
-        Secret(yaml.dump({"cluster": {"inlineManifests": entries}}, Dumper=yaml.CSafeDumper))
-        for entries in (gone, new)
-        if entries
+        Secret(yaml.dump(each, Dumper=yaml.CSafeDumper, sort_keys=False))
+        for each in config_manifests.patches(manifests(config), wanted)
     ]
-    return await cluster_keys.program(world).patch_config(config, patches)
+    return await cluster_keys.program(world).patch_config(config, patches) if patches else config
 
 
 async def _text(patch: Patch, world: World) -> Secret:

@@ -31,6 +31,7 @@ class Programs:
     talosctl: Path | None = None
     helm: Path | None = None
     omnictl: Path | None = None
+    sops: Path | None = None
 
 
 @dataclasses.dataclass

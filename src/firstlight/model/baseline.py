@@ -41,6 +41,10 @@ class PodSeen:
     """``ReplicaSet/coredns-7c9f``."""
     restarts: int = 0
     """Of all its containers together."""
+    node: str = ""
+    """Where it runs; empty for one that has no place yet."""
+    revision: str = ""
+    """The hash of its ReplicaSet or ControllerRevision."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

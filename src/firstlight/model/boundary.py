@@ -73,6 +73,8 @@ class Boundary:
     objects: tuple[Compared, ...]
     remarks: tuple[Remark, ...] = ()
     """What could not be rendered, so that it is not compared."""
+    stays: Consequence | None = None
+    """What an upgrade does with all of it, where Talos keeps it in the end."""
 
     @property
     def is_equal(self) -> bool:

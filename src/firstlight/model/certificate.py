@@ -14,15 +14,22 @@ class Claim(enum.StrEnum):
     MARKED = "the engine lists it as its own"
     OWNED = "the engine owns every field that Git has"
     ALONE = "nobody else owns a field that Git has"
+    """And no owner of old, such as Talos, owns any field at all."""
     NO_OP = "an unforced apply as the engine would change nothing"
     REPEATED = "a repeated apply left its version alone"
     VANISHES = "a field that is left out would vanish"
     SAME_TEMPLATE = "its pod template is the same as before"
+    SAME_REVISION = "its ReplicaSet or ControllerRevision is the same as before"
     SAME_PODS = "its pods are the same as before, and none was restarted"
     NOT_IN_CONFIG = "no machine config has it"
     NOT_IN_INVENTORY = "it is not in Talos's inventory"
+    NOT_TALOS = "no object carries Talos's annotation or has Talos as an owner"
     NOT_PRUNED = "an upgrade of Kubernetes would not touch it"
     CANARY = "a label added and removed in Git came and went"
+
+
+OF_THE_MOMENT = frozenset({Claim.REPEATED, Claim.SAME_TEMPLATE, Claim.SAME_REVISION, Claim.SAME_PODS, Claim.CANARY})
+"""What is claimed of the handover itself: pods that are replaced a week later are no flaw of it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,10 @@ class ObjectProof:
     owner: str
     """``flux (Kustomization flux-system/cilium)``."""
     uid: str = ""
+    fields: int = 0
+    """How many fields Git has of it, the marks of the engine included."""
+    at: int = 0
+    """When that was so, in seconds since the epoch."""
     before: tuple[OwnerSeen, ...] = ()
     after: tuple[OwnerSeen, ...] = ()
     proofs: tuple[Proof, ...] = ()
@@ -92,13 +103,15 @@ class Certificate:
     revision: str
     """The commit that the engine had applied."""
     run: str
-    at: float
-    """Seconds since the epoch."""
-    baseline_at: float
+    at: int
+    """Seconds since the epoch; whole ones, which every program writes alike."""
+    baseline_at: int
     """When the baseline was saved that it is held against."""
     stage: Stage
     objects: tuple[ObjectProof, ...]
     machines: tuple[MachineProof, ...] = ()
+    released: tuple[str, ...] = ()
+    """Manifests that Talos must not have any more; empty in a provisional one."""
     kept: tuple[str, ...] = ()
     """Components that bootstrap keeps, since the repo says so."""
     missing: tuple[str, ...] = ()

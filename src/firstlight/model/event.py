@@ -37,6 +37,8 @@ class RunStarted:
     """``user@host``, and the process."""
     is_rehearsal: bool = False
     is_dry_run: bool = False
+    command: str = "up"
+    """The one that began it, and goes on with it: ``up`` or ``handover``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,10 @@ class Prediction:
 
     id: ObjectId
     component: str
+    owner: ObjectOwner
+    """Who of the engine has it then."""
+    marks: tuple[str, ...] = ()
+    """Paths of labels and annotations that the engine adds, by which it knows what is its own."""
     changed: tuple[str, ...] = ()
     """Paths of fields that get another value, marks of the engine aside."""
     lost: tuple[str, ...] = ()
@@ -39,3 +43,16 @@ class Prediction:
     """Whether pods are replaced."""
     refused: str = ""
     """Why the server would not take it, such as an immutable field; empty where it would."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A change of a file of the repo, to be reviewed and committed by a person: nothing is written."""
+
+    component: str
+    path: str
+    """The file, relative to the root of the repo."""
+    why: tuple[str, ...]
+    """What each part of it is for."""
+    diff: str = dataclasses.field(repr=False)
+    """As ``git apply`` takes it."""

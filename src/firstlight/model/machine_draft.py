@@ -41,3 +41,5 @@ class MachineDraft:
     sans: tuple[str, ...] = ()
     inline: Mapping[str, Secret] = dataclasses.field(default_factory=dict, repr=False)
     """Contents of inline manifests by name, rendered anew: what a cluster begins with. Later machines keep theirs."""
+    passing: frozenset[str] = frozenset()
+    """URLs of manifests that pass to the engine: a machine that has one no longer does not get it again."""

@@ -23,6 +23,8 @@ class FoundationSecret:
     why: str = ""
     cluster: str = ""
     """Empty for every cluster."""
+    places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    """Where each key is declared, where it is."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

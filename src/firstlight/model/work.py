@@ -129,6 +129,8 @@ class MigrateOwners:
     """Make the engine's managers own what bootstrap applied under other names."""
 
     passing: tuple[Passing, ...]
+    is_loss_allowed: bool = False
+    """Whether somebody agreed that fields which Git does not have disappear: ``handover --allow-loss``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,8 @@ class Certify:
     kept: tuple[str, ...] = ()
     """Components that bootstrap keeps."""
     revision: str = ""
+    key: Path | None = None
+    """The user's SSH key that signs it, if asked for: ``handover --sign KEY``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,15 @@
 """A test cluster taken down: its machines are wiped and boot into maintenance mode again. What others own is left."""
 
 import asyncio
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 
 from firstlight import errors
-from firstlight.execute import cluster_keys, local_lock
+from firstlight.clients import kube
+from firstlight.execute import cluster_keys, holders, local_lock
+from firstlight.execute.lease import SECONDS, Lease
 from firstlight.execute.world import World
 from firstlight.journal import author, directory
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -18,6 +22,9 @@ WIPED = ("STATE", "EPHEMERAL")
 """Config and data; the installed system stays, and boots into maintenance mode."""
 TIMEOUT = 300.0
 POLL = 0.5
+ANSWERS = SECONDS + 10.0
+"""Seconds for the lease: a holder that was killed is waited for, an API that does not answer is not."""
+GIVEN_BACK = 3.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,14 +68,15 @@ async def take_down(found: Found, means: Means, *, tell: Callable[[str], None]) 
     """Wipe what was found, workers first: etcd's members are of no use to each other any more.
 
     Raises:
-        errors.Refused: A run works on this cluster.
+        errors.Refused: A run works on this cluster, here or elsewhere.
         errors.ClientError: A machine does not do it; it says which, and the others of its kind are wiped.
     """
     own = means.state / found.cluster.name
-    with local_lock.held(own / "lock", who=f"{author.who()}: firstlight down"):
+    async with _alone(found.cluster, means, tell) as still_alone:
         workers = [each for each in found.ours if each.role == MachineRole.WORKER]
         others = [each for each in found.ours if each.role != MachineRole.WORKER]
         for group in (workers, others):
+            await still_alone()
             # All of them come to their end: a machine that was told to wipe itself does so, whatever another one says.
             ended = await asyncio.gather(*[_wipe(each, found.way, tell) for each in group], return_exceptions=True)
             _judge(group, ended, found.cluster)
@@ -76,6 +84,53 @@ async def take_down(found: Found, means: Means, *, tell: Callable[[str], None]) 
         identity = own / "identity.json"
         directory.check(identity)
         identity.unlink(missing_ok=True)
+
+
+@contextlib.asynccontextmanager
+async def _alone(
+    cluster: Cluster, means: Means, tell: Callable[[str], None]
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Held while machines are wiped: the lock of this computer, and the cluster's lease as far as its API answers.
+
+    What it gives is asked before each write. A cluster that is broken can be taken down, too.
+    """
+    own = means.state / cluster.name
+    with local_lock.held(own / "lock", who=f"{author.who()}: firstlight down"):
+        config = _kept(own / "kubeconfig")
+        if config is None:
+            tell("there is no way to the API: whether a run elsewhere works on this cluster is not known")
+            yield _nobody_to_ask
+            return
+        async with kube.Client(config, agent="down") as client:
+            lease = Lease(client, holder=holders.name("down"), now=means.now, tell=tell)
+
+            async def claim() -> None:
+                try:
+                    async with asyncio.timeout(ANSWERS):
+                        await lease.claim()
+                except (errors.ClientError, TimeoutError):
+                    tell("the API does not answer: whether a run elsewhere works on this cluster is not known")
+
+            try:
+                yield claim
+            finally:
+                # Where the API is gone with its machines, there is nothing left to give back.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(GIVEN_BACK):
+                        await lease.release()
+
+
+async def _nobody_to_ask() -> None:
+    pass
+
+
+def _kept(path: Path) -> kube.Config | None:
+    """The way to the API that ``up`` has left."""
+    directory.check(path)
+    try:
+        return kube.load(path) if path.is_file() else None
+    except errors.FirstlightError:
+        return None
 
 
 def _judge(group: Sequence[Machine], ended: Sequence[BaseException | None], cluster: Cluster) -> None:

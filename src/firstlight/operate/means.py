@@ -68,5 +68,7 @@ class Wishes:
     """The last phase to run; all of them if it is not given."""
     only: tuple[str, ...] = ()
     """Components to look at, or ``secrets`` for the foundation; all if it is empty."""
+    is_handover: bool = False
+    """Whether the cluster is there, and only the handover is meant."""
     is_dry_run: bool = False
     parallel: int = 8

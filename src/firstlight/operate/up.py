@@ -18,7 +18,7 @@ from firstlight.model import event as events
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Side
 from firstlight.model.event import Event
-from firstlight.model.plan import Problem, Severity
+from firstlight.model.plan import Plan, Problem, Severity
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
@@ -43,6 +43,8 @@ class Prepared:
     cluster: Cluster
     work: Work
     ground: GateGround
+    renditions: tuple[Rendition, ...] = ()
+    """What its components deploy."""
     problems: tuple[Problem, ...]
     """All that stands in its way, found before the first write."""
 
@@ -52,7 +54,14 @@ class Prepared:
         return any(each.severity == Severity.ERROR for each in self.problems)
 
 
-async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checked: bool = True) -> Prepared:
+async def prepare(
+    platform: Platform,
+    wishes: Wishes,
+    means: Means,
+    *,
+    is_checked: bool = True,
+    say: Callable[[str], None] = lambda text: None,
+) -> Prepared:
     """Render, plan and check; nothing is written.
 
     Args:
@@ -60,29 +69,35 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
         wishes: What is asked for.
         means: How the world is reached.
         is_checked: Whether the world is asked what stands in the way; not where nothing is going to be written.
+        say: Told what is being done, since it takes seconds.
 
     Raises:
         errors.UsageError: There is no such cluster, or several and none is named.
         errors.FirstlightError: It cannot be rendered at all.
     """
     cluster = cluster_of(platform, wishes.cluster)
+    wanted = len(platform.components_of(cluster.name))
+    say(f"rendering {wanted} component{'' if wanted == 1 else 's'} of {cluster.name}")
     async with await means.open_renderer(platform) as renderer:
         done = await renderer.render_all(platform.components_of(cluster.name))
         renditions = tuple(each.rendition for each in done)
         charts, chart_remarks = await _charts(renderer, platform, cluster)
     whole = build.build(platform, cluster, renditions=renditions)
-    plan = selecting.only(selecting.until(whole, wishes.until), wishes.only)
+    plan = _selected(whole, wishes)
     at = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
     inline = inlining.inlined(platform, cluster.name, renditions, now=at)
     drafts, draft_remarks = drafting.drafts(platform, cluster, inline=inline.contents)
     revision, said = await preflight.git(platform, cluster, means)
     work = tasks.work(
-        platform, cluster, plan, renditions=renditions, installations=charts, drafts=drafts, revision=revision,
-        is_rehearsal=means.is_rehearsal,
+        platform, cluster, selecting.within(whole, plan), renditions=renditions, installations=charts, drafts=drafts,
+        revision=revision, is_rehearsal=means.is_rehearsal,
     )  # fmt: skip
+    work = dataclasses.replace(work, plan=plan, tasks={each.id: work.tasks[each.id] for each in plan.steps})
     remarks = (*preflight.declared(platform), *inline.remarks, *draft_remarks, *chart_remarks)
     problems = [*plan.problems, *said, *preflight.remarks(remarks), *preflight.addresses(cluster)]
+    problems += preflight.handover(platform, cluster, work, renditions, is_strict=wishes.is_handover)
     if is_checked:
+        say("asking machines and providers of secrets what stands in the way")
         problems += [*preflight.commands(platform, plan, wishes, means), *await preflight.world(work, means)]
     return Prepared(
         platform=platform,
@@ -94,8 +109,15 @@ async def prepare(platform: Platform, wishes: Wishes, means: Means, *, is_checke
             objects=_objects(renditions),
             own={each.name: each.gates for each in platform.components_of(cluster.name)},
         ),
+        renditions=renditions,
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _selected(plan: Plan, wishes: Wishes) -> Plan:
+    if wishes.is_handover:
+        return selecting.handover(plan, wishes.only)
+    return selecting.only(selecting.until(plan, wishes.until), wishes.only)
 
 
 def started(prepared: Prepared, wishes: Wishes, means: Means) -> events.RunStarted:
@@ -110,7 +132,7 @@ def started(prepared: Prepared, wishes: Wishes, means: Means) -> events.RunStart
     return events.RunStarted(
         at=means.now(), run=run, cluster=prepared.cluster.name, steps=steps, revision=prepared.work.revision,
         version=firstlight.__version__, who=holders.name(run), is_rehearsal=means.is_rehearsal,
-        is_dry_run=wishes.is_dry_run,
+        is_dry_run=wishes.is_dry_run, command="handover" if wishes.is_handover else "up",
     )  # fmt: skip
 
 
@@ -136,13 +158,9 @@ async def run(
     Raises:
         errors.FirstlightError: The journal cannot be written, or something else that no step can be blamed for.
     """
-    cluster = prepared.cluster
-    world = World(
-        cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
-        reach=means.reach, run=begun.run, commands=_commands(prepared, means),
+    world = world_of(
+        prepared, means, run=begun.run, parallel=wishes.parallel,
         tell=lambda step, text: tell(events.Told(at=means.now(), step=step, text=text)),
-        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, parallel=wishes.parallel,
-        talos_secrets=_once(lambda: means.talos_secrets(cluster)),
     )  # fmt: skip
     options = Options(holder=begun.who, is_dry_run=wishes.is_dry_run)
     loop = Loop(
@@ -165,6 +183,31 @@ async def run(
     verdict = "passed" if result.is_complete else "failed"
     tell(events.RunEnded(at=means.now(), verdict=verdict, writes=result.writes))
     return result
+
+
+def world_of(
+    prepared: Prepared,
+    means: Means,
+    *,
+    run: str,
+    parallel: int = 8,
+    tell: Callable[[str, str], None] = lambda step, text: None,
+) -> World:
+    """What the actions of a run share; nothing is reached yet.
+
+    Args:
+        prepared: What ``prepare`` made.
+        means: How the world is reached.
+        run: What the API server hears as the user agent.
+        parallel: How many steps run at once.
+        tell: Told how far a step is.
+    """
+    cluster = prepared.cluster
+    return World(
+        cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
+        reach=means.reach, run=run, commands=_commands(prepared, means), tell=tell, fingerprints=means.fingerprints,
+        kubeconfig=means.kubeconfig, parallel=parallel, talos_secrets=_once(lambda: means.talos_secrets(cluster)),
+    )  # fmt: skip
 
 
 def alone(cluster: Cluster, means: Means, *, who: str) -> contextlib.AbstractContextManager[None]:

@@ -40,6 +40,16 @@ def of(cluster: Cluster, component: Component, bootstrap: Rendition, gitops: Ren
         versions=facts.versions(component),
         objects=tuple(consequences.told(each, ways) for each in found),
         remarks=remarks,
+        stays=consequences.staying(component, cluster),
+    )
+
+
+def staying(cluster: Cluster, component: Component) -> Boundary | None:
+    """A component that Talos keeps and GitOps does not have: there is something to tell of it; None for others."""
+    if (stays := consequences.staying(component, cluster)) is None:
+        return None
+    return Boundary(
+        component=component.name, cluster=cluster.name, versions=facts.versions(component), objects=(), stays=stays
     )
 
 

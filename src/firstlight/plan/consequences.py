@@ -11,7 +11,7 @@ from typing import Any, Self
 from firstlight.document.within import sequence
 from firstlight.model.boundary import Compared, Consequence, Event, Standing
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Form, Phase, Side
+from firstlight.model.component import Component, Form, Owner, Phase, Side
 from firstlight.model.plan import Severity
 from firstlight.plan import facts, versions
 from firstlight.plan.comparing import ABSENT, Path
@@ -44,6 +44,8 @@ class Ways:
     first: First
     then: Then
     talos: tuple[int, int] | None = None
+    stays: bool = False
+    """Whether Talos keeps it in the end, so that no engine puts back what an upgrade takes."""
 
     @classmethod
     def of(cls, component: Component, cluster: Cluster) -> Self:
@@ -59,7 +61,8 @@ class Ways:
             elif origin.form == Form.APPLICATION:
                 options = sequence(origin.definition, "spec", "syncPolicy", "syncOptions")
                 then = Then.SERVER_SIDE if "ServerSideApply=true" in options else Then.CLIENT_SIDE
-        return cls(first, then, versions.minor(cluster.talos))
+        stays = first == First.TALOS and component.owner == Owner.BOOTSTRAP
+        return cls(first, then, versions.minor(cluster.talos), stays)
 
     @property
     def engine(self) -> str:
@@ -75,6 +78,25 @@ def told(compared: Compared, ways: Ways) -> Compared:
     else:
         found.append(_again(compared, ways))
     return dataclasses.replace(compared, consequences=tuple(found))
+
+
+def staying(component: Component, cluster: Cluster) -> Consequence | None:
+    """What an upgrade does with all objects of a component that Talos keeps; None for others.
+
+    Nobody but Talos writes them: whatever was changed of them since they were created is what it takes back.
+    """
+    ways = Ways.of(component, cluster)
+    if not ways.stays:
+        return None
+    before = "writes whole objects as the manifest has them: all that was changed since is lost; never deletes any"
+    after = (
+        "takes the manifest's values back by force, keeps fields that it does not name, and deletes objects that have "
+        "left it"
+    )
+    effect = f"to 1.12: {before}; from 1.13: {after}"
+    if ways.talos is not None:
+        effect = after if ways.talos >= _INVENTORY else before
+    return Consequence(Event.UPGRADE, effect, Severity.WARNING)
 
 
 def _reconcile(compared: Compared, ways: Ways) -> Consequence:
@@ -129,14 +151,14 @@ def _again(compared: Compared, ways: Ways) -> Consequence:
 def _upgrade(compared: Compared, ways: Ways) -> Iterator[Consequence]:
     event = Event.UPGRADE
     if ways.talos is None:
-        before, after = _before_inventory(compared, ways), _with_inventory(compared)
+        before, after = _before_inventory(compared, ways), _with_inventory(compared, ways)
         effect = (
             before.effect if before.effect == after.effect else f"to 1.12: {before.effect}; from 1.13: {after.effect}"
         )
         worse = min(before.severity, after.severity, key=list(Severity).index)
         yield Consequence(event, effect, worse)
     else:
-        yield _with_inventory(compared) if ways.talos >= _INVENTORY else _before_inventory(compared, ways)
+        yield _with_inventory(compared, ways) if ways.talos >= _INVENTORY else _before_inventory(compared, ways)
 
 
 def _before_inventory(compared: Compared, ways: Ways) -> Consequence:
@@ -150,11 +172,13 @@ def _before_inventory(compared: Compared, ways: Ways) -> Consequence:
             effect = f"writes it without the labels of {ways.engine}, which puts them back"
             return Consequence(Event.UPGRADE, effect)
     rolls = "; its pods are replaced twice" if any(each.rolls for each in compared.differences) else ""
+    if ways.stays:
+        return Consequence(Event.UPGRADE, "writes the whole object as bootstrap has it, for good", Severity.WARNING)
     effect = f"writes the whole object as bootstrap has it; {ways.engine} puts Git's back at its next reconcile{rolls}"
     return Consequence(Event.UPGRADE, effect, Severity.WARNING)
 
 
-def _with_inventory(compared: Compared) -> Consequence:
+def _with_inventory(compared: Compared, ways: Ways) -> Consequence:
     """Talos applies server-side and by force, and deletes what has left its manifests but not its inventory."""
     match compared.standing:
         case Standing.ONLY_GITOPS:
@@ -164,6 +188,8 @@ def _with_inventory(compared: Compared) -> Consequence:
             return Consequence(Event.UPGRADE, effect, Severity.WARNING)
         case Standing.EQUAL:
             return Consequence(Event.UPGRADE, "changes nothing; deletes it if it left the config before its release")
+    if ways.stays:
+        return Consequence(Event.UPGRADE, "takes bootstrap's values back by force, for good", Severity.WARNING)
     rolls = "; its pods are replaced twice" if any(each.rolls for each in compared.differences) else ""
     effect = f"takes bootstrap's values back by force until the next reconcile{rolls}"
     return Consequence(Event.UPGRADE, effect, Severity.WARNING)

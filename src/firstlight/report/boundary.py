@@ -37,7 +37,8 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
     """One component: a line, its objects, what will come of it."""
     counts = Counter(each.standing for each in boundary.objects)
     facts = ", ".join(f"{counts[standing]} {standing}" for standing in Standing if counts[standing])
-    state = facts or ("not compared" if boundary.remarks else "nothing is applied")
+    alone = "stays with Talos" if boundary.stays else "nothing is applied"
+    state = facts or ("not compared" if boundary.remarks else alone)
     first, then = boundary.versions
     versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
     lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
@@ -47,6 +48,9 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
     for each in boundary.objects:
         if each.standing != Standing.EQUAL or everything:
             lines += _object(each, columns, everything=everything)
+    if boundary.stays:
+        row = [f"{_SEVERITIES[boundary.stays.severity]} {boundary.stays.event}", "all of it", boundary.stays.effect]
+        lines += table.render([row], indent="  ", columns=columns)
     return [*lines, *_outcomes(boundary.objects, columns)]
 
 

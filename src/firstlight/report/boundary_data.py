@@ -17,6 +17,7 @@ def _boundary(each: Boundary) -> dict[str, Any]:
         "cluster": each.cluster,
         "versions": {"bootstrap": each.versions[0], "gitops": each.versions[1]},
         "equal": each.is_equal,
+        "stays": {"event": each.stays.event, "effect": each.stays.effect} if each.stays else None,
         "objects": [_compared(item) for item in each.objects],
         "remarks": [
             {"grade": remark.grade, "path": remark.place.path, "line": remark.place.line, "message": remark.message}

@@ -29,6 +29,49 @@ def render(rows: Sequence[Sequence[str]], *, indent: str = "", columns: int = 0)
     return lines
 
 
+def wrapped(rows: Sequence[Sequence[str]], *, indent: str = "", columns: int, narrowest: int = 24) -> list[list[str]]:
+    """Each row as lines that fit a terminal, with nothing cut off: the last column goes on below itself.
+
+    Args:
+        rows: All of the same length.
+        indent: Before each line.
+        columns: How wide the terminal is; 0 for lines of any length.
+        narrowest: Cells that the last column has at least: where there are fewer, it stands below the others.
+    """
+    heads = render([[*row[:-1], "|"] for row in rows], indent=indent)
+    found: list[list[str]] = []
+    for row, line in zip(rows, heads, strict=True):
+        head, left, last = line[:-1], width(line) - 1, row[-1]
+        if not columns or left + width(last) <= columns:
+            found.append([f"{head}{last}".rstrip()])
+        elif columns - left >= narrowest:
+            first, *rest = wrap(last, columns - left)
+            found.append([f"{head}{first}", *(" " * left + each for each in rest)])
+        else:
+            below = " " * min(len(indent) + 4, columns // 4)
+            found.append([cut(head.rstrip(), columns), *(below + each for each in wrap(last, columns - len(below)))])
+    return found
+
+
+def wrap(text: str, cells: int) -> list[str]:
+    """Words in lines of so many cells; a word that is too long is broken. One line at least."""
+    found, line = [], ""
+    for each in text.split():
+        word = each
+        while word:
+            joined = f"{line} {word}" if line else word
+            if width(joined) <= cells:
+                line, word = joined, ""
+            elif line:
+                found.append(line)
+                line = ""
+            else:
+                size = max(1, next(n for n in range(len(word), 0, -1) if n == 1 or width(word[:n]) <= cells))
+                found.append(word[:size])
+                word = word[size:]
+    return [*found, line] if line or not found else found
+
+
 def cut(line: str, columns: int) -> str:
     """A line that is no wider than the terminal, with a mark where it was cut."""
     if width(line) <= columns:

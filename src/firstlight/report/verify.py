@@ -8,6 +8,8 @@ from firstlight.report import safe, table
 
 _MARKS: dict[type[Verdict], str] = {Passed: "✔", Waiting: "▸", Failed: "✘", Skipped: "·"}
 
+_BELOW = " " * 6
+
 
 def text(verification: Verification, *, columns: int = 0) -> str:
     """The whole page."""
@@ -19,12 +21,14 @@ def text(verification: Verification, *, columns: int = 0) -> str:
 
 
 def lines(checks: Sequence[Check], *, columns: int = 0) -> list[str]:
-    """The checks, aligned; what is not fine is never cut."""
-    rows = table.render([_row(each) for each in checks], indent="  ")
+    """The checks, aligned; what does not fit a line goes on in the next one."""
+    rows = table.wrapped([_row(each) for each in checks], indent="  ", columns=columns)
     found: list[str] = []
     for check, row in zip(checks, rows, strict=True):
-        shown = [row, *(f"      {safe.text(each)}" for each in check.detail)]
-        found += [table.cut(each, columns) for each in shown] if columns and lets_on(check.verdict) else shown
+        found += row
+        for each in check.detail:
+            text = safe.text(each)
+            found += [f"{_BELOW}{line}" for line in (table.wrap(text, columns - len(_BELOW)) if columns else [text])]
     return found
 
 

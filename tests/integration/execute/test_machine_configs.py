@@ -1,6 +1,8 @@
 """Drafts made configs by the real talosctl: what a repo writes is what Talos accepts."""
 
+import dataclasses
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
@@ -8,9 +10,14 @@ import yaml
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.execute import cluster_keys, machine_configs
+from firstlight.execute.actions import configure
+from firstlight.execute.config_manifests import Held
 from firstlight.execute.world import Programs, World
-from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.cluster import Machine
+from firstlight.model.machine_draft import MachineDraft, Patch
+from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, Standing
 from firstlight.model.secret import Secret
+from firstlight.observe.machines import Way
 from firstlight.render.machines import drafting
 from firstlight.repo import platform as platforms
 from firstlight.tools import install
@@ -60,11 +67,63 @@ async def test_a_steady_config_has_the_manifests_of_its_machine_and_no_others(tm
     world, (plane, _) = await _world("listed", tmp_path)
     config = await machine_configs.bootstrap(plane, await machine_configs.make(plane, world), world)
 
-    kept = await machine_configs.steady(plane, config, world, has={"b": "kind: B\n", "a": "kind: A\n"})
-    none = await machine_configs.steady(plane, config, world, has={})
+    has = Held(inline={"b": "kind: B\n", "a": "kind: A\n"})
+    kept = await machine_configs.steady(plane, config, world, has=has)
+    none = await machine_configs.steady(plane, config, world, has=Held())
 
     assert [*machine_configs.inline_manifests(kept)] == ["b", "a"]
     assert machine_configs.inline_manifests(none) == {}
+
+
+async def test_a_url_of_what_passes_is_only_for_a_machine_that_has_it(tmp_path: Path) -> None:
+    world, (plane, _) = await _world("listed", tmp_path)
+    new, other = "https://example.org/net/v1.3.0/net.yaml", "https://example.org/other.yaml"
+    patch = Patch(place=plane.machine.place, text=Secret(yaml.dump({"cluster": {"extraManifests": [new, other]}})))
+    draft = dataclasses.replace(plane, patches=(*plane.patches, patch), passing=frozenset({new}))
+    config = await machine_configs.make(draft, world)
+
+    async def urls(*has: str) -> frozenset[str]:
+        made = await machine_configs.steady(draft, config, world, has=Held(urls={("extraManifests",): has}))
+        return machine_configs.manifests(made).names
+
+    assert await urls() == {other}, "it was released"
+    assert await urls(new) == {new, other}
+    assert await urls(new.replace("v1.3.0", "v1.2.0")) == {new, other}, "another version of it"
+
+
+async def test_a_new_control_plane_gets_what_all_of_the_others_have(tmp_path: Path) -> None:
+    """A release that was cut short: one machine of three still has the manifest."""
+    world, (plane, _) = await _world("listed", tmp_path)
+    names = ("cp-1", "cp-2", "cp-3")
+    drafts = [dataclasses.replace(plane, machine=dataclasses.replace(plane.machine, name=name)) for name in names]
+    drawn = {each.machine.name: await machine_configs.make(each, world) for each in drafts}
+    both = await machine_configs.listing(drawn["cp-1"], Held(inline={"net": "kind: A\n", "kept": "kind: B\n"}), world)
+    one = await machine_configs.listing(drawn["cp-1"], Held(inline={"kept": "kind: B\n"}), world)
+    reports = [
+        MachineReport(
+            machine=each.machine, standing=Standing.MAINTENANCE if each.machine.name == "cp-3" else Standing.OURS,
+            stage="running", etcd=EtcdSight(data=EtcdData.NONE if each.machine.name == "cp-3" else EtcdData.SOME),
+        )
+        for each in drafts
+    ]  # fmt: skip
+
+    class Machines:
+        """The two that are configured."""
+
+        @property
+        def admin(self) -> "Machines":
+            return self
+
+        def at(self, machine: Machine) -> str:
+            return machine.name
+
+        async def machine_config(self, name: str) -> Secret:
+            return {"cp-1": both, "cp-2": one}[name]
+
+    seen = await configure._rendered(drafts, drawn, reports, world, cast(Way, Machines()))
+
+    found = {name: [*machine_configs.inline_manifests(each)] for name, each in seen.configs.items()}
+    assert found == {"cp-1": ["net", "kept"], "cp-2": ["kept"], "cp-3": ["kept"]}
 
 
 async def test_everything_that_talosctl_refuses_is_said_at_once(tmp_path: Path) -> None:

@@ -17,17 +17,19 @@ from firstlight.execute.actions import configure, etcd, kubeconfig
 from firstlight.execute.world import Programs, World
 from firstlight.lab import processes
 from firstlight.model.cluster import Cluster, Machine, MachineRole, Network
+from firstlight.model.component import Phase
 from firstlight.model.machine_draft import MachineDraft, Patch
 from firstlight.model.machine_report import Standing
 from firstlight.model.place import Place
-from firstlight.model.plan import Subject
+from firstlight.model.plan import Action, Plan, Step, Subject
 from firstlight.model.platform import Platform
 from firstlight.model.reach import Reach
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
-from firstlight.model.work import BootstrapEtcd, Configure, FetchKubeconfig
+from firstlight.model.work import BootstrapEtcd, Configure, FetchKubeconfig, Work
 from firstlight.observe import machines as observed
 from firstlight.operate import talos_secrets
+from firstlight.operate.preflight import machines as preflight
 from firstlight.secrets.resolving import Resolver
 from firstlight.tools import install
 from tests import machines as labs
@@ -145,6 +147,7 @@ async def refusals(bench: Bench) -> dict[str, errors.FirstlightError]:
         )
     )
     await refused("hardware", wrong, bench.world(fingerprints={"cp-3": "AAAA"}))
+    found["before"] = await _checked(bench, wrong)
     label = "machine: {nodeLabels: {'not a label': x}}"
     await refused("config", bench.task("cp-1", patches=[label]), bench.world())
     silent = {**bench.world().reach.machines, bench.lab.declared["cp-3"]: f"127.0.0.1:{_unused()}"}
@@ -202,6 +205,15 @@ async def made(bench: Bench, refusals: dict[str, errors.FirstlightError]) -> Asy
     await world.close()
 
 
+async def _checked(bench: Bench, task: Configure) -> errors.FirstlightError:
+    """What ``up --check`` says of machines: what is wrong with one is no problem of another."""
+    world = bench.world()
+    step = Step(id=STEP, phase=Phase.MACHINE, action=Action.CONFIGURE, name="control planes")
+    work = Work(cluster=world.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={STEP: task})
+    problems = await preflight.machines(work, world.programs.talosctl, world.reach, is_first=True)
+    return errors.Refused("; ".join(f"{each.severity} {each.rule} {each.message}" for each in problems))
+
+
 async def _swapped(bench: Bench) -> errors.FirstlightError:
     """What happens if another machine answers at an address, after the look and before the write."""
     first, second = (bench.lab.declared[name] for name in ("cp-1", "cp-2"))
@@ -234,6 +246,12 @@ class TestBare:
         assert "cp-2: there is no interface eth7; there are: eth0" in message
         assert "cp-3: its certificate is " in message
         assert "and AAAA was pinned: somebody else answers there" in message
+
+    def test_the_same_is_said_before_anything_begins(self, refusals: dict[str, errors.FirstlightError]) -> None:
+        first, second = str(refusals["before"]).split("; error ")
+
+        assert first.startswith("error hardware-missing cp-1: there is no disk /dev/nvme9n1; there are: /dev/")
+        assert second.startswith("hardware-missing cp-2: there is no interface eth7; there are: eth0")
 
     def test_a_machine_that_shows_another_certificate_than_it_did_gets_no_config(
         self, refusals: dict[str, errors.FirstlightError]

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from firstlight import errors
 from firstlight.cli import main
 from firstlight.clients import kube as clients
+from firstlight.clients.cilium import Cilium, Connectivity
 from firstlight.gates.ground import GateGround
 from firstlight.lab.lab import Lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -19,12 +21,12 @@ from firstlight.model.component import Phase
 from firstlight.model.place import Place
 from firstlight.model.plan import Action, Gate, Plan, Step, Subject
 from firstlight.model.rendition import Object
-from firstlight.model.verdict import Failed, Passed, Waiting
+from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
 from firstlight.model.verification import Check
 from firstlight.model.work import Apply, Work
 from firstlight.observe import machine_versions
 from firstlight.observe.watching import Watching
-from firstlight.operate.verify import checking, components, endpoints, idempotency, inventory, probing
+from firstlight.operate.verify import checking, components, connectivity, endpoints, idempotency, inventory, probing
 from tests import machines
 from tests.labs import until
 
@@ -169,6 +171,64 @@ async def test_a_probe_that_cannot_pull_its_image_says_so(kube: clients.Client, 
     assert "Pull" in dns.verdict.reason
     assert isinstance(reached.verdict, Waiting)
     assert reached.verdict.reason.startswith("the server: pod server: ")
+
+
+class Asked(Cilium):
+    """In the place of Cilium's own program: it notes what there is meanwhile, and leaves what the real one leaves."""
+
+    def __init__(self, kube: clients.Client, *, problem: str = "") -> None:
+        super().__init__(Path("cilium"))
+        self.kube = kube
+        self.problem = problem
+        self.asked: dict[str, Any] = {}
+        self.levels: dict[str, str] = {}
+
+    async def connectivity_test(self, **asked: Any) -> Connectivity:
+        self.asked = asked
+        for each in (await self.kube.list("v1", "Namespace", labels=probing.LABEL)).items:
+            level = each["metadata"]["labels"].get("pod-security.kubernetes.io/enforce", "")
+            self.levels[each["metadata"]["name"]] = level
+        more = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "cilium-test-ccnp1"}}
+        await self.kube.apply(more, manager="tests")
+        if self.problem:
+            raise errors.ClientError(self.problem)
+        return Connectivity(tests=2, actions=52, skipped=107)
+
+
+async def test_ciliums_own_test_runs_where_it_can_and_leaves_nothing(kube: clients.Client, namespace: str) -> None:
+    program = Asked(kube)
+    elsewhere = await connectivity.check(kube, program)
+    agents = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agents", "namespace": namespace},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"containers": [{"name": "a", "image": "registry.example/cilium/cilium:v1.18.3"}]},
+            },
+        },
+    }
+    await kube.apply(agents, manager="tests")
+
+    found = [await connectivity.check(kube, program), await connectivity.check(kube, None)]
+    found.append(await connectivity.check(kube, program, is_lab=True))
+    with pytest.raises(errors.ClientError, match="timeout"):
+        await connectivity.check(kube, Asked(kube, problem="timeout"))
+
+    assert elsewhere.verdict == Skipped("not run: Cilium is not the network here")
+    assert [each.verdict for each in found] == [
+        Passed("2 tests, 52 actions; 107 tests skipped"),
+        Skipped("not run: there is no program cilium on the PATH"),
+        Skipped("not run: in a lab no container runs"),
+    ]
+    name = program.asked["namespace"]
+    assert program.asked == {"namespace": name, "tests": "no-policies", "agents": (namespace, "agents")}
+    assert {name: "privileged", f"{name}-1": "privileged"}.items() <= program.levels.items()
+    after = (await kube.list("v1", "Namespace")).items
+    left = {each["metadata"]["name"] for each in after if "deletionTimestamp" not in each["metadata"]}
+    assert not {each for each in left if each.startswith(("firstlight-probe-", "cilium-test-"))}
 
 
 @pytest.mark.parametrize("by_log", [True, False], ids=["audit-log", "resource-versions"])

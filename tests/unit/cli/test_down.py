@@ -1,5 +1,6 @@
 """``firstlight down``: what a repo calls its machines is shown, not obeyed."""
 
+import json
 import types
 from pathlib import Path
 from typing import Any
@@ -43,3 +44,35 @@ async def test_names_of_machines_do_not_reach_the_screen_as_they_are(
     assert "a\\x1b[2J\\u202e" in shown
     assert "b\\x1b[2J\\u202e" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+async def test_as_json_the_answer_alone_is_on_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one, other = (Machine(name=name, role=MachineRole.WORKER, place=HERE, address="10.0.0.2") for name in "ab")
+    left = MachineReport(machine=other, standing=Standing.ABSENT, why="it is off")
+
+    async def nothing(*_: Any, **__: Any) -> Any:
+        return types.SimpleNamespace(close=nothing)
+
+    async def find(cluster: Cluster, means: Any) -> Any:
+        return types.SimpleNamespace(cluster=cluster, ours=(one,), left=(left,))
+
+    async def take_down(found: Any, means: Any, *, tell: Any) -> None:
+        tell("a: is wiped")
+
+    monkeypatch.setattr(own_means, "means", nothing)
+    monkeypatch.setattr(operating, "find", find)
+    monkeypatch.setattr(operating, "take_down", take_down)
+    home = Cluster(name="home", place=HERE)
+    platform = Platform(name="home", root=tmp_path, engine=None, clusters=(home,), components=())
+
+    assert await down._down(platform, "home", "home", "json") == 0
+
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {
+        "cluster": "home",
+        "wiped": [{"name": "a", "address": "10.0.0.2"}],
+        "left": [{"name": "b", "standing": str(Standing.ABSENT), "why": "it is off"}],
+    }
+    assert "a: is wiped" in shown.err

@@ -15,7 +15,7 @@ from firstlight.model.component import Phase
 from firstlight.model.place import Place
 from firstlight.model.plan import Action, Gate, Step, Subject
 from firstlight.model.secret import Secret
-from firstlight.model.verdict import Verdict
+from firstlight.model.verdict import Passed, Verdict
 
 CLUSTER = Cluster(name="home", place=Place("firstlight.yaml", 1))
 
@@ -46,3 +46,13 @@ async def test_an_error_of_one_gate_ends_the_others_and_comes_out_as_it_is(monke
         await gating.wait(step, works.Watch(), world, ground=ground, on_verdict=lambda gate, verdict: None)
 
     assert ended == ["machines"]
+
+
+def test_what_gates_say_one_by_one_is_not_said_again_as_a_list() -> None:
+    each = [(Passed(f"{name} 1/1"), "") for name in "abcde"]
+    engine = (Passed("a 1/1, b 1/1, c 1/1, d 1/1 and 1 more"), "")
+    other = (Passed("a 1/1, FluxInstance flux is ready"), "")
+
+    assert gating.together([*each, engine]) == (Passed("a 1/1, b 1/1, c 1/1, d 1/1, e 1/1"), "")
+    assert gating.together([engine]) == (engine[0], "")
+    assert "FluxInstance flux is ready" in gating.together([*each, other])[0].reason

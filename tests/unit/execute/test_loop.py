@@ -48,6 +48,7 @@ class Stage:
     left: frozenset[str] = frozenset()
     tasks: Mapping[str, works.Task] = dataclasses.field(default_factory=dict)
     phases: Mapping[str, Phase] = dataclasses.field(default_factory=dict)
+    actions: Mapping[str, Action] = dataclasses.field(default_factory=dict)
 
     def task(self, name: str) -> works.Task:
         return works.Leave(why="later") if name in self.left else works.Watch()
@@ -71,7 +72,8 @@ class Stage:
     def plan(self) -> Plan:
         steps = tuple(
             Step(
-                id=name, phase=self.phases.get(name, Phase.CORE), action=Action.APPLY_OBJECTS, name=name,
+                id=name, phase=self.phases.get(name, Phase.CORE), name=name,
+                action=self.actions.get(name, Action.APPLY_OBJECTS),
                 needs=tuple(StepNeed(each, "needs", Tie.DECLARED) for each in needs),
             )
             for name, needs in self.needs.items()
@@ -173,6 +175,14 @@ async def test_a_dry_run_does_not_wait_for_machines_that_it_does_not_configure()
     assert result.outcomes["b"] == Skipped("dry run: known only when what it needs is there")
     assert result.outcomes["c"] == result.outcomes["b"]
     assert {each.step for each in stage.events if isinstance(each, events.Writing)} == {"a", "side"}
+
+
+async def test_a_dry_run_does_not_guess_what_an_engine_would_do_that_was_pointed_at_nothing_yet() -> None:
+    stage = Stage(CHAIN, actions={"a": Action.CREATE_ROOT})
+
+    result = await stage.run(is_dry_run=True)
+
+    assert result.outcomes["b"] == Skipped("dry run: known only when what it needs is there")
 
 
 async def test_a_mistake_in_a_step_is_its_failure_and_nobody_elses() -> None:

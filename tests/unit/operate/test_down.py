@@ -18,6 +18,14 @@ from firstlight.operate import down
 from firstlight.operate.means import Means
 
 HERE = Place("firstlight.yaml")
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: infra
+contexts: [{name: infra, context: {cluster: infra, user: infra}}]
+clusters: [{name: infra, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: infra, user: {token: hunter2}}]
+"""
 
 
 def machine(name: str, role: MachineRole = MachineRole.CONTROL_PLANE) -> Machine:
@@ -87,7 +95,8 @@ async def test_all_are_wiped_and_it_is_said_when_they_are(tmp_path: Path) -> Non
     assert [each for each in told if "is wiped" in each] == [
         f"{each}: is wiped, in maintenance mode" for each in ("w-1", "w-2", "cp-1")
     ]
-    assert told[0] == "w-1: is told to wipe itself"
+    assert told[0].startswith("there is no way to the API: whether a run elsewhere works")
+    assert told[1] == "w-1: is told to wipe itself"
     assert not (tmp_path / "infra" / "identity.json").exists()
 
 
@@ -116,6 +125,18 @@ async def test_one_that_never_comes_back_is_an_error_too(tmp_path: Path, monkeyp
 
     with pytest.raises(errors.ClientError, match=r"w-1 was not wiped: it is not in .*; w-2 was not wiped"):
         await down.take_down(found()[0], means(tmp_path), tell=lambda _: None)
+
+
+async def test_a_cluster_whose_api_is_gone_is_taken_down_and_that_is_said(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "infra").mkdir()
+    (tmp_path / "infra" / "kubeconfig").write_text(KUBECONFIG)
+    seen, way = found()
+
+    await down.take_down(seen, means(tmp_path), tell=told.append)
+
+    assert way.reset == ["w-1", "w-2", "cp-1"]
+    assert told[0] == "the API does not answer: whether a run elsewhere works on this cluster is not known"
 
 
 async def test_nothing_is_wiped_while_a_run_works_on_the_cluster(tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ def test_what_is_no_chart_is_named(tmp_path: Path) -> None:
         charts_at_hand.read(tmp_path / "gone")
 
 
+def test_a_directory_without_a_chart_is_not_taken_for_one_with_charts(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("charts are elsewhere")
+    with pytest.raises(errors.UsageError, match=r"there is no chart in .*test_a_directory"):
+        charts_at_hand.read(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "version"),
     [("1.2.3", "1.2.3"), ("v1.2.3-rc.1", "v1.2.3-rc.1"), (">=0.32.0 <1.0.0", "0.32.0"), ("~1.2", "1.2.0"),

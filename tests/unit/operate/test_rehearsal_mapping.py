@@ -96,7 +96,19 @@ def test_omni_is_refused_with_the_way_out() -> None:
     assert "lab omni" in refused.value.hint
 
 
-@pytest.mark.parametrize("address", ["", "node.example.org", "127.0.0.1"])
+def test_a_cluster_of_nothing_is_refused_and_not_said_to_work() -> None:
+    one = cluster()
+    with pytest.raises(errors.Refused, match="nothing to rehearse: home has neither machines nor components"):
+        mapping.stage(platform(one), one, ())
+
+
+def test_a_machine_at_a_loopback_address_is_refused_with_that_reason() -> None:
+    one = cluster(machine("a", "10.0.0.2"), machine("b", "127.71.0.11"))
+    with pytest.raises(errors.Refused, match=r"^b \(127\.71\.0\.11\): a loopback address"):
+        mapping.stage(platform(one), one, ())
+
+
+@pytest.mark.parametrize("address", ["", "node.example.org"])
 def test_a_machine_without_an_address_is_refused(address: str) -> None:
     one = cluster(machine("a", address))
     with pytest.raises(errors.Refused, match="at which address a is"):

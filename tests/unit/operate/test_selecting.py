@@ -1,5 +1,7 @@
 """Which steps of a plan a run is about."""
 
+import dataclasses
+
 import pytest
 
 from firstlight import errors
@@ -65,3 +67,68 @@ def test_a_component_that_is_not_there_is_said_with_those_that_are() -> None:
 def test_a_phase_is_the_last_one() -> None:
     assert [each.id for each in selecting.until(PLAN, Phase.MACHINE).steps] == ["machine:etcd", "machine:kubeconfig"]
     assert selecting.until(PLAN, None) is PLAN
+
+
+HANDOVER = Plan(
+    cluster="home",
+    steps=(
+        *PLAN.steps,
+        step("handover:baseline", Action.SAVE_BASELINE, "core/web", phase=Phase.HANDOVER),
+        dataclasses.replace(
+            step("handover:owners", Action.MIGRATE_OWNERS, "handover:baseline", phase=Phase.HANDOVER),
+            targets=("cilium", "web"),
+        ),
+        step("handover:root", Action.CREATE_ROOT, "handover:owners", phase=Phase.HANDOVER),
+        step("handover/cilium", Action.WATCH_ADOPTION, "handover:root", component="cilium", phase=Phase.HANDOVER),
+        step("handover/web", Action.WATCH_ADOPTION, "handover:root", component="web", phase=Phase.HANDOVER),
+        dataclasses.replace(
+            step("handover:release", Action.RELEASE, "handover/cilium", phase=Phase.HANDOVER), targets=("cilium",)
+        ),
+        step("handover:certificate", Action.CERTIFY, "handover:release", "handover/web", phase=Phase.HANDOVER),
+    ),
+)
+
+
+def test_the_handover_alone_takes_what_bootstrap_installs_to_be_there() -> None:
+    assert needs(selecting.handover(HANDOVER)) == {
+        "machine:kubeconfig": set(),
+        "handover:baseline": {"machine:kubeconfig"},
+        "handover:owners": {"handover:baseline", "machine:kubeconfig"},
+        "handover:root": {"handover:owners", "machine:kubeconfig"},
+        "handover/cilium": {"handover:root", "machine:kubeconfig"},
+        "handover/web": {"handover:root", "machine:kubeconfig"},
+        "handover:release": {"handover/cilium", "machine:kubeconfig"},
+        "handover:certificate": {"handover:release", "handover/web", "machine:kubeconfig"},
+    }
+
+
+def test_the_handover_of_a_component_is_about_no_other_one() -> None:
+    chosen = selecting.handover(HANDOVER, ("web",))
+
+    assert chosen.by_id.keys() == {
+        "machine:kubeconfig", "handover:baseline", "handover:owners", "handover:root", "handover/web",
+        "handover:certificate",
+    }  # fmt: skip
+    assert chosen.by_id["handover:owners"].targets == ("web",)
+    assert selecting.handover(HANDOVER, ("cilium",)).by_id["handover:release"].targets == ("cilium",)
+
+
+def test_a_component_that_the_engine_does_not_take_over_is_said_with_those_that_it_does() -> None:
+    with pytest.raises(errors.UsageError, match="takes over no component coredns in home") as caught:
+        selecting.handover(HANDOVER, ("coredns",))
+    assert caught.value.hint == "There is cilium, web."
+
+
+def test_without_an_engine_there_is_nobody_to_hand_over_to() -> None:
+    with pytest.raises(errors.Refused, match="home has no engine"):
+        selecting.handover(PLAN)
+
+
+def test_what_was_chosen_stands_in_the_whole_plan_as_it_was_chosen() -> None:
+    chosen = selecting.handover(HANDOVER, ("web",))
+
+    whole = selecting.within(HANDOVER, chosen)
+
+    assert [each.id for each in whole.steps] == [each.id for each in HANDOVER.steps]
+    assert whole.by_id["handover:owners"].targets == ("web",)
+    assert whole.by_id["core/web"] is HANDOVER.by_id["core/web"]

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from firstlight.clients.cilium import Connectivity
 from firstlight.gates import flux, looking
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
 from firstlight.model.observation import Look, View
 from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
-from firstlight.operate.verify import agents, endpoints, engine, inventory, nodes, operators
+from firstlight.operate.verify import agents, connectivity, endpoints, engine, inventory, nodes, operators
 
 HERE = Place("talconfig.yaml", 1)
 COMMIT = "3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594"
@@ -272,3 +273,14 @@ def test_one_application() -> None:
 )  # fmt: skip
 def test_endpoints(endpoint: Verdict, machines: dict[str, Verdict], verdict: Verdict) -> None:
     assert endpoints.together(endpoint, machines) == verdict
+
+
+def test_ciliums_own_test_proves_something_only_if_it_ran_and_nothing_failed() -> None:
+    actions = tuple(f"no-policies/pod-to-pod/{n}: a -> b" for n in range(12))
+    bad = Connectivity(tests=2, actions=52, skipped=9, failed=("no-policies",), actions_failed=actions)
+
+    assert connectivity.judge(Connectivity(tests=2, actions=52, skipped=9)) == Passed(
+        "2 tests, 52 actions; 9 tests skipped"
+    )
+    assert connectivity.judge(bad) == Failed("no-policies failed; 2 tests, 52 actions; 9 tests skipped")
+    assert isinstance(connectivity.judge(Connectivity(tests=0, actions=0, skipped=109)), Failed)

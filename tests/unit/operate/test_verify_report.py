@@ -26,17 +26,32 @@ def test_all_fine() -> None:
     ]
 
 
-def test_what_is_not_fine_is_never_cut_and_strangers_words_do_no_harm() -> None:
+def test_nothing_is_cut_and_strangers_words_do_no_harm() -> None:
     found = Verification(cluster="infra", checks=(NODES, ENGINE, WRITES))
 
     assert not found.is_fine
     assert verify.text(found, columns=40).splitlines() == [
         "infra   2 of 3 checks are not fine",
         "",
-        "  nodes         ✔ passed    0.1 s   4 n…",
-        "  engine        ▸ waiting   1.0 s   apps is at 0000000",
-        "  idempotency   ✘ failed    0.0 s   wrote 1 time",
-        "      patch deployments web/shop \\x1b[31m",
+        "  nodes         ✔ passed    0.1 s",
+        "      4 nodes ready",
+        "  engine        ▸ waiting   1.0 s",
+        "      apps is at 0000000",
+        "  idempotency   ✘ failed    0.0 s",
+        "      wrote 1 time",
+        "      patch deployments web/shop",
+        "      \\x1b[31m",
+    ]
+
+
+def test_a_long_reason_goes_on_below_itself() -> None:
+    reason = "cilium 4/4, cilium-envoy 4/4, node-exporter 4/4, csi-node 4/4, multus 4/4"
+    agents = Check(name="agents on all nodes", verdict=Passed(reason), seconds=0.1)
+
+    assert verify.text(Verification(cluster="infra", checks=(agents,)), columns=80).splitlines()[2:] == [
+        "  agents on all nodes   ✔ passed   0.1 s   cilium 4/4, cilium-envoy 4/4,",
+        "                                           node-exporter 4/4, csi-node 4/4,",
+        "                                           multus 4/4",
     ]
 
 

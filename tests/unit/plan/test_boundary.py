@@ -248,6 +248,47 @@ def test_an_inline_manifest_and_upgrade_k8s(talos: str, different: str, only_boo
     assert (Event.RERUN) not in {event for _, event in found}
 
 
+@pytest.mark.parametrize(
+    ("talos", "different", "all_of_it"),
+    [
+        ("v1.12.4", "writes the whole object as bootstrap has it, for good",
+         "writes whole objects as the manifest has them: all that was changed since is lost; never deletes any"),
+        ("v1.13.0", "takes bootstrap's values back by force, for good",
+         "takes the manifest's values back by force, keeps fields that it does not name, and deletes objects that have "
+         "left it"),
+    ],
+)  # fmt: skip
+def test_what_talos_keeps_is_taken_back_by_an_upgrade_and_by_nobody_else(
+    talos: str, different: str, all_of_it: str
+) -> None:
+    changed = "{apiVersion: v1, kind: ConfigMap, metadata: {name: three}, data: {a: '%s'}}"
+    kept = {**INLINE, "owner": "bootstrap"}
+
+    found = told(kept, changed % 1, changed % 2, talos=talos)
+    whole = made(kept, changed % 1, changed % 2, talos=talos)
+
+    assert found["three", Event.UPGRADE] == (Severity.WARNING, different)
+    assert whole.stays is not None
+    assert (whole.stays.event, whole.stays.effect) == (Event.UPGRADE, all_of_it)
+    assert made(INLINE, changed % 1, changed % 2, talos=talos).stays is None, "the engine takes it over"
+
+
+def test_what_only_talos_has_and_keeps_is_told_too() -> None:
+    platform, _ = platforms.make({
+        "clusters": {"home": {"talos": "v1.13.0"}},
+        "components": {
+            "flannel": {"side": "bootstrap", "phase": "inline", "inline": 1, "owner": "bootstrap"},
+            "dns": {"side": "bootstrap", "phase": "core", "chart": "dns", "owner": "bootstrap"},
+        },
+    })  # fmt: skip
+
+    found = {each.name: boundary.staying(platform.clusters[0], each) for each in platform.components}
+
+    assert found["dns"] is None
+    assert found["flannel"] is not None
+    assert found["flannel"].is_equal
+
+
 def test_fields_that_git_does_not_have_stay_unless_owners_are_migrated() -> None:
     more = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1', b: '2'}}"
 

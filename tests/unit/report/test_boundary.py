@@ -56,6 +56,18 @@ def test_what_could_not_be_rendered_is_said() -> None:
     assert not boundary_data.data([broken])["equal"]
 
 
+def test_what_stays_with_talos_is_said() -> None:
+    stays = Consequence(Event.UPGRADE, "takes the manifest's values back by force", Severity.WARNING)
+    alone = Boundary(component="flannel", cluster="home", objects=(), stays=stays)
+
+    assert report.text([alone], columns=120).splitlines() == [
+        "home   flannel   stays with Talos",
+        "  ! talosctl upgrade-k8s   all of it   takes the manifest's values back by force",
+    ]
+    (data,) = boundary_data.data([alone])["components"]
+    assert data["stays"] == {"event": "talosctl upgrade-k8s", "effect": "takes the manifest's values back by force"}
+
+
 def test_nothing_on_both_sides() -> None:
     assert report.text([], columns=120) == "nothing is applied by both bootstrap and GitOps"
     assert boundary_data.data([]) == {"equal": True, "components": []}

@@ -14,7 +14,7 @@ from typing import TypeVar
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.clients.talosctl.fingerprint import fingerprint
-from firstlight.execute import cluster_keys, machine_configs, quorum
+from firstlight.execute import cluster_keys, config_manifests, machine_configs, quorum
 from firstlight.execute.change import Change
 from firstlight.execute.machine_gates import POLL, settle
 from firstlight.execute.world import World
@@ -155,11 +155,11 @@ async def _rendered(
     configs = dict(drawn)
     by_name = {each.machine.name: each for each in reports}
     if isinstance(history, etcd_gate.Bootstrapped):
+        held = await _held(history.on, by_name, world, way)
         for draft in drafts:
             name = draft.machine.name
-            # A machine that is new to the cluster gets what the others have: nothing, once it was released.
-            known = name if by_name[name].standing is Standing.OURS else history.on[0]
-            has = await _manifests_of(by_name[known].machine, world, way)
+            # A new machine gets what all of the others have: what one of them was released from is not given again.
+            has = held[name] if name in held else config_manifests.common([held[each] for each in history.on])
             configs[name] = await machine_configs.steady(draft, drawn[name], world, has=has)
     else:
         for draft in drafts:
@@ -168,8 +168,22 @@ async def _rendered(
     return _Seen(way, by_name, configs, isinstance(history, etcd_gate.Bootstrapped))
 
 
-async def _manifests_of(machine: Machine, world: World, way: Way) -> machine_configs.Inline:
-    return machine_configs.inline_manifests(await _patiently(lambda: way.admin.machine_config(way.at(machine)), world))
+async def _held(
+    members: Sequence[str], reports: Mapping[str, MachineReport], world: World, way: Way
+) -> dict[str, config_manifests.Held]:
+    """The manifests of the control planes of this cluster, members of etcd and others."""
+
+    async def one(machine: Machine) -> config_manifests.Held:
+        return machine_configs.manifests(await _patiently(lambda: way.admin.machine_config(way.at(machine)), world))
+
+    ours = [
+        each.machine
+        for each in reports.values()
+        if each.machine.role is MachineRole.CONTROL_PLANE
+        and (each.standing is Standing.OURS or each.machine.name in members)
+    ]
+    found = await asyncio.gather(*(one(each) for each in ours))
+    return {each.name: held for each, held in zip(ours, found, strict=True)}
 
 
 async def _check_hardware(seen: _Seen, world: World, step: str) -> None:

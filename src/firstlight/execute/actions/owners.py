@@ -1,11 +1,134 @@
-"""Makes the engine own what bootstrap applied under other names, before it applies anything itself."""
+"""Makes the engine own what bootstrap applied under other names, before it applies anything itself.
+
+What would come of it is predicted for everything before anything is written. What the engine has already marked as its
+own is the engine's to change: there only the fields count that it would lose by the old owner's going. An engine that
+is at work already rests meanwhile.
+"""
+
+import asyncio
+import dataclasses
+import functools
+from collections.abc import Sequence
 
 from firstlight.execute.change import Change
+from firstlight.execute.handing import judging, migrating, predicting, suspending
+from firstlight.execute.handing.predicting import Candidate
+from firstlight.execute.handing.suspending import Engine
 from firstlight.execute.world import World
+from firstlight.model.handover import Prediction
 from firstlight.model.work import MigrateOwners
+from firstlight.ownership import engine_marks
+from firstlight.report import predictions as report
 
 
 async def look(task: MigrateOwners, world: World, step: str) -> Change | None:
-    """Nothing yet."""
-    del task, world, step
-    return None
+    """What of the passing objects somebody else still owns, and what the engine would change.
+
+    Raises:
+        errors.Refused: Fields would be lost, or the server would not take an object.
+        errors.ClientError: The API does not answer.
+    """
+    found = await _looked(task, world)
+    if found is None:
+        return None
+    for each in report.sentences(found.expected):
+        world.tell(step, each)
+    found.check(task, world)
+    danger = judging.danger(found.expected)
+    if not found.pending and not found.held and not danger:
+        return None
+
+    async def perform() -> None:
+        if not found.pending:
+            await suspending.resume(found.held, world.kube)
+            return
+        await suspending.suspend(found.engines, world.kube)
+        try:
+            # An engine may have written what was seen; from now on it does not.
+            now = await _looked(task, world) if found.engines else found
+            if now is not None and now.pending:
+                now.check(task, world)
+                tell = functools.partial(world.tell, step)
+                await migrating.migrate(now.pending, world.kube, rules=_rules(task, world), tell=tell)
+        except Exception:
+            await suspending.resume(found.resumed, world.kube)
+            raise
+        await suspending.resume(found.resumed, world.kube)
+
+    return Change(writes=found.writes, perform=perform, danger=danger)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What is not as it must be."""
+
+    pending: Sequence[Candidate]
+    """Objects of which somebody owns fields who came before Git."""
+    expected: Sequence[Prediction]
+    engines: Sequence[Engine]
+    """Who may be at work on them."""
+    held: Sequence[Engine]
+    """Who rests for a handover that was not finished."""
+
+    @property
+    def resumed(self) -> list[Engine]:
+        """Who goes on afterwards."""
+        return [*(each for each in self.engines if not each.is_suspended and not each.is_held), *self.held]
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """For people."""
+        if not self.pending:
+            return tuple(f"resume {each}" for each in self.held)
+        return (
+            *(f"suspend {each}" for each in self.engines if not each.is_suspended),
+            *map(migrating.sentence, self.pending),
+            *(f"resume {each}" for each in self.resumed),
+        )
+
+    def check(self, task: MigrateOwners, world: World) -> None:
+        judging.check(self.expected, cluster=world.cluster.name, is_loss_allowed=task.is_loss_allowed)
+
+
+async def _looked(task: MigrateOwners, world: World) -> _Found | None:
+    """Everything that is to be done, and what would come of it; nothing if all is as it must be."""
+    candidates, engines = await asyncio.gather(
+        predicting.find(task.passing, world.kube),
+        suspending.find({each.owner for each in task.passing}, world.kube),
+    )
+    pending = migrating.pending(candidates)
+    held = [each for each in engines if each.is_held]
+    at_work = {name for each in engines for name in each.names}
+    # Whoever is at work applies what Git has in any case, whatever is thought of it here.
+    coming = [each for each in candidates if each.passing.owner.name not in at_work and not _is_marked(each)]
+    wanted = {each.object.id for each in (*pending, *coming)}
+    asked = [each for each in candidates if each.object.id in wanted]
+    if not asked and not held:
+        return None
+    owners = {each.passing.owner.name for each in pending}
+    return _Found(
+        pending=pending,
+        expected=_expected(await predicting.predictions(asked, world.kube), candidates),
+        engines=[each for each in engines if owners & {*each.names}],
+        held=held,
+    )
+
+
+def _rules(task: MigrateOwners, world: World) -> migrating.Rules:
+    return migrating.Rules(cluster=world.cluster.name, is_loss_allowed=task.is_loss_allowed)
+
+
+def _expected(found: Sequence[Prediction], candidates: Sequence[Candidate]) -> list[Prediction]:
+    """The predictions; of what the engine has already, only what goes with the old owner."""
+    marked = {each.object.id for each in candidates if _is_marked(each)}
+    return [_of_its_own(each) if each.id in marked else each for each in found]
+
+
+def _is_marked(candidate: Candidate) -> bool:
+    mark = engine_marks.of(candidate.live, wanted=candidate.object.value)
+    return mark is not None and mark.owner == candidate.passing.owner.name
+
+
+def _of_its_own(prediction: Prediction) -> Prediction:
+    is_thinner = any(each.startswith("spec.template") for each in prediction.lost)
+    return dataclasses.replace(prediction, changed=(), refused="", rolls=prediction.rolls and is_thinner)

@@ -16,6 +16,7 @@ from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from firstlight.plan import pods
 
+_REVISIONS = ("pod-template-hash", "controller-revision-hash")
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -39,13 +40,18 @@ async def take(wanted: Sequence[ObjectId], client: kube.Client) -> Baseline:
         client.list("v1", "Pod"),
     )
     seen = [
-        _seen(each, found)
+        of_object(each, found)
         for (_, ids), listing in zip(groups.items(), listings[:-1], strict=True)
         for each in ids
         for found in [_named(listing, each)]
     ]
     seen.sort(key=lambda each: (each.group, each.kind, each.namespace, each.name))
-    return Baseline(at=at, objects=tuple(seen), pods=tuple(map(_pod, _sorted(listings[-1].items))))
+    return Baseline(at=at, objects=tuple(seen), pods=of_pods(listings[-1].items))
+
+
+def of_pods(items: Sequence[Mapping[str, Any]]) -> tuple[PodSeen, ...]:
+    """Pods as they are."""
+    return tuple(map(_pod, _sorted(items)))
 
 
 async def _listed(client: kube.Client, api_version: str, kind: str, namespace: str) -> kube.Listing:
@@ -65,7 +71,8 @@ def _named(listing: kube.Listing, wanted: ObjectId) -> Mapping[str, Any]:
     return {}
 
 
-def _seen(wanted: ObjectId, found: Mapping[str, Any]) -> ObjectSeen:
+def of_object(wanted: ObjectId, found: Mapping[str, Any]) -> ObjectSeen:
+    """An object as it is; empty for one that is not there."""
     metadata = mapping(found, "metadata")
     owners = {
         OwnerSeen(
@@ -90,11 +97,13 @@ def _sorted(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _pod(value: Mapping[str, Any]) -> PodSeen:
     metadata = mapping(value, "metadata")
     owner: Mapping[str, Any] = next(iter(sequence(metadata, "ownerReferences")), {})
+    labels = mapping(metadata, "labels")
     statuses = [
         *sequence(value, "status", "containerStatuses"), *sequence(value, "status", "initContainerStatuses"),
     ]  # fmt: skip
     return PodSeen(
         namespace=text(metadata, "namespace"), name=text(metadata, "name"), uid=text(metadata, "uid"),
         owner=f"{text(owner, 'kind')}/{text(owner, 'name')}" if owner else "",
-        restarts=sum(int(each.get("restartCount") or 0) for each in statuses),
+        restarts=sum(int(each.get("restartCount") or 0) for each in statuses), node=text(value, "spec", "nodeName"),
+        revision=next((found for each in _REVISIONS if (found := text(labels, each))), ""),
     )  # fmt: skip

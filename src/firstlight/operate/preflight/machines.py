@@ -1,19 +1,41 @@
-"""Whether the declared machines answer; what each of them is, its step finds out."""
+"""Whether the declared machines answer, and have the disks and interfaces that are declared for them.
+
+What each of them is, its step finds out, and looks at its whole config. Here is only what a bare machine tells to
+everybody, against what the repo says in clear.
+"""
 
 import asyncio
+import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from firstlight import errors
 from firstlight.clients import talosctl
+from firstlight.execute import machine_configs
+from firstlight.gates import hardware
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.machine_draft import MachineDraft
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.reach import Reach
 from firstlight.model.work import Configure, Work
 
 TIMEOUT = 10.0
+DISK = "/dev/sda"
+"""What talosctl takes where no disk is declared."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """What a machine told."""
+
+    silence: str = ""
+    """Why it does not answer; empty where it does, even if only to say who it does not talk to."""
+    lacks: tuple[str, ...] = ()
 
 
 async def machines(work: Work, program: Path | None, reach: Reach, *, is_first: bool) -> list[Problem]:
-    """The machines that do not answer.
+    """The machines that do not answer, and what bare ones lack.
 
     Args:
         work: What is to be done.
@@ -21,30 +43,63 @@ async def machines(work: Work, program: Path | None, reach: Reach, *, is_first: 
         reach: Where machines are reached.
         is_first: Whether nothing was run here before. Later a machine may just be rebooting, and its step waits for it.
     """
-    wanted = [draft.machine for each in work.tasks.values() if isinstance(each, Configure) for draft in each.drafts]
+    wanted = [draft for each in work.tasks.values() if isinstance(each, Configure) for draft in each.drafts]
     if not wanted:
         return []
     if program is None:
         return [_without_program()]
-    silent = await asyncio.gather(*(_silence(each, program, reach) for each in wanted))
-    control_planes = [each for each in wanted if each.role == MachineRole.CONTROL_PLANE]
-    return [
-        _problem(machine, why, is_hard=is_first and machine in control_planes)
-        for machine, why in zip(wanted, silent, strict=True)
-        if why
-    ]
+    answers = await asyncio.gather(*(_asked(each, program, reach) for each in wanted))
+    found = []
+    for draft, answer in zip(wanted, answers, strict=True):
+        if answer.silence:
+            is_control_plane = draft.machine.role == MachineRole.CONTROL_PLANE
+            found.append(_problem(draft.machine, answer.silence, is_hard=is_first and is_control_plane))
+        found += [_lacking(draft.machine, each) for each in answer.lacks]
+    return found
 
 
-async def _silence(machine: Machine, program: Path, reach: Reach) -> str:
-    """Why a machine does not answer; empty where it does, even if only to say who it does not talk to."""
+async def _asked(draft: MachineDraft, program: Path, reach: Reach) -> _Answer:
+    """What a machine tells to somebody whom it does not know: only a bare one tells more than that it is there."""
     stranger = talosctl.Talosctl(program, insecure=True)
+    target = talosctl.Target.of(reach.machine(draft.machine.address))
     try:
-        await stranger.machine_status(talosctl.Target.of(reach.machine(machine.address)), timeout=TIMEOUT)
+        await stranger.machine_status(target, timeout=TIMEOUT)
+        documents = declared(draft)
+        if documents is None:
+            return _Answer()
+        disks = [each.spec for each in await stranger.disks(target, timeout=TIMEOUT)]
+        links = {each.id: each.spec for each in await stranger.links(target, timeout=TIMEOUT)}
     except (talosctl.Unreachable, talosctl.TimedOut) as error:
-        return error.message
+        return _Answer(silence=error.message)
     except talosctl.TalosError:
-        return ""
-    return ""
+        return _Answer()
+    return _Answer(lacks=hardware.missing(documents, disks=disks, links=links))
+
+
+def declared(draft: MachineDraft) -> tuple[Mapping[str, Any], ...] | None:
+    """What the repo says of a machine's disk and interfaces, in its order; None where not all of it can be told yet."""
+    found: list[Mapping[str, Any]] = []
+    if draft.whole is None:
+        found.append({"machine": {"install": {"disk": draft.install_disk or DISK}}})
+    for each in (*([draft.whole] if draft.whole else []), *draft.patches):
+        # What is encrypted is decrypted at the last moment, and only talosctl takes away what a patch takes away.
+        if each.text is None or any(word in each.text.reveal() for word in (b"$patch", b"ignore:")):
+            return None
+        try:
+            found += machine_configs.documents(each.text)
+        except errors.Refused:
+            return None
+    return tuple(found)
+
+
+def _lacking(machine: Machine, what: str) -> Problem:
+    return Problem(
+        rule="hardware-missing",
+        severity=Severity.ERROR,
+        message=f"{machine.name}: {what}",
+        chain=(Link(machine.name, "is declared", machine.place),),
+        way_out="Correct the declaration, or look whether it is the machine that you mean.",
+    )
 
 
 def _problem(machine: Machine, why: str, *, is_hard: bool) -> Problem:

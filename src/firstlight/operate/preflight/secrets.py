@@ -22,18 +22,19 @@ async def _one(secret: FoundationSecret, key: str, reference: str, resolve: Reso
     name = f"{secret.namespace}/{secret.name}"
     if not reference:
         message = f"nothing says where the key {key} of the Secret {name} comes from"
-        return _problem(secret, message, "Declare it under secrets: in firstlight.yaml.")
+        return _problem(secret, key, message, "Declare it under secrets: in firstlight.yaml.")
     try:
         value = await resolve(reference)
     except errors.FirstlightError as error:
-        return _problem(secret, f"the key {key} of the Secret {name} cannot be had: {error.message}", error.hint)
+        return _problem(secret, key, f"the key {key} of the Secret {name} cannot be had: {error.message}", error.hint)
     if not value.reveal():
-        return _problem(secret, f"the key {key} of the Secret {name} is empty", f"Look at {reference}.")
+        return _problem(secret, key, f"the key {key} of the Secret {name} is empty", f"Look at {reference}.")
     return None
 
 
-def _problem(secret: FoundationSecret, message: str, way_out: str) -> Problem:
+def _problem(secret: FoundationSecret, key: str, message: str, way_out: str) -> Problem:
+    place = secret.places.get(key, secret.place)
     return Problem(
         rule="secret-missing", severity=Severity.ERROR, message=message, way_out=way_out,
-        chain=(Link(f"{secret.namespace}/{secret.name}", secret.why or "is declared", secret.place),),
+        chain=(Link(f"{secret.namespace}/{secret.name}", secret.why or "is declared", place),),
     )  # fmt: skip

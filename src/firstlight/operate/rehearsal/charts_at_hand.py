@@ -90,12 +90,16 @@ def read(directory: Path) -> tuple[AtHand, ...]:
     """The charts of a directory: archives, and directories with a Chart.yaml.
 
     Raises:
-        errors.UsageError: There is no such directory.
+        errors.UsageError: There is no such directory, or no chart in it.
         errors.ConfigError: Something in it is no chart.
     """
+    hint = "Give a directory with charts in it, as .tgz or unpacked."
     if not directory.is_dir():
-        raise errors.UsageError(f"{directory} is no directory", hint="Give one with charts, as .tgz or unpacked.")
-    return tuple(_read(directory))
+        raise errors.UsageError(f"{directory} is no directory", hint=hint)
+    found = tuple(_read(directory))
+    if not found:
+        raise errors.UsageError(f"there is no chart in {directory}", hint=hint)
+    return found
 
 
 def _read(directory: Path) -> Iterator[AtHand]:

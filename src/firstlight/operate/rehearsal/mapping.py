@@ -51,6 +51,11 @@ def stage(platform: Platform, cluster: Cluster, drafts: Sequence[MachineDraft]) 
             f"the machines of {cluster.name} are Omni's, and what Omni does is not rehearsed",
             hint="firstlight lab omni TEMPLATE makes the same cluster here, and plays Omni for it.",
         )
+    if not cluster.machines and not platform.components_of(cluster.name):
+        raise errors.Refused(
+            f"there is nothing to rehearse: {cluster.name} has neither machines nor components",
+            hint="See what is read of the repo: firstlight inventory",
+        )
     base = Settings(
         load_balancers=_pools(cluster) or Settings().load_balancers,
         actors=actors(platform, cluster),
@@ -58,6 +63,7 @@ def stage(platform: Platform, cluster: Cluster, drafts: Sequence[MachineDraft]) 
     )
     if not cluster.machines:
         return _without_machines(platform, cluster, base)
+    _refuse_loopback(cluster)
     missing = [each.name for each in cluster.machines if not _is_address(each.address)]
     if missing:
         raise errors.Refused(
@@ -164,8 +170,20 @@ def _described(machine: machine_settings.Machine) -> str:
     return f"virtual machine {machine.name}, Talos {machine.talos}, {disks}, {links}"
 
 
+def _refuse_loopback(cluster: Cluster) -> None:
+    """Only this computer is at such an address: the lab's own machines are, and play no others."""
+    found = [each for each in cluster.machines if _is_address(each.address)]
+    at = [f"{each.name} ({each.address})" for each in found if ipaddress.ip_address(each.address).is_loopback]
+    if at:
+        raise errors.Refused(
+            f"{', '.join(at)}: a loopback address, where no machine but this computer itself is",
+            hint="Declare the address that the machine will have. Machines of a lab are brought up by: firstlight up",
+        )
+
+
 def _is_address(text: str) -> bool:
     try:
-        return not ipaddress.ip_address(text).is_loopback
+        ipaddress.ip_address(text)
     except ValueError:
         return False
+    return True

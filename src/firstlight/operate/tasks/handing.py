@@ -19,6 +19,8 @@ def release(ready: Ready) -> Task:
     """The manifests all of whose objects pass: what Git does not have would be nobody's without Talos."""
     if not ready.control_planes:
         return works.Leave(why="the repo has no machines of this cluster: release it from Talos where they are")
+    if ready.cluster.omni_template:
+        return works.Leave(why="Omni has the configs of the machines: take the manifests out of its template")
     components = _released(ready)
     kept = {each.name: _left(each, ready) for each in _inline(ready) if each not in components}
     if not components:
@@ -31,6 +33,11 @@ def release(ready: Ready) -> Task:
         control_planes=ready.control_planes,
         kept={name: f"it brings {_first(left)}, which Git does not have" for name, left in kept.items()},
     )
+
+
+def released(ready: Ready) -> tuple[str, ...]:
+    """What Talos releases: names of inline manifests, and URLs of others."""
+    return _manifests(_released(ready))
 
 
 def certify(ready: Ready) -> Task:
@@ -51,6 +58,8 @@ def _inline(ready: Ready) -> list[Component]:
 
 
 def _released(ready: Ready) -> list[Component]:
+    if ready.cluster.omni_template or not ready.control_planes:
+        return []  # somebody else has the configs
     return [each for each in _inline(ready) if not _left(each, ready) and ready.objects(each)]
 
 

@@ -1,5 +1,6 @@
 """A plan made work: a task for every step."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
@@ -93,7 +94,8 @@ def _configure(step: Step, ready: Ready) -> Task:
             why=f"nothing says what config {', '.join(missing)} gets",
             hint="Declare machines in firstlight.yaml, by a list or by the file that has them.",
         )
-    return works.Configure(drafts=drafts)
+    passing = frozenset(each for each in handing.released(ready) if "://" in each)
+    return works.Configure(drafts=tuple(dataclasses.replace(each, passing=passing) for each in drafts))
 
 
 def _etcd(step: Step, ready: Ready) -> Task:

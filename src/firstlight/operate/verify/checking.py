@@ -8,19 +8,21 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.clients.cilium import Cilium
 from firstlight.document.within import text
 from firstlight.gates import looking
 from firstlight.gates.ground import GateGround
 from firstlight.gates.question import Question
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Phase
+from firstlight.model.component import ObjectId, Phase
 from firstlight.model.verdict import Failed
 from firstlight.model.verification import Check, Verification
-from firstlight.model.work import Apply, CreateSecret, Install, Work
+from firstlight.model.work import Apply, CreateSecret, Install, Release, Work
 from firstlight.observe.watching import Watching
 from firstlight.operate.verify import (
     agents,
     components,
+    connectivity,
     endpoints,
     engine,
     idempotency,
@@ -28,6 +30,7 @@ from firstlight.operate.verify import (
     nodes,
     operators,
     probing,
+    talos_release,
     warnings,
 )
 
@@ -55,10 +58,15 @@ class Scene:
     """Whether pods are made that try DNS and the network."""
     image: str = ""
     """What those pods run."""
+    cilium: Cilium | None = None
+    """The program, with the way to the cluster; None where there is none."""
+    cilium_tests: str = connectivity.TESTS
     rerun: idempotency.Again | None = None
     """Runs the whole of ``up`` again; None where idempotency is not to be proven."""
     audit_log: Path | None = None
     machines: idempotency.Machines | None = None
+    talos: talos_release.Look | None = None
+    """Asks the machines what Talos still has of what it was to release; None where they cannot be asked."""
     apis: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Where the API of a machine is, by its declared address, where it is not there."""
     now: Callable[[], float] = time.time
@@ -85,6 +93,7 @@ async def verify(scene: Scene, *, tell: Callable[[Check], None] = lambda check: 
 
     await add("the cluster", *(_asked(each, scene) for each in _questions(scene)))
     await add("API endpoints", _single(endpoints.check(scene.client, scene.cluster.machines, reach=scene.apis)))
+    await add(talos_release.NAME, *_talos(scene))
     await add("warnings", _single(warnings.check(scene.client, since=scene.since, now=scene.now())))
     if scene.work is not None and scene.ground is not None:
         await add("components", components.checks(scene.work, scene.ground, scene.watching, wait=scene.wait))
@@ -92,6 +101,8 @@ async def verify(scene: Scene, *, tell: Callable[[Check], None] = lambda check: 
         domain = scene.cluster.network.dns_domain
         probes = probing.checks(scene.client, scene.watching, domain=domain, image=scene.image)
         await add("probe", _marked(probes, is_simulated=is_lab))
+        tests = connectivity.check(scene.client, scene.cilium, tests=scene.cilium_tests, is_lab=is_lab)
+        await add(connectivity.NAME, _single(tests))
     if scene.rerun is not None:
         await add("idempotency", _single(_again(scene, scene.rerun)))
     return Verification(cluster=scene.cluster.name, checks=tuple(made), notes=_notes(scene, is_lab=is_lab))
@@ -112,9 +123,21 @@ def _questions(scene: Scene) -> tuple[Question, ...]:
         nodes.question(scene.cluster.machines),
         agents.question(),
         operators.question(),
-        inventory.question(scene.cluster.talos, has_inline=has_inline),
+        inventory.question(scene.cluster.talos, has_inline=has_inline, released=_released(scene.work)),
         engine.question(scene.cluster, revision),
     )
+
+
+def _released(work: Work | None) -> tuple[ObjectId, ...]:
+    tasks = work.tasks.values() if work is not None else ()
+    return tuple(each.id for task in tasks if isinstance(task, Release) for each in task.passing)
+
+
+def _talos(scene: Scene) -> list[Awaitable[Sequence[Check]]]:
+    tasks = scene.work.tasks.values() if scene.work is not None and scene.talos is not None else ()
+    return [
+        _single(talos_release.check(each, scene.talos)) for each in tasks if isinstance(each, Release) and scene.talos
+    ]
 
 
 async def _asked(question: Question, scene: Scene) -> tuple[Check, ...]:

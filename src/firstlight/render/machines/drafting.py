@@ -1,5 +1,7 @@
 """The drafts of a cluster's machines, however the repo writes them."""
 
+import re
+import urllib.parse
 from collections.abc import Mapping
 
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -14,6 +16,8 @@ from firstlight.repo.declaration import reading as declarations
 from firstlight.repo.talos import talhelper
 from firstlight.repo.work_tree import WorkTree
 
+_HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_UNFIT = re.compile(r"[^a-z0-9.-]+")
 Drafts = tuple[tuple[MachineDraft, ...], tuple[Remark, ...]]
 
 
@@ -41,6 +45,8 @@ def drafts(platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | 
         machines = [each for each in cluster.machines if each.place.path == path]
         found |= {each.machine.name: each for each in _of_file(sheet, path, machines)}
     _check_whole(sheet, found)
+    _check_endpoints(sheet, found)
+    _check_names(sheet)
     made = tuple(found[each.name] for each in cluster.machines if each.name in found)
     return made, tuple(dict.fromkeys(sheet.remarks))
 
@@ -74,6 +80,37 @@ def _check_whole(sheet: Sheet, found: Mapping[str, MachineDraft]) -> None:
         if not machine.address and not machine.id:
             message = f"nothing says at which address {machine.name} is"
             sheet.remarks.append(Remark(machine.place, Grade.ERROR, message, "Declare its address."))
+
+
+def _check_endpoints(sheet: Sheet, found: Mapping[str, MachineDraft]) -> None:
+    """Talosctl makes no config for an address that is no URL, and says so only when it is asked for one."""
+    place = sheet.cluster.said.get("network.endpoint", sheet.cluster.place)
+    for endpoint in dict.fromkeys(each.endpoint for each in found.values() if each.endpoint and not each.whole):
+        if problem := _no_url(endpoint):
+            host, _, port = endpoint.rpartition("://")[2].rstrip("/").partition(":")
+            example = f"https://{host or '10.25.10.10'}:{port if port.isdecimal() else '6443'}"
+            sheet.refuse(place, f"the endpoint {endpoint[:80]} {problem}", f"Write {example}")
+
+
+def _no_url(endpoint: str) -> str:
+    """What an endpoint lacks; empty where it is the URL of an API."""
+    if not endpoint.startswith("https://"):
+        return "does not begin with https://"
+    try:
+        host = urllib.parse.urlsplit(endpoint).hostname
+    except ValueError:
+        host = ""
+    return "" if host else "names no host"
+
+
+def _check_names(sheet: Sheet) -> None:
+    """A machine's name becomes the node's, which must be a name of DNS: Talos would leave out what does not fit."""
+    for machine in sheet.cluster.machines:
+        if machine.name in (machine.address, machine.id) or _HOST_NAME.fullmatch(machine.name):
+            continue
+        near = _UNFIT.sub("-", machine.name.lower()).strip("-.")[:63]
+        hint = "Write lower-case letters, digits and -, at most 63 of them" + (f", such as {near}." if near else ".")
+        sheet.refuse(machine.place, f"{machine.name[:80]!r} is no name for a machine", hint)
 
 
 _OMNI = "Declare all machines of a cluster in its Omni template, or none."

@@ -20,6 +20,13 @@ _TYPES = {
     "integer": "a number",
     "boolean": "true or false",
 }
+_MEANT = {
+    "talosVersion": "talos", "kubernetesVersion": "kubernetes", "clusterName": "metadata", "nodes": "machines",
+    "hostname": "name", "ipAddress": "address", "installDisk": "disk", "installDiskSelector": "diskSelector",
+    "networkInterfaces": "interfaces", "talosImageURL": "image",
+}  # fmt: skip
+"""What fields are called elsewhere: in talhelper's file, above all."""
+_VERSIONS = ("talos", "kubernetes")
 _NAME_HINT = "Write lower-case letters, digits, - and dots, such as cert-manager."
 
 
@@ -90,7 +97,9 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
             known = _known_fields(schema, error.schema_path)
             for name in facts["unexpected"]:
                 place = document.place(*steps, name)
-                yield Remark(place, Grade.ERROR, f"{_written([*steps, name])} is no field", _near(name, known))
+                meant = _MEANT.get(name, "")
+                hint = f"Did you mean {meant}?" if meant in known else _near(name, known)
+                yield Remark(place, Grade.ERROR, f"{_written([*steps, name])} is no field", hint)
         case "required":
             name = facts["property"]
             hint = f"Write {name}: {_REQUIRED.get(name, '…')}"
@@ -105,6 +114,10 @@ def _explained(document: Document, error: Any, schema: Mapping[str, Any]) -> Ite
         case "type":
             wanted = " or ".join(_TYPES.get(each, each) for each in facts["types"])
             hint = "Write {}, or leave the key out." if error.instance is None else f"Write {wanted}."
+            if "string" in facts["types"] and isinstance(error.instance, int | float):
+                # YAML makes a number of 1.13, and of 1.10 the same as of 1.1.
+                hint = f'Write it in quotes: "{error.instance}".'
+                hint = "Write the whole version, such as v1.13.0." if steps[-1:] and steps[-1] in _VERSIONS else hint
             yield Remark(document.place(*steps), Grade.ERROR, f"{field} must be {wanted}", hint)
         case "propertyNames":
             name = str(facts["error"].instance)

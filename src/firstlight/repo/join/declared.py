@@ -160,7 +160,11 @@ def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:
     """The foundation: what must exist before an operator can fetch the rest."""
     return tuple(
         FoundationSecret(
-            name=each.name, namespace=each.namespace, data=each.data, place=declaration.place("secrets", index)
+            name=each.name,
+            namespace=each.namespace,
+            data=each.data,
+            place=declaration.place("secrets", index),
+            places={key: declaration.place("secrets", index, "data", key) for key in each.data},
         )
         for index, each in enumerate(declaration.platform.secrets)
     )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from firstlight.model.run_state import GateRun, PhaseRun, RunBrief, RunState, StepRun
-from firstlight.report.run import clock
+from firstlight.report.run import clock, staying
 
 
 def state(state: RunState, *, now: float) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def state(state: RunState, *, now: float) -> dict[str, Any]:
         "phases": [_phase(each, until) for each in state.phases],
         "steps": [_step(each, until) for each in state.steps],
         "causes": [{"step": each.step.id, "blocks": list(each.blocks)} for each in state.causes],
+        "staysWithTalos": list(staying.components(state)),
         "criticalPath": [each.id for each in state.critical_path(now)],
     }
 

@@ -15,13 +15,16 @@ _OUTCOMES = {
     RunOutcome.KILLED: "✘ killed",
     RunOutcome.UNKNOWN: "? not known",
 }
+_COLUMNS = ("run", "cluster", "began", "took", "outcome", "writes", "")
+_NOTE = 12
+"""Cells that must be left for what is said of a run."""
 _NOTED = 0.5
 """Seconds of waiting below which a gate is not worth a line."""
 
 
 def many(runs: Sequence[RunBrief], *, now: float, columns: int) -> list[str]:
     """Runs as a table, newest first."""
-    rows = [["run", "cluster", "began", "took", "outcome", "writes", ""]]
+    rows = [[*_COLUMNS]]
     for each in runs:
         until = now if each.outcome == RunOutcome.RUNNING else each.last
         kind = "dry run" if each.is_dry_run else "rehearsal" if each.is_rehearsal else ""
@@ -31,7 +34,15 @@ def many(runs: Sequence[RunBrief], *, now: float, columns: int) -> list[str]:
                 clock.span(until - each.started), _OUTCOMES[each.outcome], str(each.writes), kind or each.reason,
             ]
         )  # fmt: skip
-    return [table.cut(each, columns) for each in table.render([[*map(words.one_line, row)] for row in rows])]
+    shown = [[*map(words.one_line, row)] for row in rows]
+    note = min(_NOTE, max(table.width(row[-1]) for row in shown))
+    for name in ("cluster", "began"):
+        # The id has both: in a narrow terminal it must do.
+        if max(table.width(each) for each in table.render([[*row[:-1], "x" * note] for row in shown])) > columns:
+            at = shown[0].index(name)
+            shown = [[*row[:at], *row[at + 1 :]] for row in shown]
+    lines = table.wrapped(shown, columns=columns, narrowest=_NOTE)
+    return [table.cut(line, columns) for row in lines for line in row]
 
 
 def one(state: RunState, *, now: float, columns: int) -> list[str]:

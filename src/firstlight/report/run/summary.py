@@ -31,7 +31,9 @@ def summary(state: RunState, *, now: float, columns: int) -> list[str]:
         end += _item("  was at", words.few(live, 6), columns)
     if state.seconds(now) >= _LONG:
         end += _item("  took", _phases(state, now), columns)
-    parts.append([*end, *_item("  next", _next(state, cluster), columns)])
+    if not state.started.is_rehearsal:  # what to type next is said by its report
+        end += _item("  next", _next(state, cluster), columns)
+    parts += [end] if end else []
     # A short answer is not torn apart.
     gap = [""] if len(parts) > _SHORT else []
     return [line for number, part in enumerate(parts) for line in ([*gap, *part] if number else part)]
@@ -40,16 +42,14 @@ def summary(state: RunState, *, now: float, columns: int) -> list[str]:
 def _verdict(state: RunState, cluster: str, now: float) -> str:
     assert state.started is not None
     took = clock.span(state.seconds(now))
-    done = sum(each.state in DONE for each in state.steps)
-    steps = (
-        words.count(done, "step") if done == len(state.steps) else f"{done} of {words.count(len(state.steps), 'step')}"
-    )
     wrote = words.count(state.writes, "write") if state.writes else "nothing was written"
     reason = f": {words.one_line(state.ended.reason)}" if state.ended and state.ended.reason else ""
     if state.started.is_dry_run:
         would = sum(len(each.writes) for each in state.steps)
         text = f"{words.count(would, 'write')} to be made" if would else "nothing to write"
-        return f"{cluster}   dry run: {text}, {steps} looked at in {took}{reason}"
+        done = sum(each.state in DONE for each in state.steps)
+        return f"{cluster}   dry run: {text}, {_of(done, len(state.steps))} looked at in {took}{reason}"
+    steps = _steps(state)
     match state.outcome:
         case RunOutcome.PASSED if not state.writes:
             return f"{cluster}   ✔ is as it must be: {steps} looked at in {took}, {wrote}"
@@ -64,6 +64,18 @@ def _verdict(state: RunState, cluster: str, now: float) -> str:
         case RunOutcome.UNKNOWN:
             return f"{cluster}   ▸ no end is known: {steps} done after {took}, {wrote}"
     return f"{cluster}   ▸ goes on since {took}: {steps} done, {wrote}"
+
+
+def _steps(state: RunState) -> str:
+    """How many were done, of how many; those that had nothing to do are no steps of it."""
+    skipped = sum(each.state == StepState.SKIPPED for each in state.steps)
+    done = sum(each.state in DONE for each in state.steps) - skipped
+    every = len(state.steps) - skipped
+    return _of(done, every) + (f" ({skipped} skipped)" if skipped else "")
+
+
+def _of(done: int, every: int) -> str:
+    return words.count(done, "step") if done == every else f"{done} of {words.count(every, 'step')}"
 
 
 def _cause(state: RunState, cause: Cause, now: float, columns: int) -> list[str]:
@@ -85,8 +97,9 @@ def _phases(state: RunState, now: float) -> str:
 
 def _next(state: RunState, cluster: str) -> str:
     assert state.started is not None
+    again = f"firstlight {words.one_line(state.started.command)} {cluster}"
     if state.started.is_dry_run:
-        return f"firstlight up {cluster}"
+        return again
     match state.outcome:
         case RunOutcome.PASSED:
             return f"firstlight verify {cluster}"
@@ -94,7 +107,7 @@ def _next(state: RunState, cluster: str) -> str:
             return f"firstlight status {cluster} --watch"
     failed = any(each.state == StepState.FAILED for each in state.steps)
     when = ", once that is mended" if failed else ""
-    return f"firstlight up {cluster}{when}: it goes on where the cluster is"
+    return f"{again}{when}: it goes on where the cluster is"
 
 
 def _item(label: str, text: str, columns: int) -> list[str]:

@@ -26,6 +26,9 @@ _WORDS = {
 }
 
 
+wrap = table.wrap
+
+
 def word(step: StepRun) -> str:
     """The state in a word."""
     return "gave up" if step.is_given_up else _WORDS.get(step.state, str(step.state))
@@ -105,25 +108,6 @@ def few(names: Iterable[str], most: int = 3) -> str:
         return ", ".join(found)
     rest = len(found) - most
     return ", ".join(found[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Words in lines of so many cells; a word that is too long is broken. One line at least."""
-    found, line = [], ""
-    for each in text.split():
-        word = each
-        while word:
-            joined = f"{line} {word}" if line else word
-            if table.width(joined) <= width:
-                line, word = joined, ""
-            elif line:
-                found.append(line)
-                line = ""
-            else:
-                size = max(1, next(n for n in range(len(word), 0, -1) if n == 1 or table.width(word[:n]) <= width))
-                found.append(word[:size])
-                word = word[size:]
-    return [*found, line] if line or not found else found
 
 
 def count(number: int, word: str) -> str:

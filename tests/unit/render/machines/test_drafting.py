@@ -37,6 +37,57 @@ def test_a_patch_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> 
     }
 
 
+LISTED = """\
+apiVersion: firstlight.dev/v1alpha1
+kind: Platform
+metadata: {name: home}
+clusters:
+  home:
+    network:
+      endpoint: ENDPOINT
+    machines: [{name: cp-1, address: 10.0.0.2, role: controlplane}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "problem"),
+    [
+        ("10.0.0.9", "does not begin with https://: Write https://10.0.0.9:6443"),
+        ("10.0.0.9:7443", "does not begin with https://: Write https://10.0.0.9:7443"),
+        ("http://api.example.org:6443/", "does not begin with https://: Write https://api.example.org:6443"),
+        ("https://:6443", "names no host: Write https://10.25.10.10:6443"),
+        ("https://api.example.org:6443", ""),
+        ("https://[fd00::9]:6443", ""),
+        ("https://api.example.org", ""),
+    ],
+)
+def test_an_endpoint_that_is_no_url_is_told_before_talosctl_does(tmp_path: Path, endpoint: str, problem: str) -> None:
+    (tmp_path / "firstlight.yaml").write_text(LISTED.replace("ENDPOINT", f'"{endpoint}"'))
+
+    platform = platforms.read(tmp_path)
+    _, remarks = drafting.drafts(platform, platform.clusters[0])
+
+    told = [f"{each.place}: {each.message}: {each.hint}" for each in remarks]
+    assert told == ([f"firstlight.yaml:7:7: the endpoint {endpoint} {problem}"] if problem else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("cp-1", ""), ("cp-1.example.org", ""), ("CP_1", "cp-1"), ("cp 1", "cp-1"), ("-a", "a"), ("a" * 64, "a" * 63)],
+)
+def test_a_name_that_is_none_in_dns_is_told_with_one_that_is(tmp_path: Path, name: str, near: str) -> None:
+    (tmp_path / "talconfig.yaml").write_text(
+        f"clusterName: home\ntalosVersion: v1.13.0\nendpoint: https://10.0.0.9:6443\nnodes:\n"
+        f'  - {{hostname: "{name}", ipAddress: 10.0.0.2, controlPlane: true, installDisk: /dev/sda}}\n'
+    )
+
+    platform = platforms.read(tmp_path)
+    _, remarks = drafting.drafts(platform, platform.clusters[0])
+
+    told = [(each.place.line, each.message, each.hint.rpartition(" ")[2]) for each in remarks]
+    assert told == ([(5, f"{name!r} is no name for a machine", f"{near}.")] if near else [])
+
+
 def _told(repo: Path) -> str:
     platform = platforms.read(repo)
     (cluster,) = platform.clusters

@@ -92,6 +92,23 @@ def test_each_mistake_has_a_sentence(tmp_path: Path, text: str, message: str) ->
 
 
 @pytest.mark.parametrize(
+    ("cluster", "hint"),
+    [
+        ("talosVersion: v1.13.0", "Did you mean talos?"),
+        ("kubernetesVersion: v1.36.0", "Did you mean kubernetes?"),
+        ("nodes: []", "Did you mean machines?"),
+        ("talos: 1.13", "Write the whole version, such as v1.13.0."),
+        ("role: 7", 'Write it in quotes: "7".'),
+        ("machines: [{hostname: a, name: a, address: 10.0.0.2}]", "Did you mean name?"),
+    ],
+)
+def test_what_is_meant_is_said_where_it_can_be_known(tmp_path: Path, cluster: str, hint: str) -> None:
+    _, problems = read(tmp_path, f"{HEAD}clusters: {{home: {{{cluster}}}}}\n")
+
+    assert [line.split(" | ")[1] for line in problems] == [hint]
+
+
+@pytest.mark.parametrize(
     "reference", ["op://vault/item/field", "sops:secrets.yaml#a.b", "vault:kv/x#y", "env:A", "file:x"]
 )
 def test_references_to_secrets(tmp_path: Path, reference: str) -> None:

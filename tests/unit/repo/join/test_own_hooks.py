@@ -51,7 +51,7 @@ def test_hooks_are_read_with_their_times(tmp_path: Path) -> None:
         ("{unless: [a]}", "components.db.hooks[0].run is missing"),
         ("{run: [], unless: [a]}", "components.db.hooks[0].run is empty | Write at least one entry."),
         ("{run: a b, unless: [a]}", "components.db.hooks[0].run must be a list (- item)"),
-        ("{run: [sleep, 5], unless: [a]}", "components.db.hooks[0].run[1] must be a text | Write a text."),
+        ("{run: [sleep, 5], unless: [a]}", 'components.db.hooks[0].run[1] must be a text | Write it in quotes: "5".'),
         ("{run: [''], unless: [a]}", "8:16: components.db.hooks[0] has an empty program in run | Write a program"),
         ('{run: [a], unless: ["a\\0"]}', "has a zero byte in unless"),
         ("{run: [a], unless: [a], timeout: soon}", "has a timeout that is none | Write seconds, 90s or 5m"),

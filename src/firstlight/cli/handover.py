@@ -1,0 +1,201 @@
+"""``firstlight handover``: what bootstrap brought passes to the engine, with a certificate that it was harmless."""
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.execute.loop import Result
+    from firstlight.model.certificate import Certificate
+    from firstlight.model.handover import Offer
+    from firstlight.model.platform import Platform
+    from firstlight.operate.handover.running import Asked
+    from firstlight.operate.means import Means
+    from firstlight.operate.up import Prepared
+
+DIFFERENT = 2
+BLOCKED = 3
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--component", "components", multiple=True, metavar="COMPONENT", help="Only this one. May be repeated.")
+@click.option("--dry-run", is_flag=True, help="Say what the engine would change, lose and restart; write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
+@click.option("--allow-loss", is_flag=True, help="Go on although fields would disappear that Git does not have.")
+@click.option("--canary", is_flag=True, help="Prove it with a label that is added and removed through Git.")
+@click.option("--sign", "key", type=_FILE, default=None, metavar="KEY", help="Sign the certificate with this SSH key.")
+@click.option(
+    "--verify", "certificate", type=_FILE, default=None, metavar="CERT", help="Hold a certificate against the cluster."
+)
+@click.option(
+    "--signers",
+    type=_FILE,
+    default=None,
+    help="For --verify: allowed signers as ssh-keygen has them; one must have signed.",
+)
+@click.option("--kubeconfig", type=_FILE, default=None, help="The way to a cluster of which the repo has no machines.")
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@which_repo.option
+@output.option
+def handover(
+    cluster: str, components: tuple[str, ...], dry_run: bool, yes: bool, allow_loss: bool, canary: bool,
+    key: Path | None, certificate: Path | None, signers: Path | None, kubeconfig: Path | None, offline: bool,
+    root: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Pass what bootstrap brought to the GitOps engine, on a cluster that is there; `up` ends with the same steps.
+
+    Fields get the engine as their owner, the engine adopts, Talos releases its inline manifests, and a certificate
+    says what was proven. Run again it goes on. Exit code 3 means that something would be lost, or was refused.
+    """
+    from firstlight.operate.handover.running import Asked
+
+    if certificate is not None and (components or dry_run or allow_loss or canary or key):
+        raise errors.UsageError("--verify goes alone", hint="firstlight handover --verify CERT")
+    if signers is not None and certificate is None:
+        raise errors.UsageError("--signers is for --verify", hint="firstlight handover --verify CERT --signers FILE")
+    asked = Asked(
+        cluster=cluster, components=components, is_dry_run=dry_run, is_loss_allowed=allow_loss,
+        key=key,
+    )  # fmt: skip
+    platform = which_repo.platform(root)
+
+    async def run() -> int:
+        from firstlight.cli import own_means
+
+        means = await own_means.means(platform, offline=offline, keep=False, kubeconfig=kubeconfig)
+        try:
+            if certificate is not None:
+                return await _verified(platform, asked, means, certificate=certificate, signers=signers, form=form)
+            return await _handed_over(platform, asked, means, canary=canary, yes=yes, form=form)
+        finally:
+            await means.close()
+
+    return asyncio.run(run())
+
+
+async def _handed_over(
+    platform: "Platform", asked: "Asked", means: "Means", *, canary: bool, yes: bool, form: str
+) -> int:
+    from firstlight.cli import up
+    from firstlight.operate.handover import running
+    from firstlight.report import handover as report
+
+    prepared = await running.prepare(platform, asked, means)
+    offers = running.offers(prepared) if asked.is_dry_run else ()
+    if prepared.is_blocked:
+        up.tell_problems(prepared, form)
+        _offered(offers, form)
+        return BLOCKED
+    if asked.components:
+        async with running.reached(prepared, means) as world:
+            await running.check_root(prepared, world)
+    for line in report.kept(running.kept(platform, prepared.cluster.name)):
+        print(line, file=sys.stderr)
+    lost = await running.lost(prepared, means) if asked.is_loss_allowed and not asked.is_dry_run else 0
+    # The run is progress here: the answer is what is proven, or what would come of it.
+    begun = means.now()
+    with contextlib.redirect_stdout(sys.stderr):
+        result = await up.carry_out(prepared, asked.wishes, means, yes=yes, form="text")
+    if asked.is_dry_run:
+        await _foreseen(prepared, means, result=result, offers=offers, form=form)
+        return up.exit_code(result)
+    found = await running.certificate(prepared, means, result, since=begun)
+    if canary and found is not None and found[0].is_complete:
+        found = await _with_canary(found[0], prepared, means, key=asked.key, yes=yes), found[1]
+    _proven(found, prepared, result=result, lost=lost, form=form)
+    is_flawed = found is not None and not found[0].is_complete
+    return up.exit_code(result) or (up.FAILED if is_flawed else 0)
+
+
+async def _with_canary(
+    made: "Certificate", prepared: "Prepared", means: "Means", *, key: Path | None, yes: bool
+) -> "Certificate":
+    """The same, proven through Git as well."""
+    from firstlight.cli import up
+    from firstlight.operate.handover import running
+
+    return await running.fly_canary(
+        made, prepared, means, key=key, confirm=lambda text: yes or up.agreed(text),
+        tell=lambda text: print(f"  canary   {text}", file=sys.stderr),
+    )  # fmt: skip
+
+
+async def _verified(
+    platform: "Platform", asked: "Asked", means: "Means", *, certificate: Path, signers: Path | None, form: str
+) -> int:
+    """Whether what a certificate claims still holds."""
+    from firstlight.execute.handing import keeping_certificate
+    from firstlight.operate.handover import running
+    from firstlight.report import certificate as report
+    from firstlight.report import certificate_data, table
+
+    made = keeping_certificate.read(certificate)
+    prepared = await running.prepare(platform, asked, means, is_checked=False)
+    now = await running.verify(made, prepared, means, signers=signers)
+    output.answer(form, report.text(now, columns=table.terminal_columns()), certificate_data.data(now))
+    return 0 if now.is_complete else DIFFERENT
+
+
+async def _foreseen(
+    prepared: "Prepared", means: "Means", *, result: "Result", offers: "tuple[Offer, ...]", form: str
+) -> None:
+    """What would come of it: the server's own dry runs, and what Talos has and would do."""
+    from firstlight.operate.handover import running
+    from firstlight.report import handover as report
+    from firstlight.report import handover_data, predictions, table
+
+    async with running.reached(prepared, means) as world:
+        found = await running.foresee(prepared, world)
+    left = found.talos.left if found.talos is not None else ()
+    upgrade = str(found.upgrade) if found.upgrade is not None else ""
+    if form == "json":
+        output.write_json(
+            {
+                **handover_data.run(prepared.cluster.name, result.outcomes, is_refused=result.is_refused),
+                "dryRun": True,
+                "predictions": predictions.data(found.predictions),
+                "talos": {"left": left, "upgrade": upgrade},
+                "offers": offers,
+            }
+        )
+        return
+    columns = table.terminal_columns()
+    shown = predictions.text(found.predictions, columns=columns)
+    print("\n".join([shown, *(table.cut(each, columns) for each in report.talos(left, upgrade))]))
+    _offered(offers, form)
+
+
+def _offered(offers: "tuple[Offer, ...]", form: str) -> None:
+    """Changes of files that the user may want, as diffs."""
+    from firstlight.report import handover as report
+
+    if offers and form == "text":
+        print("\n".join(report.offers(offers)))
+
+
+def _proven(
+    found: "tuple[Certificate, Path | None] | None", prepared: "Prepared", *, result: "Result", lost: int, form: str
+) -> None:
+    """The certificate in short, and where it is."""
+    from firstlight.report import handover as report
+    from firstlight.report import handover_data, table
+
+    if form == "json":
+        told = handover_data.run(prepared.cluster.name, result.outcomes, is_refused=result.is_refused)
+        short = handover_data.certificate(found[0], path=found[1]) if found is not None else None
+        output.write_json({**told, "dryRun": False, "lost": lost, "certificate": short})
+    elif found is not None:
+        made, path = found
+        print("\n".join(report.certificate(made, lost=lost, columns=table.terminal_columns())))
+        if path is not None:
+            print(f"  in       {path}, as a page in {path.with_suffix('.html').name}")
+            print(f"  again    firstlight handover {prepared.cluster.name} --verify {path}")

@@ -1,0 +1,1 @@
+"""The handover: what is predicted, migrated, released from Talos and proven."""

@@ -1,0 +1,241 @@
+"""What a cluster says of objects that an engine has taken over: reads, dry runs as the engine, and repeated applies.
+
+A real apply is repeated only where the dry run of the very same body, on the very same version, would change nothing;
+the server compares the version once more with the write.
+"""
+
+import asyncio
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from firstlight.clients import kube
+from firstlight.clients.kube.errors import UnknownKind
+from firstlight.document.within import text
+from firstlight.execute.applying.guarding import guarded
+from firstlight.execute.applying.observing import Seen, observe
+from firstlight.model.component import ObjectId
+from firstlight.model.handover import Passing
+from firstlight.model.owner import ObjectOwner
+from firstlight.model.rendition import Object
+from firstlight.ownership import certifying, comparing, engine_extras, listing, marking, omitting
+from firstlight.ownership.evidence import Attempt, Evidence, Omission, Repetition
+from firstlight.ownership.field_set import FieldSet, path_text
+
+TRIES = 5
+"""How often an object is looked at anew that somebody writes at the same time."""
+OMITTED = 6
+"""How many fields are left out at most until one goes: each is a dry run."""
+_WEBHOOK = re.compile(r'admission webhook "(?P<name>[^"]+)"')
+_NO_DRY_RUN = "does not support dry run"
+
+Holders = Mapping[ObjectOwner, Mapping[str, Any] | None]
+"""The engine's objects that own others; None for one that is not there."""
+
+
+async def holders(owners: Iterable[ObjectOwner], client: "kube.Client") -> Holders:
+    """The engine's objects as they are.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    wanted = sorted(set(owners))
+    return dict(zip(wanted, await asyncio.gather(*(_holder(each, client) for each in wanted)), strict=True))
+
+
+async def gather(
+    passing: Sequence[Passing], held: Holders, client: "kube.Client", *, is_repeated: bool
+) -> list[Evidence]:
+    """Everything about all objects, in their order.
+
+    Args:
+        passing: What the engine is to own.
+        held: The engine's objects.
+        client: The API.
+        is_repeated: Whether real applies are repeated as well.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    listed = {owner: listing.objects_of(each) for owner, each in held.items() if each is not None}
+    placed = [_placed(each, held.get(each.owner)) for each in passing]
+    seen: dict[int, Seen] = {}
+    # Only what the repo does not place goes where the engine says.
+    for namespace in {namespace for _, namespace in placed}:
+        numbers = [number for number, (_, place) in enumerate(placed) if place == namespace]
+        found = await observe([placed[number][0] for number in numbers], client, namespace=namespace)
+        seen |= dict(zip(numbers, found, strict=True))
+
+    async def one(number: int, each: Passing) -> Evidence:
+        id = ObjectId.of(seen[number].live or seen[number].object.value)
+        objects = listed.get(each.owner)
+        base = Evidence(
+            passing=each, id=id, has_holder=each.owner in listed, is_listed=None if objects is None else id in objects
+        )
+        return await _tried(base, seen[number], client, is_repeated=is_repeated)
+
+    return list(await asyncio.gather(*(one(number, each) for number, each in enumerate(passing))))
+
+
+async def _holder(owner: ObjectOwner, client: "kube.Client") -> Mapping[str, Any] | None:
+    id = listing.holder_of(owner)
+    if id is None:
+        return None
+    try:
+        if id.namespace:
+            return await client.get(listing.api_version(id), id.kind, id.name, namespace=id.namespace)
+        found = await client.list(listing.api_version(id), id.kind, fields=f"metadata.name={id.name}")
+    except (kube.NotFound, UnknownKind):
+        return None
+    return found.items[0] if len(found.items) == 1 else None
+
+
+def _placed(passing: Passing, holder: Mapping[str, Any] | None) -> tuple[Object, str]:
+    if passing.id.namespace or holder is None:
+        return passing.object, ""
+    return passing.object, listing.namespace_of(holder)
+
+
+async def _tried(base: Evidence, seen: Seen, client: "kube.Client", *, is_repeated: bool) -> Evidence:
+    live = seen.live
+    for _ in range(TRIES):
+        if live is None:
+            return base
+        made = await _once(base, live, client, has_status=seen.has_status, is_repeated=is_repeated)
+        if made is not None:
+            return made
+        live = await _again(seen.object.value, live, client)
+    return dataclasses.replace(base, live=live, restless="somebody writes it all the time: nothing can be told of it")
+
+
+async def _once(
+    base: Evidence, live: Mapping[str, Any], client: "kube.Client", *, has_status: bool, is_repeated: bool
+) -> Evidence | None:
+    """The evidence about one version of an object; None if it is another one by now."""
+    passing, manager = base.passing, base.passing.manager
+    body = _body(passing, base.id, live)
+    left = [path for path in certifying.meant(live, apart=manager) if omitting.has(body, path)]
+    for path in left:
+        body = omitting.without(body, path) or body
+    attempt = await _attempt(body, live, client, manager, has_status=has_status)
+    fields = await _fields(body, attempt, client, manager=manager)
+    is_client_side = certifying.is_client_side(live, manager)
+    extra = certifying.fields_of(live, manager) - fields
+    if attempt.after is not None and not attempt.is_same and not attempt.changed and extra:
+        # What the engine adds by itself would stay as it is without it too: the server's defaults are the same.
+        for are_structs_empty in (True, False):
+            wider = engine_extras.extended(body, live, extra, are_structs_empty=are_structs_empty)
+            again = attempt if wider is None else await _attempt(wider, live, client, manager, has_status=has_status)
+            if again.is_same:
+                body, attempt = wider or body, again
+                break
+    made = dataclasses.replace(
+        base, live=live, attempt=attempt, fields=fields, is_client_side=is_client_side,
+        left=tuple(path_text(each) for each in left), extra=extra if attempt.is_same else FieldSet(),
+    )  # fmt: skip
+    if not attempt.is_same:
+        return None if not is_client_side and await _has_moved(body, live, client) else made
+    if is_repeated:
+        try:
+            after = await client.apply(guarded(body, live), manager=manager)
+        except (kube.Conflict, kube.NotFound):
+            return None
+        made = dataclasses.replace(made, repetition=Repetition(before=_version(live), after=_version(after)))
+    return dataclasses.replace(made, omission=await _omission(body, made, client))
+
+
+def _body(passing: Passing, id: ObjectId, live: Mapping[str, Any]) -> dict[str, Any]:
+    """What the engine applies; without the marks for what it gives none, as CRDs of a chart that were there before."""
+    made = marking.marked(passing.object.value, passing.owner, live=live)
+    is_chart_crd = passing.object.is_crd and passing.owner.name.startswith("HelmRelease ")
+    if is_chart_crd and not text(live, "metadata", "labels", "helm.toolkit.fluxcd.io/name"):
+        made = {name: each for name, each in passing.object.value.items() if name != "status"}
+    metadata = {name: each for name, each in made["metadata"].items() if name != "namespace"}
+    return {**made, "metadata": {**metadata, **({"namespace": id.namespace} if id.namespace else {})}}
+
+
+async def _attempt(
+    body: Mapping[str, Any], live: Mapping[str, Any], client: "kube.Client", manager: str, *, has_status: bool
+) -> Attempt:
+    try:
+        after = await client.apply(body, manager=manager, dry_run=True)
+    except kube.ServerError:
+        raise
+    except kube.ApiError as error:
+        return Attempt(refusal=_refusal(error), is_possible=_NO_DRY_RUN not in error.detail)
+    return Attempt(
+        after=after, is_same=comparing.is_same(live, after, has_status=has_status),
+        changed=comparing.changes(live, after, has_status=has_status),
+    )  # fmt: skip
+
+
+async def _fields(body: Mapping[str, Any], attempt: Attempt, client: "kube.Client", *, manager: str) -> FieldSet:
+    """What Git has, as the server counts fields: what the manager would own after its apply."""
+    after = attempt.after
+    if after is None and attempt.is_possible:
+        try:
+            after = await client.apply(body, manager=manager, force=True, dry_run=True)
+        except kube.ServerError:
+            raise
+        except kube.ApiError:
+            return FieldSet()
+    return certifying.fields_of(after, manager)
+
+
+async def _omission(body: Mapping[str, Any], base: Evidence, client: "kube.Client") -> Omission | None:
+    """What becomes of the first field that the server lets go, or that somebody holds."""
+    tried = 0
+    stays: Omission | None = None
+    for path in omitting.candidates(base.fields, git=base.passing.object.value):
+        rest = omitting.without(body, path)
+        if rest is None:
+            continue
+        tried += 1
+        try:
+            after = await client.apply(rest, manager=base.passing.manager, dry_run=True)
+        except kube.ServerError:
+            raise
+        except kube.ApiError:
+            after = None
+        if after is not None:
+            if not omitting.has(after, path):
+                return Omission(path=path, is_gone=True)
+            is_plain = path[0] in ("f:metadata", "f:data", "f:binaryData")
+            # Elsewhere the server's own default may have come in its place.
+            stays = stays or (Omission(path=path, is_gone=False) if is_plain else None)
+        if stays is not None or tried >= OMITTED:
+            break
+    return stays
+
+
+async def _has_moved(body: Mapping[str, Any], live: Mapping[str, Any], client: "kube.Client") -> bool:
+    fresh = await _again(body, live, client)
+    return fresh is None or _version(fresh) != _version(live)
+
+
+async def _again(body: Mapping[str, Any], live: Mapping[str, Any], client: "kube.Client") -> Mapping[str, Any] | None:
+    id = ObjectId.of(live)
+    try:
+        return await client.get(str(body["apiVersion"]), id.kind, id.name, namespace=id.namespace or None)
+    except kube.NotFound:
+        return None
+
+
+def _refusal(error: "kube.ApiError") -> str:
+    """Why the server would not, without values."""
+    if isinstance(error, kube.Conflict) and error.conflicts:
+        told = [f"{each.manager} owns {each.field.lstrip('.')}" for each in error.conflicts[:3]]
+        more = f" and {len(error.conflicts) - 3} more" if len(error.conflicts) > 3 else ""
+        return f"in conflict: {', '.join(told)}{more}"
+    webhook = _WEBHOOK.search(error.detail)
+    if webhook:
+        what = "takes no dry runs" if _NO_DRY_RUN in error.detail else "refuses it"
+        return f"the webhook {webhook['name']} {what}"
+    fields = list(dict.fromkeys(each.field for each in error.causes if each.field))
+    what = f" ({', '.join(fields[:3])})" if fields else ""
+    return f"the server refuses it: {error.code} {error.reason}{what}"
+
+
+def _version(value: Mapping[str, Any]) -> str:
+    return text(value, "metadata", "resourceVersion")

@@ -1,0 +1,107 @@
+"""What is left to do for objects that the engine has already, so that it has nothing of them but what Git has.
+
+An engine applies where it sees a difference in fields, and who owns them is none. And an object that was applied with
+nothing but its name, as many a Namespace is, has no owner at all before the engine comes: what Kubernetes itself set
+is then said to be of ``before-first-apply``, beside the engine.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from firstlight.clients import kube
+from firstlight.document.within import sequence, text
+from firstlight.execute.handing import predicting
+from firstlight.execute.handing.predicting import Candidate
+from firstlight.model.handover import Passing
+from firstlight.ownership import certifying, comparing, engine_marks, migrating
+
+if TYPE_CHECKING:
+    from firstlight.clients.kube import Client
+
+FIRST = "before-first-apply"
+TRIES = 5
+_NAME = ("f:metadata", "f:labels", "f:kubernetes.io/metadata.name")
+"""The label that Kubernetes gives every Namespace."""
+
+
+async def finish(passing: Sequence[Passing], client: "Client") -> None:
+    """Give the engine what is said to have been there before its first apply, and let it go of that.
+
+    Nothing is written where a field would be lost by it: the certificate tells of what is left.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    for each in await predicting.find(passing, client):
+        if not is_engines(each):
+            continue
+        if _is_first_alone(each):
+            await _taken(each, client)
+        elif certifying.fields_of(each.live, each.passing.manager).has(_NAME):
+            await shed(each, client)  # a run before this one was killed between the two
+
+
+async def _taken(candidate: Candidate, client: "Client") -> None:
+    """Pass what was there before the first apply, as often as somebody else writes meanwhile, but not for ever."""
+    now: Candidate | None = candidate
+    for _ in range(TRIES):
+        if now is None or not _is_first_alone(now):
+            break
+        found = await predicting.predicted(now, client)
+        if found is None or found.lost or found.refused:
+            return
+        await _migrate(now, client)
+        now = await predicting.again(now, client)
+    await shed(candidate, client)
+
+
+async def shed(candidate: Candidate, client: "Client") -> None:
+    """Apply once as the engine what it has already, so that it lets go of fields that Git does not have.
+
+    Nothing is written where fields would change: that the engine sees, and does by itself.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    now = await predicting.again(candidate, client)
+    if now is None or not is_engines(now):
+        return
+    manager = now.passing.manager
+    try:
+        after = await client.apply(now.wanted, manager=manager, dry_run=True)
+        if not comparing.changes(now.live, after, has_status=now.has_status) and _owners(now.live) != _owners(after):
+            await client.apply(now.wanted, manager=manager)
+    except (kube.BadRequest, kube.Conflict, kube.Forbidden, kube.Invalid, kube.NotFound):
+        return  # the certificate tells why
+
+
+def is_engines(candidate: Candidate) -> bool:
+    """Whether the engine has it already, by its marks."""
+    mark = engine_marks.of(candidate.live, wanted=candidate.object.value)
+    return mark is not None and mark.owner == candidate.passing.owner.name
+
+
+def _is_first_alone(candidate: Candidate) -> bool:
+    found = migrating.migrate(candidate.live, to=candidate.passing.manager)
+    return found is not None and {each.manager for each in (*found.taken, *found.discarded)} == {FIRST}
+
+
+async def _migrate(candidate: Candidate, client: "Client") -> None:
+    migration = migrating.migrate(candidate.live, to=candidate.passing.manager)
+    if migration is None:
+        return
+    id = candidate.object.id
+    try:
+        await client.patch(
+            text(candidate.live, "apiVersion"), id.kind, id.name, migrating.patch(candidate.live, migration),
+            form="json", manager=candidate.passing.manager, namespace=id.namespace or None,
+        )  # fmt: skip
+    except (kube.Conflict, kube.NotFound):
+        return
+
+
+def _owners(value: Mapping[str, Any]) -> list[tuple[str, str, object]]:
+    return [
+        (text(each, "manager"), text(each, "operation"), each.get("fieldsV1"))
+        for each in sequence(value, "metadata", "managedFields")
+    ]

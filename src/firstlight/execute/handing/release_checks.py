@@ -1,0 +1,129 @@
+"""What must be so before Talos releases anything: nothing may be left to nobody, and no machine may put it back."""
+
+import ipaddress
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from firstlight import errors
+from firstlight.document.within import sequence, text
+from firstlight.execute.applying.observing import Seen, observe
+from firstlight.execute.handing import talos_inventory
+from firstlight.execute.handing.releasing import TalosState
+from firstlight.execute.world import World
+from firstlight.model.cluster import Machine
+from firstlight.model.component import ObjectId
+from firstlight.model.handover import Passing
+from firstlight.model.rendition import Object
+from firstlight.ownership import engine_marks
+
+SHOWN = 3
+_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+
+
+async def require_owned(passing: Sequence[Passing], world: World) -> None:
+    """Every object must be the engine's.
+
+    Raises:
+        errors.Refused: One is not.
+    """
+    seen = await observe([each.object for each in passing], world.kube)
+    problems = [why for each, one in zip(passing, seen, strict=True) if (why := _unowned(each, one))]
+    if problems:
+        rest = f", and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        raise errors.Refused(
+            f"{'; '.join(problems[:SHOWN])}{rest}: releasing it now would leave it to nobody",
+            hint="firstlight owners shows whose it is; once the engine has reconciled it, run again.",
+        )
+
+
+def require_answers(state: TalosState) -> None:
+    """Every declared control plane must have said what it has.
+
+    Raises:
+        errors.Refused: One has not.
+    """
+    if state.silent:
+        said = "; ".join(f"{name} does not say what it has ({why})" for name, why in state.silent.items())
+        raise errors.Refused(
+            f"{said}: with the manifest in its config it would put everything back into the inventory",
+            hint="Switch it on, or take it out of the declaration and out of etcd; then run again.",
+        )
+
+
+async def require_declared(planes: Sequence[Machine], world: World) -> None:
+    """Every control plane must be declared: nobody changes the config of another one here.
+
+    Raises:
+        errors.Refused: One is not.
+    """
+    addresses, names = {each.address for each in planes}, {each.name for each in planes}
+    if not all(map(_is_address, addresses)):
+        return  # a host name says nothing about the addresses of nodes
+    strange = []
+    for node in (await world.kube.list("v1", "Node", labels=_CONTROL_PLANE)).items:
+        name, own = text(node, "metadata", "name"), _addresses(node)
+        if own and not own & addresses and name not in names:
+            strange.append(name)
+    if strange:
+        are = "are control planes that are" if len(strange) > 1 else "is a control plane that is"
+        raise errors.Refused(
+            f"{', '.join(strange)} {are} not declared: the manifest may still be in their configs",
+            hint="Declare them, or take them out of the cluster; then run again.",
+        )
+
+
+async def require_nothing_else(state: TalosState, ids: Collection[ObjectId], world: World) -> dict[ObjectId, str]:
+    """What the manifests bring besides, as the machines have them, must be an engine's as well.
+
+    Returns:
+        The apiVersions of those that are.
+
+    Raises:
+        errors.Refused: No engine has one.
+    """
+    wide = await talos_inventory.cluster_wide(world.kube)
+    known = {talos_inventory.placed(each, wide) for each in ids}
+    catalog = await world.kube.catalog()
+    versions = {(each.group, each.kind): each.api_version for each in catalog.resources.values()}
+    extra = {
+        each: versions[each.group, each.kind]
+        for each in sorted(state.brought - known)
+        if (each.group, each.kind) in versions
+    }
+    found = await observe([_bare(id, version) for id, version in extra.items()], world.kube)
+    for id, seen in zip(extra, found, strict=True):
+        if seen.live is not None and engine_marks.of(seen.live) is None:
+            raise errors.Refused(
+                f"the manifest on {state.listing[0]} also brings {talos_inventory.named(id)}, which no engine has: "
+                "without Talos it would be nobody's",
+                hint="Add it to Git. Or take it out of the manifest, and let talosctl upgrade-k8s delete it.",
+            )
+    return {id: version for (id, version), seen in zip(extra.items(), found, strict=True) if seen.live is not None}
+
+
+def _unowned(passing: Passing, seen: Seen) -> str:
+    name = talos_inventory.named(passing.id)
+    if seen.live is None:
+        return f"{name} is not there"
+    # CRDs of charts and of Argo CD get no marks: there only who owns fields tells.
+    if engine_marks.of(seen.live) is None and not passing.object.is_crd:
+        return f"{name} does not belong to {passing.owner} yet"
+    managers = {text(each, "manager") for each in sequence(seen.live, "metadata", "managedFields")}
+    return "" if passing.manager in managers else f"{passing.manager} owns no field of {name}"
+
+
+def _addresses(node: Mapping[str, Any]) -> set[str]:
+    return {text(each, "address") for each in sequence(node, "status", "addresses")}
+
+
+def _is_address(written: str) -> bool:
+    try:
+        ipaddress.ip_address(written)
+    except ValueError:
+        return False
+    return True
+
+
+def _bare(id: ObjectId, version: str) -> Object:
+    metadata = {"name": id.name, **({"namespace": id.namespace} if id.namespace else {})}
+    return Object({"apiVersion": version, "kind": id.kind, "metadata": metadata})

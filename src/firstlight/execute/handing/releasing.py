@@ -1,0 +1,189 @@
+"""What Talos still has of manifests whose objects are the engine's: read from all control planes and from the API.
+
+A manifest in one machine's config is enough to put its objects back into the inventory, when that machine boots. An
+object in the inventory and in no manifest is deleted by ``talosctl upgrade-k8s``. That asks a single machine for the
+manifests, so that it is enough if one machine has it no more.
+"""
+
+import asyncio
+import dataclasses
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from firstlight.clients import kube, talosctl
+from firstlight.document.within import mapping, text
+from firstlight.execute import cluster_keys, machine_configs
+from firstlight.execute.handing import talos_inventory, unmarking
+from firstlight.execute.world import World
+from firstlight.model.cluster import Machine
+from firstlight.model.component import ObjectId
+from firstlight.model.machine_report import Standing
+from firstlight.model.secret import Secret
+from firstlight.observe import machines as observed
+from firstlight.observe.machines import Way
+
+IN_FORCE = "v1alpha1"
+"""What Talos calls the config that a machine runs with."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TalosState:
+    """What Talos has of some manifests and their objects."""
+
+    configs: Mapping[str, tuple[str, ...]]
+    """By machine: which of the manifests its config lists, in force or on its disk."""
+    silent: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Machines whose config could not be read, with the reason."""
+    bare: tuple[str, ...] = ()
+    """Machines in maintenance mode; when they join they get what all of the others have."""
+    has_inventory: bool = False
+    """Talos keeps one since 1.13."""
+    keys: tuple[str, ...] = ()
+    """Which keys of the inventory are of these objects."""
+    doomed: tuple[str, ...] = ()
+    """Those among them that a machine has no manifest of: ``upgrade-k8s`` through it deletes them."""
+    annotated: tuple[ObjectId, ...] = ()
+    """Objects that carry Talos's annotation."""
+    managed: tuple[ObjectId, ...] = ()
+    """Objects of which Talos still owns fields."""
+    brought: frozenset[ObjectId] = frozenset()
+    """What the manifests bring that are still listed, as the machines have them."""
+
+    @property
+    def listing(self) -> tuple[str, ...]:
+        """The machines whose configs still list a manifest."""
+        return tuple(name for name, manifests in self.configs.items() if manifests)
+
+    @property
+    def is_released(self) -> bool:
+        """Whether Talos has nothing of it, and every machine has said so."""
+        return not self.left
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Everything that is left, for people; what is most dangerous first."""
+        found = [f"upgrade-k8s would delete {talos_inventory.shown(each)}: no manifest has it" for each in self.doomed]
+        found += [f"{name} does not say what it has: {why}" for name, why in self.silent.items()]
+        found += [f"the config of {name} still has {', '.join(self.configs[name])}" for name in self.listing]
+        found += [
+            f"the inventory still has {talos_inventory.shown(each)}" for each in self.keys if each not in self.doomed
+        ]
+        found += [f"{talos_inventory.named(each)} still has Talos's annotation" for each in self.annotated]
+        found += [f"Talos still owns fields of {talos_inventory.named(each)}" for each in self.managed]
+        return tuple(found)
+
+
+async def talos_state(
+    control_planes: Sequence[Machine], manifests: Collection[str], ids: Collection[ObjectId], world: World
+) -> TalosState:
+    """Look at all control planes, the inventory and the objects; a machine that is silent is an answer.
+
+    Args:
+        control_planes: Every one that is declared.
+        manifests: Names of inline manifests, and URLs of others.
+        ids: The objects that they bring.
+        world: The run.
+
+    Raises:
+        errors.Refused: Nothing says how the machines are reached.
+        errors.ClientError: The API does not answer.
+    """
+    way = await cluster_keys.ensure(world)
+    inventory, found, *read = await asyncio.gather(
+        talos_inventory.read(world.kube),
+        _metadata(ids, world.kube),
+        *(_config(each, manifests, way) for each in control_planes),
+    )
+    listed = {each.name: one for each, one in zip(control_planes, read, strict=True) if not isinstance(one, str)}
+    silent = {each.name: one for each, one in zip(control_planes, read, strict=True) if isinstance(one, str)}
+    keys = inventory.of(ids) if inventory is not None else ()
+    brought: frozenset[ObjectId] = frozenset()
+    doomed: tuple[str, ...] = ()
+    if keys or any(listed.values()):
+        # A machine in maintenance mode applies nothing, and nobody upgrades through it.
+        asked = {each.name: each for each in control_planes if listed.get(each.name) is not None}
+        made = dict(zip(asked, await asyncio.gather(*(_manifests(each, way) for each in asked.values())), strict=True))
+        wide = await talos_inventory.cluster_wide(world.kube)
+        doomed = _doomed(keys, made.values(), wide)
+        brought = frozenset(
+            talos_inventory.placed(id, wide)
+            for name, those in made.items()
+            for manifest in listed[name] or ()
+            for id in those.get(manifest, ())
+        )
+    return TalosState(
+        configs={name: some or () for name, some in listed.items()}, silent=silent,
+        bare=tuple(name for name, some in listed.items() if some is None),
+        has_inventory=inventory is not None, keys=keys, doomed=doomed, brought=brought,
+        annotated=tuple(each for each in ids if unmarking.is_annotated(found.get(each, {}))),
+        managed=tuple(each for each in ids if unmarking.is_managed(found.get(each, {}))),
+    )  # fmt: skip
+
+
+async def configs(machine: Machine, way: Way) -> dict[str, Secret]:
+    """The configs of a machine: ``IN_FORCE``, and what is on its disk, which comes with the next boot.
+
+    Raises:
+        talosctl.TalosError: It does not answer.
+    """
+    found = await way.admin.get(way.at(machine), "MachineConfigs.config.talos.dev")
+    return {each.id: Secret(each.spec) for each in found if isinstance(each.spec, str)}
+
+
+async def _config(machine: Machine, manifests: Collection[str], way: Way) -> tuple[str, ...] | str | None:
+    """Which manifests a machine lists; None for one without a config, a text for one that does not say."""
+    try:
+        found = await configs(machine, way)
+    except talosctl.TalosError as error:
+        report = await observed.look_at(machine, way)
+        return None if report.standing is Standing.MAINTENANCE else report.why or error.detail
+    names = {name for each in found.values() for name in machine_configs.manifests(each).names}
+    return tuple(each for each in manifests if each in names)
+
+
+async def _manifests(machine: Machine, way: Way) -> dict[str, tuple[ObjectId, ...]]:
+    """The objects that a machine applies, by the name or URL of their manifest: Talos puts a number before it."""
+    found = await way.admin.manifests(way.at(machine))
+    return {
+        each.id.partition("-")[2]: tuple(ObjectId.of(one) for one in each.spec.objects) for each in found
+    }  # fmt: skip
+
+
+def _doomed(
+    keys: Sequence[str], made: Iterable[Mapping[str, Sequence[ObjectId]]], wide: Collection[tuple[str, str]]
+) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for those in made:
+        has = {talos_inventory.placed(id, wide) for objects in those.values() for id in objects}
+        for key in keys:
+            id = talos_inventory.parse(key)
+            if id is not None and talos_inventory.placed(id, wide) not in has:
+                found[key] = None
+    return tuple(found)
+
+
+async def _metadata(ids: Collection[ObjectId], client: kube.Client) -> dict[ObjectId, Mapping[str, Any]]:
+    """The metadata of objects; those that are not there are left out."""
+    catalog = await client.catalog()
+    versions = {
+        (each.group, each.kind): each
+        for each in sorted(catalog.resources.values(), key=lambda one: catalog.preferred.get(one.group) == one.version)
+    }
+    groups: dict[tuple[str, str, str], list[ObjectId]] = defaultdict(list)
+    for each in ids:
+        resource = versions.get((each.group, each.kind))
+        if resource is not None:
+            namespace = (each.namespace or client.config.namespace) if resource.is_namespaced else ""
+            groups[resource.api_version, each.kind, namespace].append(each)
+    listings = await asyncio.gather(
+        *(
+            client.list(version, kind, namespace=namespace or None, metadata_only=True)
+            for version, kind, namespace in groups
+        )
+    )
+    found: dict[ObjectId, Mapping[str, Any]] = {}
+    for wanted, listing in zip(groups.values(), listings, strict=True):
+        by_name = {text(each, "metadata", "name"): mapping(each, "metadata") for each in listing.items}
+        found |= {each: by_name[each.name] for each in wanted if each.name in by_name}
+    return found

@@ -1,0 +1,107 @@
+"""What the next ``talosctl upgrade-k8s`` would do to some objects, told by its own dry run."""
+
+import dataclasses
+import re
+from collections.abc import Collection
+
+from firstlight import errors
+from firstlight.clients import talosctl
+from firstlight.document.within import text
+from firstlight.execute import machine_configs
+from firstlight.execute.handing import talos_inventory
+from firstlight.execute.world import World
+from firstlight.model.cluster import Machine
+from firstlight.model.component import ObjectId
+from firstlight.model.kubernetes_upgrade import KubernetesUpgrade
+from firstlight.observe.machines import Way
+
+TIMEOUT = 120.0
+"""Seconds; every object of all manifests is tried."""
+SHOWN = 3
+_VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
+_TAG = re.compile(r":v?(\d+\.\d+\.\d+)")
+_SUBJECT = re.compile(r"(?:[^/]*/)?(?:[^/]*\.)?(?P<kind>[A-Z]\w*)/(?:(?P<namespace>[^/]+)/)?(?P<name>[^/]+)")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What it would do."""
+
+    written: tuple[ObjectId, ...] = ()
+    deleted: tuple[ObjectId, ...] = ()
+    unknown: str = ""
+    """Why it does not say; empty where it does."""
+
+    def __str__(self) -> str:
+        if self.unknown:
+            return f"what talosctl upgrade-k8s would do is not known: {self.unknown}"
+        done = [f"{verb} {_named(ids)}" for verb, ids in (("write", self.written), ("delete", self.deleted)) if ids]
+        return (
+            f"talosctl upgrade-k8s would {' and '.join(done)}" if done else "talosctl upgrade-k8s would touch nothing"
+        )
+
+
+async def preview(
+    machine: Machine, ids: Collection[ObjectId], *, way: Way, world: World, has_inventory: bool
+) -> Preview:
+    """What an upgrade to the version that runs would do to objects: that only brings Talos's manifests into force.
+
+    Args:
+        machine: The control plane that is asked; its manifests are taken.
+        ids: The objects of interest.
+        way: How machines are reached.
+        world: The run.
+        has_inventory: Whether there is one: from Talos 1.13 on even a dry run would make it.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    try:
+        version = await _kubernetes(machine, way, world)
+        talos = _VERSION.match((await way.admin.version(way.at(machine))).tag)
+        if not has_inventory and (talos is None or tuple(map(int, talos[1].split("."))) >= (1, 13)):
+            return Preview(unknown="Talos has no inventory")
+        done = await way.admin.upgrade_k8s(
+            way.at(machine), to=version, dry_run=True, endpoint=world.reach.kubernetes, kubelets=False,
+            pull_first=False, timeout=TIMEOUT,
+        )  # fmt: skip
+    except talosctl.TalosError as error:
+        return Preview(unknown=error.detail)
+    except errors.UsageError as error:
+        return Preview(unknown=error.message)
+    return read(done, ids, await talos_inventory.cluster_wide(world.kube))
+
+
+def read(upgrade: KubernetesUpgrade, ids: Collection[ObjectId], wide: Collection[tuple[str, str]]) -> Preview:
+    """What an upgrade that was tried says of some objects.
+
+    Args:
+        upgrade: What it said.
+        ids: The objects of interest.
+        wide: Groups and kinds that are in no namespace.
+    """
+    known = {(each.kind, each.namespace, each.name): each for each in (talos_inventory.placed(id, wide) for id in ids)}
+    found: dict[bool, list[ObjectId]] = {True: [], False: []}
+    for change in upgrade.manifests:
+        match = _SUBJECT.fullmatch(change.subject)
+        if match is None or change.action == "unchanged":
+            continue
+        # A manifest that names no namespace means the default one, where its kind is in one.
+        for namespace in [match["namespace"]] if match["namespace"] else ["", "default"]:
+            if id := known.get((match["kind"], namespace, match["name"])):
+                found[change.action == "pruned"].append(id)
+    return Preview(written=tuple(found[False]), deleted=tuple(found[True]))
+
+
+async def _kubernetes(machine: Machine, way: Way, world: World) -> str:
+    """The version that the machine's config has: that it is what runs makes an upgrade one of manifests alone."""
+    for document in machine_configs.documents(await way.admin.machine_config(way.at(machine))):
+        if found := _TAG.search(text(document, "cluster", "apiServer", "image")):
+            return found[1]
+    found = _VERSION.match(str((await world.kube.version()).get("gitVersion") or ""))
+    return found[1] if found is not None else "unknown"
+
+
+def _named(ids: Collection[ObjectId]) -> str:
+    first = ", ".join(talos_inventory.named(each) for each in [*ids][:SHOWN])
+    return f"{first} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else first

@@ -1,0 +1,241 @@
+"""The last proof of sole ownership: a label that is added in Git and removed again, seen to come and to go.
+
+It writes to the branch that the engine follows, in a clone of its own: the user's work tree is not touched. The label
+is taken away again whatever happens in between.
+"""
+
+import dataclasses
+import datetime
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from firstlight import errors
+from firstlight.clients import git as gits
+from firstlight.clients import kube
+from firstlight.clients.git.access import Credentials
+from firstlight.document import reading, splicing
+from firstlight.document.within import mapping, text
+from firstlight.execute.handing import certifying, evidence, keeping_certificate
+from firstlight.gates.question import Question
+from firstlight.model.certificate import Certificate, Claim, Proof
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import ObjectId
+from firstlight.model.credentials import OwnSsh
+from firstlight.model.git import Person
+from firstlight.model.handover import Passing
+from firstlight.model.observation import Look, View
+from firstlight.model.plan import Gate, Subject
+from firstlight.model.verdict import Passed, Verdict, Waiting
+from firstlight.observe.watching import Watching
+
+LABEL = "firstlight.dev/canary"
+AUTHOR = Person("firstlight", "firstlight@localhost")
+TIMEOUT = 600.0
+"""Seconds for a commit to reach the cluster: an engine that is asked does not wait for its interval."""
+_HARMLESS = ("ConfigMap", "Namespace")
+_FILES = (".yaml", ".yml")
+_REQUESTED = "reconcile.fluxcd.io/requestedAt"
+_REFRESH = "argocd.argoproj.io/refresh"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """What the engine follows, and how it is written to."""
+
+    git: gits.Git
+    url: str
+    name: str
+    credentials: Credentials | None = None
+    author: Person = AUTHOR
+
+
+def branch_of(cluster: Cluster, git: Path) -> Branch:
+    """The branch that a cluster's engine follows, as the user reaches it.
+
+    Args:
+        cluster: Which it is.
+        git: The program.
+    """
+    is_ssh = cluster.url.startswith("ssh://") or ("://" not in cluster.url and "@" in cluster.url)
+    credentials = OwnSsh() if is_ssh else None
+    program = gits.Git(git, schemes=("https", "ssh", "http"))
+    return Branch(git=program, url=cluster.url, name=cluster.branch or "main", credentials=credentials)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Bird:
+    """The object that carries the label, and where Git has it."""
+
+    passing: Passing
+    file: str
+    document: int
+
+    def __str__(self) -> str:
+        id = self.passing.id
+        name = f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
+        return f"{name} ({self.file})"
+
+
+async def prove(
+    passing: Sequence[Passing],
+    client: "kube.Client",
+    branch: Branch,
+    *,
+    confirm: Callable[[str], bool],
+    tell: Callable[[str], None] = lambda text: None,
+    timeout: float = TIMEOUT,
+) -> Proof:
+    """Add a label in Git and remove it again, and see it come and go.
+
+    Args:
+        passing: What the engine owns; the smallest ConfigMap or Namespace that Git has as plain YAML is chosen.
+        client: The API.
+        branch: What the engine follows.
+        confirm: Asked before anything is pushed.
+        tell: Told what is done.
+        timeout: Seconds for each way.
+
+    Raises:
+        errors.Refused: It was not confirmed.
+        errors.ClientError: The branch cannot be cloned, or the label cannot be removed from it again.
+    """
+    with tempfile.TemporaryDirectory(prefix="firstlight-canary-") as home:
+        clone = Path(home) / "repo"
+        await branch.git.clone(branch.url, clone, ref=branch.name, credentials=branch.credentials)
+        bird = choose(passing, clone)
+        if bird is None:
+            why = "no ConfigMap or Namespace that passes is in Git as plain YAML"
+            return Proof(claim=Claim.CANARY, holds=True, is_tried=False, says=why)
+        if not confirm(f"two commits are pushed to {branch.name}: a label is added to {bird}, and removed again"):
+            raise errors.Refused("not confirmed: nothing was pushed", hint="Leave --canary out, or give --yes.")
+        value = f"{time.time():.0f}"
+        before = (clone / bird.file).read_bytes()
+        try:
+            await _push(clone, bird, _labelled(before, bird, value), branch, message=f"Canary: a label on {bird}")
+        except errors.ClientError as error:
+            return Proof(
+                claim=Claim.CANARY, holds=True, is_tried=False, says=f"{branch.name} cannot be pushed to: {error}"
+            )
+        tell(f"pushed a label for {bird}")
+        try:
+            came = await _seen(bird, value, client, timeout=timeout, tell=tell)
+        finally:
+            await _push(clone, bird, before, branch, message=f"Canary: the label of {bird} is removed")
+        tell("removed it in Git again")
+        went = await _seen(bird, "", client, timeout=timeout, tell=tell)
+    if not came:
+        return Proof(claim=Claim.CANARY, holds=False, says=f"the label of {bird} did not come within {timeout:.0f} s")
+    if not went:
+        return Proof(claim=Claim.CANARY, holds=False, says=f"the label of {bird} did not go within {timeout:.0f} s")
+    return Proof(claim=Claim.CANARY, holds=True, says=str(bird))
+
+
+async def record(certificate: Certificate, proof: Proof, client: "kube.Client", directory: Path) -> Certificate:
+    """Add what a canary showed to a certificate, and keep that; an incomplete one is kept for reading alone.
+
+    Args:
+        certificate: A complete one.
+        proof: What was seen.
+        client: The API.
+        directory: Of the cluster, beside the journal.
+    """
+    made = certifying.with_canary(certificate, proof)
+    if made.is_complete:
+        await keeping_certificate.keep(made, client, directory)
+    else:
+        keeping_certificate.keep_incomplete(made, directory)
+    return made
+
+
+def choose(passing: Sequence[Passing], root: Path) -> Bird | None:
+    """The smallest harmless object that is a document of a file as it is; None if there is none.
+
+    Args:
+        passing: What the engine owns.
+        root: A clone of the repo.
+    """
+    harmless = [
+        each
+        for each in passing
+        if each.id.kind in _HARMLESS and not each.id.group and not each.owner.name.startswith("HelmRelease ")
+    ]
+    places = _places(root) if harmless else {}
+    for each in sorted(harmless, key=lambda one: (one.id.kind, len(str(one.object.value)), one.id)):
+        found = places.get((each.id.kind, each.id.namespace, each.id.name), [])
+        found = found or places.get((each.id.kind, "", each.id.name), [])
+        if len(found) == 1:  # one that is twice in the repo may be another cluster's
+            return Bird(passing=each, file=found[0][0], document=found[0][1])
+    return None
+
+
+def _places(root: Path) -> dict[tuple[str, str, str], list[tuple[str, int]]]:
+    """Every harmless object that stands in a file of the repo."""
+    found: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    for path in sorted(root.rglob("*")):
+        if path.suffix not in _FILES or path.is_symlink() or ".git" in path.parts or not path.is_file():
+            continue
+        name = str(path.relative_to(root))
+        for document in reading.read(path.read_bytes(), name).documents:
+            value = document.value
+            if isinstance(value, Mapping) and value.get("kind") in _HARMLESS and value.get("apiVersion") == "v1":
+                id = ObjectId.of(value)
+                found.setdefault((id.kind, id.namespace, id.name), []).append((name, document.index))
+    return found
+
+
+def _labelled(content: bytes, bird: Bird, value: str) -> bytes:
+    steps = ("metadata", "labels", LABEL)
+    return splicing.set_value(
+        content.decode(), steps, value, document=bird.document, path=bird.file
+    ).encode()  # fmt: skip
+
+
+async def _push(clone: Path, bird: Bird, content: bytes, branch: Branch, *, message: str) -> None:
+    (clone / bird.file).write_bytes(content)
+    await branch.git.add(clone, [bird.file])
+    now = datetime.datetime.now(tz=datetime.UTC)
+    await branch.git.commit(clone, f"{message}\n", author=branch.author, when=now)
+    await branch.git.push(clone, branch.url, branch.name, credentials=branch.credentials)
+
+
+async def _seen(bird: Bird, value: str, client: "kube.Client", *, timeout: float, tell: Callable[[str], None]) -> bool:
+    """Whether the live object gets the label, or loses it, in time."""
+    id = bird.passing.id
+    look = Look(api_version="v1", kind=id.kind, namespace=id.namespace, name=id.name, with_content=False)
+    what = "come" if value else "go"
+
+    def judge(view: View) -> Verdict:
+        found = text(mapping(view.one(look), "metadata", "labels"), LABEL)
+        return Passed(what) if found == value else Waiting(f"the label is to {what}")
+
+    question = Question(
+        gate=Gate(Subject.CERTIFICATE), name="canary", looks=(look,), judge=judge, timeout=timeout
+    )  # fmt: skip
+    await _ask(bird.passing, client)
+    async with Watching(client) as watching:
+        verdict = await watching.wait(question, on_verdict=lambda each: tell(each.reason))
+    return isinstance(verdict, Passed)
+
+
+async def _ask(passing: Passing, client: "kube.Client") -> None:
+    """Ask the engine to look now, as ``flux reconcile --with-source`` and a refresh do; it would come by itself too."""
+    holder = (await evidence.holders([passing.owner], client))[passing.owner]
+    if holder is None:
+        return
+    token, manager = f"{time.time():.6f}", "flux-client-side-apply"
+    metadata = mapping(holder, "metadata")
+    kind, name, namespace = text(holder, "kind"), text(metadata, "name"), text(metadata, "namespace")
+    marks: dict[str, Any] = {_REFRESH: "hard"} if kind == "Application" else {_REQUESTED: token}
+    if kind == "Kustomization":
+        source = mapping(holder, "spec", "sourceRef")
+        await client.patch(
+            "source.toolkit.fluxcd.io/v1", text(source, "kind"), text(source, "name"),
+            {"metadata": {"annotations": marks}}, manager=manager, namespace=text(source, "namespace") or namespace,
+        )  # fmt: skip
+    await client.patch(
+        text(holder, "apiVersion"), kind, name, {"metadata": {"annotations": marks}}, manager=manager,
+        namespace=namespace,
+    )  # fmt: skip

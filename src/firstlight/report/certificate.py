@@ -1,0 +1,132 @@
+"""A certificate as text: what it says in a line, what failed and where, and every component with its objects."""
+
+import datetime
+from collections.abc import Iterable, Sequence
+
+from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.model.component import ObjectId
+from firstlight.report import safe, table
+
+_SEAL = 12
+"""Characters of the seal that tell certificates apart at a glance."""
+
+
+def headline(certificate: Certificate) -> str:
+    """The whole in a line: ``certificate 4f2c…  complete   38 objects: talos › flux``."""
+    what = "complete" if certificate.is_complete else "NOT COMPLETE"
+    stage = "" if certificate.stage == Stage.FINAL else f" ({certificate.stage.value})"
+    count = len(certificate.objects)
+    objects = f"{count} object{'s' if count != 1 else ''}"
+    fields = sum(each.fields for each in certificate.objects)
+    return "   ".join(
+        [
+            f"certificate {certificate.digest[:_SEAL]}…  {what}{stage}",
+            f"{objects}: {' › '.join(part for part in (givers(certificate.objects), certificate.engine) if part)}",
+            f"{fields} fields owned",
+            pods(certificate),
+        ]
+    )  # fmt: skip
+
+
+def text(certificate: Certificate, *, columns: int = 0) -> str:
+    """The whole: the headline, failures, components, machines, and what could not be tried."""
+    bad, untried = failures(certificate), notes(certificate)
+    rows = [
+        [f"{'✔' if all(each.is_proven for each in mine) else '✘'} {safe.text(name)}", str(len(mine)),
+         safe.text(", ".join(sorted({each.owner for each in mine})))]
+        for name, mine in components(certificate)
+    ]  # fmt: skip
+    for each in certificate.machines:
+        mark = "✔" if each.is_proven else "✘"
+        rows.append([f"{mark} {safe.text(each.machine or 'Talos')}", "", "; ".join(_told(one) for one in each.proofs)])
+    lines = [headline(certificate), ""]
+    lines += [f"  ✘ {safe.text(each)}" for each in bad] + ([""] if bad else [])
+    lines += table.render(rows, indent="  ", columns=columns)
+    lines += ["", *(f"  · {safe.text(each)}" for each in untried)] if untried else []
+    if certificate.kept:
+        lines += ["", f"  bootstrap keeps {safe.text(', '.join(certificate.kept))}, as the repo says"]
+    return "\n".join([*lines, "", f"  sealed {certificate.digest} at {moment(certificate.at)}{_signed(certificate)}"])
+
+
+def failures(certificate: Certificate) -> list[str]:
+    """Everything that does not hold: where, which claim, what was seen."""
+    found = [f"{each} is not there" for each in certificate.missing]
+    missing = {each.id for each in certificate.objects if not each.uid}
+    for each in certificate.objects:
+        if each.id not in missing:
+            found += [f"{name(each.id)}: {_failed(one)}" for one in each.proofs if not one.holds]
+            found += [] if each.proofs else [f"{name(each.id)}: nothing was tried"]
+    for machine in certificate.machines:
+        where = machine.machine or "Talos"
+        found += [f"{where}: {_failed(one)}" for one in machine.proofs if not one.holds]
+    return found or ([] if certificate.objects else ["it covers no object"])
+
+
+def notes(certificate: Certificate) -> list[str]:
+    """What could not be tried and why, each reason once."""
+    reasons: dict[tuple[Claim, str], list[str]] = {}
+    for each in certificate.objects:
+        for one in each.proofs:
+            if not one.is_tried:
+                reasons.setdefault((one.claim, one.says), []).append(name(each.id))
+    for machine in certificate.machines:
+        for one in machine.proofs:
+            if not one.is_tried:
+                reasons.setdefault((one.claim, one.says), []).append(machine.machine or "Talos")
+    return [
+        f"not tried: {claim.value}: {_some(those)} ({says})" for (claim, says), those in reasons.items()
+    ]  # fmt: skip
+
+
+def components(certificate: Certificate) -> list[tuple[str, list[ObjectProof]]]:
+    """The objects by component; those in which something failed first."""
+    found: dict[str, list[ObjectProof]] = {}
+    for each in certificate.objects:
+        found.setdefault(each.component, []).append(each)
+    return sorted(found.items(), key=lambda each: (all(one.is_proven for one in each[1]), each[0]))
+
+
+def givers(objects: Iterable[ObjectProof]) -> str:
+    """Who owned objects before, those aside who own them now and those who only write beside."""
+    before = {
+        one.manager
+        for each in objects
+        for one in each.before
+        if not one.subresource and one.manager not in {other.manager for other in each.after}
+    }
+    return ", ".join(sorted(before))
+
+
+def pods(certificate: Certificate) -> str:
+    """What became of pods, in words."""
+    tried = [one for each in certificate.objects for one in each.proofs if one.claim == Claim.SAME_PODS]
+    bad = sum(not one.holds for one in tried)
+    if not tried:
+        return "no workloads"
+    return "no pod replaced or restarted" if not bad else f"pods of {bad} workloads replaced or restarted"
+
+
+def name(id: ObjectId) -> str:
+    """An object for people: ``Deployment kube-system/coredns``."""
+    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
+
+
+def moment(seconds: int) -> str:
+    """A time for people, the same everywhere."""
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _signed(certificate: Certificate) -> str:
+    return ", signed" if certificate.signature else ""
+
+
+def _told(proof: Proof) -> str:
+    return safe.text(proof.claim.value if proof.holds else _failed(proof))
+
+
+def _failed(proof: Proof) -> str:
+    return f"{proof.says} (not so: {proof.claim.value})"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")

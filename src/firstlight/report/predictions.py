@@ -1,0 +1,123 @@
+"""What becomes of objects when their engine takes them over, for people and as data. No value of a field is in it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from firstlight.model.component import ObjectId
+from firstlight.model.handover import Prediction
+from firstlight.model.owner import ObjectOwner
+from firstlight.report import safe, table
+
+_SHOWN = 3
+_RELEASE = "metadata.annotations[meta.helm.sh/release-name]"
+_KUSTOMIZATION, _HELM_RELEASE, _APPLICATION = "Kustomization ", "HelmRelease ", "Application "
+
+
+def text(predictions: Sequence[Prediction], *, columns: int = 0, everything: bool = False) -> str:
+    """A line for each owner of the engine, and below it each object of which more changes than marks."""
+    lines: list[str] = []
+    for those in _by_owner(predictions):
+        lines.append(_sentence(those))
+        shown = those if everything else [each for each in those if _effects(each)]
+        rows = [[_title(each.id), effect] for each in shown for effect in _effects(each) or ["nothing but marks"]]
+        lines += table.render([[safe.text(cell) for cell in row] for row in rows], indent="  ", columns=columns)
+    return "\n".join(lines)
+
+
+def sentences(predictions: Iterable[Prediction]) -> list[str]:
+    """What each owner of the engine does at first, and whether pods are replaced."""
+    return [_sentence(those) for those in _by_owner(predictions)]
+
+
+def data(predictions: Iterable[Prediction]) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [
+        {
+            "group": each.id.group,
+            "kind": each.id.kind,
+            "namespace": each.id.namespace,
+            "name": each.id.name,
+            "component": each.component,
+            "owner": {"party": each.owner.party.value, "name": each.owner.name},
+            "marks": [*each.marks],
+            "changed": [*each.changed],
+            "lost": [*each.lost],
+            "replacesPods": each.rolls,
+            "refused": safe.text(each.refused),
+        }
+        for each in predictions
+    ]
+
+
+def _by_owner(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
+    found: dict[ObjectOwner, list[Prediction]] = {}
+    for each in predictions:
+        found.setdefault(each.owner, []).append(each)
+    return [found[each] for each in sorted(found)]
+
+
+def _sentence(those: Sequence[Prediction]) -> str:
+    owner = those[0].owner
+    parts = [*_marks(those)]
+    changed = sum(bool(each.changed) for each in those)
+    lost = sum(len(each.lost) for each in those)
+    refused = [_title(each.id) for each in those if each.refused]
+    rolling = [_title(each.id) for each in those if each.rolls]
+    if changed:
+        parts.append(f"{_count(changed, 'object')} {'changes' if changed == 1 else 'change'}")
+    if lost:
+        parts.append(f"{_count(lost, 'field')} {'disappears' if lost == 1 else 'disappear'}")
+    if refused:
+        parts.append(f"the server would not take {_some(refused)}")
+    parts = parts or [f"nothing of {_count(len(those), 'object')} changes"]
+    parts.append(f"the pods of {_some(rolling)} are replaced" if rolling else "no pod is replaced")
+    return safe.text(f"{owner.name or owner}: {_deed(those)}: {', '.join(parts)}")
+
+
+def _deed(those: Sequence[Prediction]) -> str:
+    name = those[0].owner.name
+    if name.startswith(_HELM_RELEASE):
+        # Where Helm has left no mark there is no release yet.
+        is_new = any(_RELEASE in each.marks for each in those)
+        return f"helm-controller {'installs the release over what is there' if is_new else 'upgrades the release once'}"
+    if name.startswith(_APPLICATION):
+        return "Argo CD applies it"
+    return "kustomize-controller applies it" if name.startswith(_KUSTOMIZATION) else "the engine applies it"
+
+
+def _marks(those: Sequence[Prediction]) -> list[str]:
+    """How many objects get how many labels and annotations: at most so many, where some have them already."""
+    marked = [each for each in those if each.marks]
+    if not marked:
+        return []
+    counts = []
+    for sort in ("label", "annotation"):
+        most = max(sum(mark.startswith(f"metadata.{sort}s[") for mark in each.marks) for each in marked)
+        counts += [_count(most, sort)] if most else []
+    return [f"{_count(len(marked), 'object')} {'gets' if len(marked) == 1 else 'get'} {' and '.join(counts)}"]
+
+
+def _effects(prediction: Prediction) -> list[str]:
+    found = []
+    if prediction.refused:
+        found.append(f"refused: {prediction.refused}")
+    if prediction.changed:
+        found.append(f"changes {_some(prediction.changed)}")
+    if prediction.lost:
+        found.append(f"loses {', '.join(prediction.lost)}")
+    if prediction.rolls:
+        found.append("its pods are replaced")
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _title(id: ObjectId) -> str:
+    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"

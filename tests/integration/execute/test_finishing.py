@@ -1,0 +1,97 @@
+"""What is left to do for objects that the engine has already."""
+
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.execute.handing import finishing
+from firstlight.model.handover import Passing
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+
+ENGINE = "kustomize-controller"
+OWNER = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
+LABELS = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+
+
+@pytest_asyncio.fixture
+async def adopted(kube: kube_client.Client) -> AsyncIterator[str]:
+    """A Namespace that was applied with nothing but its name, and that the engine has adopted since."""
+    name = f"bare-{uuid.uuid4().hex[:8]}"
+    bare = namespace(name)
+    assert "managedFields" not in (await kube.apply(bare, manager=ENGINE))["metadata"], "it has no owner at all"
+    await kube.apply({**bare, "metadata": {"name": name, "labels": LABELS}}, manager=ENGINE)
+    assert managers(await live(kube, name)) == {ENGINE, "before-first-apply"}, "as Kubernetes has it"
+    yield name
+    await kube.delete("v1", "Namespace", name)
+
+
+def namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def passing(name: str) -> Passing:
+    return Passing(object=Object(namespace(name)), component="apps", manager=ENGINE, owner=OWNER)
+
+
+async def live(kube: kube_client.Client, name: str) -> Mapping[str, Any]:
+    return await kube.get("v1", "Namespace", name)
+
+
+def managers(obj: Mapping[str, Any]) -> set[str]:
+    return {each["manager"] for each in obj["metadata"].get("managedFields", ())}
+
+
+async def test_the_engine_alone_owns_what_it_applied_to_an_object_without_owners(
+    kube: kube_client.Client, adopted: str
+) -> None:
+    await finishing.finish([passing(adopted)], kube)
+
+    found = await live(kube, adopted)
+    assert len(found["metadata"]["managedFields"]) == 1, found["metadata"]
+    (entry,) = found["metadata"]["managedFields"]
+    assert entry["manager"] == ENGINE
+    assert entry["fieldsV1"] == {"f:metadata": {"f:labels": {f"f:{name}": {} for name in LABELS}}}
+    assert found["metadata"]["labels"]["kubernetes.io/metadata.name"] == adopted, "what Kubernetes set stays"
+    assert found["spec"]["finalizers"] == ["kubernetes"]
+
+
+async def test_looking_again_writes_nothing(kube: kube_client.Client, adopted: str) -> None:
+    await finishing.finish([passing(adopted)], kube)
+    was = (await live(kube, adopted))["metadata"]["resourceVersion"]
+
+    await finishing.finish([passing(adopted)], kube)
+
+    assert (await live(kube, adopted))["metadata"]["resourceVersion"] == was
+
+
+async def test_a_field_that_somebody_set_before_is_not_lost_by_it(kube: kube_client.Client) -> None:
+    name = f"bare-{uuid.uuid4().hex[:8]}"
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": "a"}}}
+    await kube.apply(own, manager="before-first-apply")
+    try:
+        await kube.apply({**namespace(name), "metadata": {"name": name, "labels": LABELS}}, manager=ENGINE)
+
+        await finishing.finish([passing(name)], kube)
+
+        found = await live(kube, name)
+        assert found["metadata"]["labels"]["team"] == "a"
+        assert managers(found) == {ENGINE, "before-first-apply"}, "the certificate tells of it"
+    finally:
+        await kube.delete("v1", "Namespace", name)
+
+
+async def test_what_is_not_the_engines_yet_is_left_alone(kube: kube_client.Client) -> None:
+    name = f"bare-{uuid.uuid4().hex[:8]}"
+    await kube.apply(namespace(name), manager=ENGINE)
+    try:
+        was = (await live(kube, name))["metadata"]["resourceVersion"]
+
+        await finishing.finish([passing(name)], kube)
+
+        assert (await live(kube, name))["metadata"]["resourceVersion"] == was
+    finally:
+        await kube.delete("v1", "Namespace", name)

@@ -1,0 +1,212 @@
+"""Objects passed to a Flux that is real: one that is at work already, and the one upgrade of helm-controller."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from firstlight import errors
+from firstlight.clients import command
+from firstlight.execute.actions import owners as action
+from firstlight.execute.handing import migrating, predicting, suspending
+from firstlight.execute.world import Programs, World
+from firstlight.model.cluster import Cluster
+from firstlight.model.handover import Passing
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.place import Place
+from firstlight.model.rendition import Object
+from firstlight.model.secret import Secret
+from firstlight.model.work import MigrateOwners
+from firstlight.report import predictions as report
+from firstlight.tools import install
+from tests.flux import OFTEN, Flux, chart, config
+from tests.labs import until
+
+TEMPLATE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: "registry.example.org/web:1", resources: {requests: {cpu: 0.1}}}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, annotations: {example.org/note: x}}
+data: {word: {{ .Values.word | quote }}}
+"""
+
+
+async def unresolved(reference: str) -> Secret:
+    raise AssertionError(reference)
+
+
+def world(flux: Flux, tmp_path: Path) -> tuple[World, list[str]]:
+    told: list[str] = []
+    cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
+    made = World(cluster=cluster, programs=Programs(), resolve=unresolved, state=tmp_path)
+    made.tell = lambda step, text: told.append(text)
+    made._kube = flux.kube
+    return made, told
+
+
+def placed(value: dict[str, Any], space: str) -> dict[str, Any]:
+    return {**value, "metadata": {**value["metadata"], "namespace": space}}
+
+
+def task(owner: str, manager: str, *values: dict[str, Any]) -> MigrateOwners:
+    of = ObjectOwner(Party.FLUX, owner)
+    return MigrateOwners(
+        passing=tuple(Passing(object=Object(each), component="web", manager=manager, owner=of) for each in values)
+    )
+
+
+async def managers(flux: Flux, kind: str, name: str, space: str) -> set[tuple[str, str]]:
+    api = "apps/v1" if kind == "Deployment" else "v1"
+    live = await flux.kube.get(api, kind, name, namespace=space)
+    entries = live["metadata"]["managedFields"]
+    return {(each["manager"], each["operation"]) for each in entries if "subresource" not in each}
+
+
+async def adopted(flux: Flux, space: str, value: dict[str, Any]) -> MigrateOwners:
+    """What Talos applied and Flux took over before anybody migrated anything: both own it."""
+    await flux.kube.apply(placed(value, space), manager="talos")
+    commit = await flux.repository(space, space, {"apps/one.yaml": value})
+    spec = {"path": "./apps", "prune": True, "targetNamespace": space, "deletionPolicy": "Orphan"}
+    source = {"sourceRef": {"kind": "GitRepository", "name": space}}
+    await flux.apply("Kustomization", "apps", space, {**spec, **source, **OFTEN})
+    await flux.ready("Kustomization", "apps", space, revision=commit)
+    assert await managers(flux, "ConfigMap", "one", space) == {("talos", "Apply"), ("kustomize-controller", "Apply")}
+    return task(f"Kustomization {space}/apps", "kustomize-controller", placed(value, space))
+
+
+async def test_an_engine_at_work_rests_meanwhile(flux: Flux, space: str, tmp_path: Path) -> None:
+    value = config("one", a="1", b="2")
+    wanted = await adopted(flux, space, value)
+    here, _ = world(flux, tmp_path)
+
+    change = await action.look(wanted, here, "owners")
+
+    assert change is not None
+    name = f"Kustomization {space}/apps"
+    assert change.writes == (
+        f"suspend {name}",
+        f"pass what talos owns of ConfigMap {space}/one to kustomize-controller",
+        f"resume {name}",
+    )
+    await change.perform()
+
+    live = await flux.get("Kustomization", "apps", space)
+    assert "suspend" not in live["spec"]
+    assert suspending.MARK not in live["metadata"].get("annotations", {})
+    assert suspending.MANAGER not in {each["manager"] for each in live["metadata"]["managedFields"]}
+    assert await managers(flux, "ConfigMap", "one", space) == {("kustomize-controller", "Apply")}
+    assert await action.look(wanted, here, "owners") is None
+    # And so a field that is removed in Git goes.
+    commit = await flux.commit(space, {"apps/one.yaml": config("one", a="1")})
+    await flux.reconcile("GitRepository", space, space)
+    await flux.ready("Kustomization", "apps", space, revision=commit)
+    await flux.holds("one", space, {"a": "1"})
+
+
+async def test_an_engine_that_a_killed_run_left_suspended_is_found_and_goes_on(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    wanted = await adopted(flux, space, config("one", a="1"))
+    here, _ = world(flux, tmp_path)
+    owners = {each.owner for each in wanted.passing}
+    await suspending.suspend(await suspending.find(owners, flux.kube), flux.kube)
+    assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
+
+    change = await action.look(wanted, here, "owners")
+
+    assert change is not None
+    assert change.writes[-1] == f"resume Kustomization {space}/apps"
+    assert not any(each.startswith("suspend") for each in change.writes)
+    # Killed once more, after the migration.
+    found = await predicting.find(wanted.passing, flux.kube)
+    await migrating.migrate(found, flux.kube, rules=migrating.Rules(cluster="lab"))
+    change = await action.look(wanted, here, "owners")
+    assert change is not None
+    assert change.writes == (f"resume Kustomization {space}/apps",)
+    await change.perform()
+    assert await action.look(wanted, here, "owners") is None
+    live = await flux.get("Kustomization", "apps", space)
+    assert "suspend" not in live["spec"]
+
+
+async def test_whom_somebody_else_has_suspended_stays_so_and_a_refusal_lets_go(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    value = config("one", a="1")
+    wanted = await adopted(flux, space, value)
+    here, _ = world(flux, tmp_path)
+    change = await action.look(wanted, here, "owners")
+    assert change is not None
+    # What would be lost came only after the look.
+    await flux.kube.apply(placed(config("one", a="1", gone="2"), space), manager="talos")
+    with pytest.raises(errors.Refused, match=r"data\.gone"):
+        await change.perform()
+    assert "suspend" not in (await flux.get("Kustomization", "apps", space))["spec"]
+    await flux.kube.apply(placed(value, space), manager="talos")
+
+    patch = {"spec": {"suspend": True}}
+    await flux.kube.patch(
+        "kustomize.toolkit.fluxcd.io/v1", "Kustomization", "apps", patch, manager="kubectl-patch", namespace=space
+    )
+    change = await action.look(wanted, here, "owners")
+    assert change is not None
+    assert len(change.writes) == 1
+    await change.perform()
+    assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
+
+
+async def test_the_one_upgrade_of_helm_controller_is_predicted_and_replaces_no_pod(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    helm = (await install.ensure(["helm"]))["helm"]
+    archive = tmp_path / "web.tgz"
+    archive.write_bytes(chart("web", "1.0.0", {"all.yaml": TEMPLATE}, "word: one\n"))
+    await command.run(
+        [str(helm), "install", "web", str(archive), "-n", space, "--kubeconfig", str(flux.lab.kubeconfig)]
+    )
+
+    async def pods() -> list[str]:
+        return [each["metadata"]["uid"] for each in (await flux.kube.list("v1", "Pod", namespace=space)).items]
+
+    before = await until(pods, "a pod")
+    printed = await command.run([str(helm), "template", "web", str(archive), "-n", space])
+    values = [placed(each, space) for each in yaml.safe_load_all(printed.stdout) if each]
+    wanted = task(f"HelmRelease {space}/web", "helm-controller", *values)
+    here, told = world(flux, tmp_path)
+
+    change = await action.look(wanted, here, "owners")
+
+    assert change is not None
+    assert not change.danger
+    assert told == [
+        f"HelmRelease {space}/web: helm-controller upgrades the release once: 2 objects get 2 labels, "
+        "no pod is replaced"
+    ]
+    assert [each.changed for each in await predicting.predict(wanted.passing, flux.kube)] == [(), ()]
+    await change.perform()
+
+    url = (await flux.sources.create_charts(space)).url
+    await flux.sources.push_chart(space, archive.read_bytes())
+    await flux.apply("HelmRepository", "here", space, {"url": url, **OFTEN})
+    of = {"spec": {"chart": "web", "version": "1.x", "sourceRef": {"kind": "HelmRepository", "name": "here"}}}
+    await flux.apply("HelmRelease", "web", space, {"interval": "1m", "releaseName": "web", "chart": of})
+    release = await flux.ready("HelmRelease", "web", space)
+
+    assert release["status"]["history"][0]["version"] == 2, "one upgrade"
+    assert await pods() == before
+    assert await managers(flux, "ConfigMap", "web", space) == {("helm-controller", "Apply")}
+    assert ("helm", "Apply") not in await managers(flux, "Deployment", "web", space)
+    assert await action.look(wanted, here, "owners") is None
+    assert report.sentences(await predicting.predict(wanted.passing, flux.kube)) == [
+        f"HelmRelease {space}/web: helm-controller upgrades the release once: nothing of 2 objects changes, "
+        "no pod is replaced"
+    ]

@@ -1,0 +1,218 @@
+"""The handover by itself, with real Flux: what bootstrap brought passes, nothing is harmed, and that is proven."""
+
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.clients import talosctl
+from firstlight.lab import processes
+from firstlight.model.component import Phase
+from firstlight.observe import audit_log
+from firstlight.tools import content, install
+from tests import handing, runs
+from tests.labs import until
+
+FLUX = "kustomize.toolkit.fluxcd.io/v1"
+INVENTORY = "talos-bootstrap-manifests-inventory"
+CNI = "kube-system_kube-flannel-ds_apps_DaemonSet"
+"""The key of the CNI in it."""
+
+Make = Callable[..., Awaitable[runs.Stage]]
+
+
+@pytest_asyncio.fixture(scope="module")
+async def make(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Make]:
+    """Makes clusters that bootstrap has brought up to the engine; all are gone afterwards."""
+    found = programs | await install.ensure(runs.TOOLS)
+    manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
+    made: list[runs.Stage] = []
+
+    async def one(talos: runs.Talos) -> runs.Stage:
+        stage = await runs.stage(
+            tmp_path_factory.mktemp("handover") / "home", found, machines=runs.MACHINES, talos=talos,
+            manifests={"cluster/flux-system/gotk-components.yaml": manifests / "install.yaml"},
+        )  # fmt: skip
+        made.append(stage)
+        result = await stage.up(until=Phase.ENGINE)
+        assert result.is_complete, result.outcomes
+        return stage
+
+    yield one
+    for each in made:
+        await each.lab.down()
+        assert processes.of(each.lab.home.path) == (), "the lab left processes behind"
+
+
+@pytest_asyncio.fixture(scope="module")
+async def before(make: Make) -> runs.Stage:
+    """Everything is there but the root object, as 1.13 of Talos leaves it."""
+    return await make("1.13")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def handed(before: runs.Stage) -> runs.Stage:
+    """The same after the handover, which must have harmed nothing."""
+    await _hand_over(before, former={("talos", "Apply")})
+    return before
+
+
+async def _hand_over(stage: runs.Stage, *, former: set[tuple[str, str]]) -> None:
+    """Hand a cluster over, and look at everything that could have gone wrong."""
+    async with handing.client(stage) as client:
+        pods = await handing.pods(client)
+        assert former <= handing.managers(await handing.get(client, handing.AGENT))
+        begun = time.time()
+
+        told = await stage.handover("-ojson")
+
+        assert told.code == 0, told.err
+        assert told.data["certificate"]["complete"] is True
+        assert told.data["certificate"]["stage"] == "final"
+        assert handing.deletions(stage, since=begun) == []
+        now = await handing.pods(client)
+        assert {name: now.get(name) for name in pods} == pods, "a pod was replaced or restarted"
+        assert handing.managers(await handing.get(client, handing.AGENT)) == {("kustomize-controller", "Apply")}
+        greeter = await handing.get(client, ("apps/v1", "Deployment", "greeter", "greeter"))
+        assert handing.managers(greeter) == {("helm-controller", "Apply")}
+        controller = await handing.get(client, ("apps/v1", "Deployment", "kustomize-controller", "flux-system"))
+        assert handing.managers(controller) == {("kustomize-controller", "Apply")}
+
+
+async def test_a_dry_run_tells_what_would_come_and_writes_nothing(before: runs.Stage) -> None:
+    begun = time.time()
+
+    told = await before.handover("--dry-run", "-ojson")
+
+    assert told.code == 0, told.err
+    found = {f"{each['kind']} {each['name']}": each for each in told.data["predictions"]}
+    assert {"DaemonSet kube-flannel-ds", "ConfigMap greeter", "Deployment helm-controller"} <= found.keys()
+    assert not [each for each in found.values() if each["lost"] or each["replacesPods"] or each["refused"]]
+    assert audit_log.writes(before.lab.home.audit_log, since=begun, until=time.time()) == ()
+
+
+async def test_a_component_alone_is_refused_while_nothing_points_the_engine_at_the_repo(before: runs.Stage) -> None:
+    told = await before.handover("--component", "flannel")
+
+    assert told.code == 3
+    assert "Kustomization flux-system is not there" in told.err
+
+
+async def test_a_second_handover_writes_nothing(handed: runs.Stage) -> None:
+    begun = time.time()
+
+    told = await handed.handover()
+
+    assert told.code == 0, told.err
+    assert "complete" in told.out
+    assert audit_log.writes(handed.lab.home.audit_log, since=begun, until=time.time()) == ()
+
+
+async def test_an_upgrade_of_kubernetes_leaves_alone_what_git_owns(handed: runs.Stage) -> None:
+    async with handing.client(handed) as client:
+        was = (await handing.get(client, handing.AGENT))["metadata"]["resourceVersion"]
+
+        done = await _upgrade(handed)
+
+        assert not [each for each in done.manifests if "flannel" in each.subject]
+        assert done.pruned == ()
+        assert (await handing.get(client, handing.AGENT))["metadata"]["resourceVersion"] == was
+
+
+async def test_a_key_left_in_the_inventory_would_delete_the_cni_and_is_taken_out(handed: runs.Stage) -> None:
+    async with handing.client(handed) as client:
+        await client.patch("v1", "ConfigMap", INVENTORY, {"data": {CNI: ""}}, manager="t", namespace="kube-system")
+        would = await _upgrade(handed, dry_run=True)
+        assert [each for each in would.pruned if "kube-flannel-ds" in each.subject], "the incident itself"
+
+        dry = await handed.handover("--dry-run")
+        told = await handed.handover()
+
+        assert "DaemonSet kube-system/kube-flannel-ds" in dry.out + dry.err
+        assert "delete" in dry.out + dry.err
+        assert told.code == 0, told.err
+        inventory = await client.get("v1", "ConfigMap", INVENTORY, namespace="kube-system")
+        assert CNI not in inventory["data"]
+    assert (await _upgrade(handed, dry_run=True)).pruned == ()
+
+
+async def test_a_stale_co_owner_is_found_and_its_fields_pass_again(handed: runs.Stage) -> None:
+    """As a kubectl apply --server-side in an emergency leaves one."""
+    async with handing.client(handed) as client:
+        live = await handing.get(client, handing.AGENT)
+        note = {handing.NOTE: live["metadata"]["annotations"][handing.NOTE]}
+        metadata = {"name": handing.AGENT[2], "namespace": handing.AGENT[3], "annotations": note}
+        await client.apply(
+            {"apiVersion": handing.AGENT[0], "kind": handing.AGENT[1], "metadata": metadata}, manager="kubectl"
+        )
+
+        failing = await handed.handover("--verify", handed.certificate)
+        told = await handed.handover("--component", "flannel")
+        again = await handed.handover("--verify", handed.certificate, "-ojson")
+
+        assert failing.code == 2, failing.err
+        assert "DaemonSet kube-system/kube-flannel-ds" in failing.out
+        assert f"kubectl (Apply) owns metadata.annotations[{handing.NOTE}]" in failing.out
+        assert told.code == 0, told.err
+        assert (again.code, again.data["complete"]) == (0, True), again.out
+        assert handing.managers(await handing.get(client, handing.AGENT)) == {("kustomize-controller", "Apply")}
+
+
+async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
+    told = await handed.handover("--canary", "--yes")
+
+    assert told.code == 0, told.err
+    certificate = json.loads(Path(handed.certificate).read_text())
+    proofs = [each for one in certificate["machines"] for each in one["proofs"] if "came and went" in each["claim"]]
+    assert [(each["holds"], each["is_tried"]) for each in proofs] == [(True, True)], proofs
+    assert "removed it in Git again" in told.err
+
+
+async def test_fields_that_are_removed_in_git_are_gone_from_the_cluster(handed: runs.Stage) -> None:
+    root = Path(handed.place.root)
+    for path, gone in (
+        ("flannel/flannel.yaml", "  annotations: {example.org/note: a field that a test removes from Git}\n"),
+        ("cluster/greeter.yaml", ", note: a field that a test removes from Git"),
+    ):
+        text = (root / path).read_text()
+        assert gone in text
+        (root / path).write_text(text.replace(gone, ""))
+    async with handing.client(handed) as client:
+        await handed.lab.sources().commit_directory("tests/light", root, message="without notes")
+        await _reconcile(client)
+
+        async def is_gone() -> bool:
+            agent = await handing.get(client, handing.AGENT)
+            greeter = await client.get("v1", "ConfigMap", "greeter", namespace="greeter")
+            return handing.NOTE not in agent["metadata"].get("annotations", {}) and "note" not in greeter["data"]
+
+        await until(is_gone, "the fields to be gone from the cluster")
+
+
+@pytest.mark.long
+async def test_it_is_the_same_with_what_talos_of_before_1_13_has_created(make: Make) -> None:
+    await _hand_over(await make("1.12"), former={("talos", "Update")})
+
+
+async def _upgrade(stage: runs.Stage, *, dry_run: bool = False) -> Any:
+    """The real ``talosctl upgrade-k8s``, to the version that is there: Talos's manifests are synced."""
+    async with handing.client(stage) as client:
+        version = (await client.version())["gitVersion"]
+    endpoint = stage.place.reach["10.9.0.11"]
+    target = talosctl.Target.of(endpoint.partition(":")[0], endpoints=[endpoint])
+    return await stage.talosctl().upgrade_k8s(
+        target, to=version, dry_run=dry_run, endpoint=stage.place.api, kubelets=False, pull_first=False
+    )
+
+
+async def _reconcile(client: kube_client.Client) -> None:
+    """What ``flux reconcile`` does, for everything at once."""
+    now = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": str(time.time())}}}
+    await client.patch(
+        "source.toolkit.fluxcd.io/v1", "GitRepository", "flux-system", now, manager="flux", namespace="flux-system"
+    )

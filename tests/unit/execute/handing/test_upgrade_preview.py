@@ -1,0 +1,50 @@
+"""What ``upgrade-k8s`` says that it would do, told for the objects of interest alone."""
+
+from firstlight.execute.handing import upgrade_preview
+from firstlight.execute.handing.upgrade_preview import Preview
+from firstlight.model.component import ObjectId
+from firstlight.model.kubernetes_upgrade import Action, KubernetesUpgrade, ManifestChange
+
+RBAC = "rbac.authorization.k8s.io"
+WIDE = frozenset({(RBAC, "ClusterRole"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
+DAEMON = ObjectId("apps", "DaemonSet", "kube-system", "cilium")
+CONFIG = ObjectId("", "ConfigMap", "default", "net-config")
+ROLE = ObjectId(RBAC, "ClusterRole", "kube-system", "net:agent")
+CRD = ObjectId("apiextensions.k8s.io", "CustomResourceDefinition", "", "nodes.net.example.org")
+EVERY = (DAEMON, CONFIG, ROLE, CRD)
+
+
+def told(*changes: tuple[Action, str]) -> Preview:
+    manifests = tuple(ManifestChange(action, subject) for action, subject in changes)
+    upgrade = KubernetesUpgrade(is_dry_run=True, updates=(), manifests=manifests, text="")
+    return upgrade_preview.read(upgrade, EVERY, WIDE)
+
+
+def test_objects_are_told_as_they_are_written_and_deleted() -> None:
+    found = told(
+        ("pruned", "DaemonSet/kube-system/cilium"), ("configured", "ConfigMap/net-config"),
+        ("created", "CustomResourceDefinition/nodes.net.example.org"), ("configured", "ClusterRole/net:agent"),
+        ("pruned", "DaemonSet/kube-system/other"), ("configured", "ConfigMap/other/net-config"),
+    )  # fmt: skip
+
+    assert found.deleted == (DAEMON,)
+    assert [each.name for each in found.written] == ["net-config", "nodes.net.example.org", "net:agent"]
+    assert str(found) == (
+        "talosctl upgrade-k8s would write ConfigMap default/net-config, CustomResourceDefinition "
+        "nodes.net.example.org, ClusterRole net:agent and delete DaemonSet kube-system/cilium"
+    )
+
+
+def test_clusters_below_1_13_name_the_version_too() -> None:
+    found = told(
+        ("changed", "apps/v1.DaemonSet/kube-system/cilium"), ("unchanged", "v1.ConfigMap/default/net-config"),
+        ("changed", "apiextensions.k8s.io/v1.CustomResourceDefinition/nodes.net.example.org"),
+    )  # fmt: skip
+
+    assert (found.written, found.deleted) == ((DAEMON, CRD), ())
+
+
+def test_nothing_and_nothing_known() -> None:
+    assert str(told(("unchanged", "DaemonSet/kube-system/cilium"))) == "talosctl upgrade-k8s would touch nothing"
+    assert str(Preview(unknown="no route to host")).endswith("is not known: no route to host")
+    assert str(Preview(deleted=(DAEMON,) * 5)).endswith("DaemonSet kube-system/cilium and 2 more")

@@ -1,0 +1,98 @@
+"""What Talos still has, made proofs; and what a certificate covers."""
+
+import dataclasses
+
+from firstlight.execute.handing import certifying
+from firstlight.execute.handing.releasing import TalosState
+from firstlight.execute.handing.upgrade_preview import Preview
+from firstlight.model.certificate import Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
+from firstlight.model.component import ObjectId
+from firstlight.model.handover import Passing
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+
+CILIUM = ObjectId("apps", "DaemonSet", "kube-system", "cilium")
+
+
+def failed(state: TalosState) -> dict[str, str]:
+    """What does not hold, by machine; nothing for Talos as a whole."""
+    proofs = certifying.talos_proofs(state)
+    return {each.machine: one.says for each in proofs for one in each.proofs if not one.holds}
+
+
+def test_released() -> None:
+    proofs = certifying.talos_proofs(TalosState(configs={"cp-1": (), "cp-2": ()}, has_inventory=True))
+
+    assert [each.machine for each in proofs] == ["cp-1", "cp-2", ""]
+    assert all(each.is_proven for each in proofs)
+    assert all(one.is_tried for each in proofs for one in each.proofs)
+
+
+def test_one_machine_still_has_a_manifest() -> None:
+    state = TalosState(configs={"cp-1": (), "cp-2": ("cilium", "flux")}, has_inventory=True)
+    assert failed(state) == {"cp-2": "it still has cilium, flux"}
+
+
+def test_a_machine_that_does_not_say() -> None:
+    state = TalosState(configs={"cp-1": ()}, silent={"cp-2": "no route to host"}, has_inventory=True)
+    assert failed(state) == {"cp-2": "no route to host"}
+
+
+def test_the_inventory_still_has_it() -> None:
+    state = TalosState(configs={"cp-1": ()}, has_inventory=True, keys=("kube-system_cilium_apps_DaemonSet",))
+    assert failed(state) == {"": "kube-system_cilium_apps_DaemonSet"}
+
+
+def test_talos_still_has_marks() -> None:
+    state = TalosState(configs={"cp-1": ()}, has_inventory=True, annotated=(CILIUM,), managed=(CILIUM,))
+    assert "DaemonSet kube-system/cilium has Talos's annotation" in failed(state)[""]
+
+
+def test_without_an_inventory_it_is_said() -> None:
+    proofs = certifying.talos_proofs(TalosState(configs={"cp-1": ()}))
+    assert [one.claim for each in proofs for one in each.proofs if not one.is_tried] == [Claim.NOT_IN_INVENTORY]
+
+
+def test_what_an_upgrade_of_kubernetes_would_do() -> None:
+    state = TalosState(configs={"cp-1": ()}, has_inventory=True)
+
+    def whole(upgrade: Preview) -> Proof:
+        return next(
+            one for each in certifying.talos_proofs(state, upgrade) for one in each.proofs
+            if one.claim == Claim.NOT_PRUNED
+        )  # fmt: skip
+
+    assert whole(Preview()).says == "talosctl upgrade-k8s would touch nothing"
+    assert not whole(Preview(deleted=(CILIUM,))).holds
+    assert "would delete DaemonSet kube-system/cilium" in whole(Preview(deleted=(CILIUM,))).says
+    assert not whole(Preview(written=(CILIUM,))).holds
+    assert (whole(Preview(unknown="no")).holds, whole(Preview(unknown="no")).is_tried) == (True, False)
+
+
+def _passing(namespace: str, name: str, kind: str = "ConfigMap") -> Passing:
+    value = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+    owner = ObjectOwner(Party.FLUX, "Kustomization flux/all")
+    return Passing(object=Object(value), component="all", manager="kustomize-controller", owner=owner)
+
+
+def test_what_is_covered() -> None:
+    ids = [ObjectId("", "ConfigMap", "web", "a"), ObjectId("", "Namespace", "", "web")]
+    kept = Certificate(
+        cluster="infra", uid="u", engine="flux", revision="", run="", at=1, baseline_at=1, stage=Stage.FINAL,
+        objects=tuple(ObjectProof(id=each, component="all", manager="m", owner="o") for each in ids),
+        machines=(MachineProof(machine=""),),
+    )  # fmt: skip
+    passing = (
+        _passing("web", "a"), _passing("other", "a"), _passing("", "a"), _passing("web", "b"),
+        _passing("web", "web", "Namespace"),
+    )  # fmt: skip
+
+    left = certifying.unproven(passing, kept)
+
+    # A repo may name a namespace for what has none, and none for what has one.
+    assert [each.id for each in left] == [
+        ObjectId("", "ConfigMap", "other", "a"),
+        ObjectId("", "ConfigMap", "web", "b"),
+    ]
+    assert len(certifying.unproven(passing, None)) == 5
+    assert len(certifying.unproven(passing, dataclasses.replace(kept, objects=()))) == 5

@@ -1,0 +1,66 @@
+"""Certificates in files: whole, where they belong, and an incomplete one never in the place of a complete one."""
+
+from pathlib import Path
+
+import pytest
+
+from firstlight import errors
+from firstlight.execute.handing import keeping_certificate
+from firstlight.model.certificate import Certificate, Stage
+from firstlight.ownership import sealing
+
+EMPTY = sealing.seal(
+    Certificate(
+        cluster="infra",
+        uid="u",
+        engine="flux",
+        revision="abc",
+        run="r",
+        at=1,
+        baseline_at=1,
+        stage=Stage.FINAL,
+        objects=(),
+    )
+)
+
+
+def test_an_incomplete_one_is_kept_under_another_name(tmp_path: Path) -> None:
+    directory = tmp_path / ".firstlight" / "infra"
+
+    path = keeping_certificate.keep_incomplete(EMPTY, directory)
+
+    assert sorted(each.name for each in directory.iterdir()) == [
+        "certificate.incomplete.html", "certificate.incomplete.json",
+    ]  # fmt: skip
+    assert keeping_certificate.read(path) == EMPTY
+    assert "not complete" in path.with_suffix(".html").read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    directory, outside = tmp_path / ".firstlight" / "infra", tmp_path / "outside"
+    outside.mkdir()
+    directory.parent.mkdir()
+    directory.symlink_to(outside)
+
+    with pytest.raises(errors.Refused, match="is a link"):
+        keeping_certificate.keep_incomplete(EMPTY, directory)
+
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"cluster": 1}', "\x00", '{"cluster": "infra", "objects": 7}'])
+def test_what_is_no_certificate_is_said_to_be_none(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "certificate.json"
+    path.write_text(content)
+
+    with pytest.raises(errors.ConfigError, match="this is no certificate") as caught:
+        keeping_certificate.read(path)
+
+    assert str(path) in str(caught.value)
+    assert caught.value.hint
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(errors.ConfigError, match="cannot be read"):
+        keeping_certificate.read(tmp_path / "none.json")

@@ -1,0 +1,97 @@
+"""What Talos is to release: only whole manifests whose objects all pass, and never where others have the configs."""
+
+import dataclasses
+
+import pytest
+
+from firstlight.model import work as works
+from firstlight.model.component import Form, Side
+from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.platform import Platform
+from firstlight.model.rendition import Rendition
+from firstlight.model.source import Remote
+from firstlight.model.work import Task, Work
+from firstlight.operate import tasks
+from firstlight.plan import build
+from tests.unit.plan import platforms
+
+ONE = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: net}}"
+TWO = "{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: net}}"
+URL = "https://example.org/net/v1.2.0/net.yaml"
+RELEASE, PLANES = "handover:release", "machine:control-planes"
+
+
+def made(bootstrap: str, gitops: str) -> tuple[Platform, tuple[Rendition, ...]]:
+    return platforms.make({
+        "clusters": {"home": {"engine": "flux", "machines": {"controlplane": 2}}},
+        "components": {
+            "flux": {"phase": "engine", "role": "engine", "bootstrapForm": "kubectl command"},
+            "net": {"phase": "inline", "side": "hybrid", "inline": 1, "form": "Kustomization"},
+        },
+        "renditions": {"net": {"bootstrap": bootstrap, "gitops": gitops}},
+    })  # fmt: skip
+
+
+def work(platform: Platform, renditions: tuple[Rendition, ...]) -> Work:
+    (cluster,) = platform.clusters
+    plan = build.build(platform, cluster, renditions=renditions)
+    drafts = tuple(
+        MachineDraft(machine=each, cluster="home", endpoint="https://10.0.0.1:6443") for each in cluster.machines
+    )
+    return tasks.work(
+        platform, cluster, plan, renditions=renditions, installations={}, drafts=drafts, revision="c0ffee"
+    )
+
+
+def task(bootstrap: str, gitops: str) -> Task:
+    return work(*made(bootstrap, gitops)).tasks[RELEASE]
+
+
+def test_a_manifest_is_released_whose_objects_all_pass() -> None:
+    found = task(ONE, f"{ONE}\n---\n{TWO}")
+
+    assert isinstance(found, works.Release)
+    assert found.manifests == ("net",)
+    assert [each.id.name for each in found.passing] == ["one"]
+    assert [each.name for each in found.control_planes] == ["cp-1", "cp-2"]
+
+
+def test_what_git_has_in_part_stays_with_talos() -> None:
+    found = task(f"{ONE}\n---\n{TWO}", ONE)
+
+    assert isinstance(found, works.Leave)
+    assert found.why == "Talos keeps everything: net brings ConfigMap two, which Git does not have"
+
+
+@pytest.mark.parametrize("owner", ["omni", "nobody"])
+def test_nothing_is_released_where_others_have_the_configs(owner: str) -> None:
+    platform, renditions = made(ONE, ONE)
+    (cluster,) = platform.clusters
+    machines = tuple(dataclasses.replace(each, id=each.name) for each in cluster.machines) if owner == "omni" else ()
+    platform = dataclasses.replace(platform, clusters=(dataclasses.replace(cluster, machines=machines),))
+
+    found = work(platform, renditions)
+
+    assert isinstance(found.tasks[RELEASE], works.Leave)
+    certificate = found.tasks["handover:certificate"]
+    assert isinstance(certificate, works.Certify)
+    assert certificate.released == ()
+
+
+def test_a_url_that_passes_is_not_for_machines_that_were_released() -> None:
+    platform, renditions = made(ONE, ONE)
+    net = platform.components[1]
+    origins = tuple(
+        dataclasses.replace(each, form=Form.EXTRA_MANIFEST, source=Remote(url=URL))
+        if each.side == Side.BOOTSTRAP else each
+        for each in net.origins
+    )  # fmt: skip
+    components = (platform.components[0], dataclasses.replace(net, origins=origins))
+
+    found = work(dataclasses.replace(platform, components=components), renditions)
+
+    release, planes = found.tasks[RELEASE], found.tasks[PLANES]
+    assert isinstance(release, works.Release)
+    assert release.manifests == (URL,)
+    assert isinstance(planes, works.Configure)
+    assert {each.passing for each in planes.drafts} == {frozenset({URL})}

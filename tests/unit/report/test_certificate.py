@@ -1,0 +1,152 @@
+"""A certificate for people and programs: what failed comes first, and nothing of a stranger is obeyed."""
+
+import dataclasses
+import html.parser
+
+from firstlight.model.baseline import OwnerSeen
+from firstlight.model.certificate import Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
+from firstlight.model.component import ObjectId
+from firstlight.ownership import sealing
+from firstlight.report import certificate as texts
+from firstlight.report import certificate_data, certificate_page
+
+
+def proof(claim: Claim, *, holds: bool = True, says: str = "", is_tried: bool = True) -> Proof:
+    """One claim."""
+    return Proof(claim=claim, holds=holds, says=says, is_tried=is_tried)
+
+
+WEB = ObjectProof(
+    id=ObjectId("apps", "Deployment", "web", "main"), component="web", manager="kustomize-controller",
+    owner="flux (Kustomization flux-system/web)", uid="11111111-2222", fields=12,
+    before=(OwnerSeen(manager="talos", operation="Apply"),),
+    after=(OwnerSeen(manager="kustomize-controller", operation="Apply"),),
+    proofs=(proof(Claim.OWNED), proof(Claim.SAME_PODS, says="1 of 1")),
+)  # fmt: skip
+DNS = dataclasses.replace(
+    WEB, id=ObjectId("", "ConfigMap", "kube-system", "dns"), component="dns", fields=3,
+    proofs=(proof(Claim.OWNED), proof(Claim.SAME_OBJECT, is_tried=False, says="it was not there")),
+)  # fmt: skip
+MACHINE = MachineProof(machine="cp-1", proofs=(proof(Claim.NOT_IN_CONFIG),))
+GOOD = Certificate(
+    cluster="infra", uid="u", engine="flux", revision="3f2a91c", run="r", at=1794823900, baseline_at=1794822212,
+    stage=Stage.FINAL, objects=(WEB, DNS), machines=(MACHINE,), released=("cilium",), kept=("approver",),
+)  # fmt: skip
+BROKEN = dataclasses.replace(
+    GOOD,
+    objects=(
+        dataclasses.replace(WEB, proofs=(proof(Claim.ALONE, holds=False, says="talos (Apply) owns spec.replicas"),)),
+        DNS,
+    ),
+    machines=(
+        MachineProof(machine="cp-2", proofs=(proof(Claim.NOT_IN_CONFIG, holds=False, says="it still has cilium"),)),
+    ),
+    missing=("Secret web/key",),
+)
+
+
+class Page(html.parser.HTMLParser):
+    """The tags and words of a page; every tag that is opened must be closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_complete() -> None:
+    line = texts.headline(sealing.seal(GOOD))
+
+    assert GOOD.is_complete
+    assert "complete" in line
+    assert "2 objects: talos › flux" in line
+    assert "15 fields owned" in line
+    assert "no pod replaced or restarted" in line
+    assert texts.failures(GOOD) == []
+
+
+def test_what_fails_is_said_with_its_place_and_comes_first() -> None:
+    text = texts.text(sealing.seal(BROKEN))
+
+    assert not BROKEN.is_complete
+    assert texts.failures(BROKEN) == [
+        "Secret web/key is not there",
+        "Deployment web/main: talos (Apply) owns spec.replicas (not so: nobody else owns a field that Git has)",
+        "cp-2: it still has cilium (not so: no machine config has it)",
+    ]
+    assert "NOT COMPLETE" in text.splitlines()[0]
+    assert text.index("Secret web/key") < text.index("✘ web")
+    assert text.index("✘ web") < text.index("✔ dns")
+
+
+def test_what_was_not_tried_is_said_once_for_each_reason() -> None:
+    both = dataclasses.replace(GOOD, objects=(DNS, dataclasses.replace(DNS, id=ObjectId("", "ConfigMap", "a", "b"))))
+    assert texts.notes(both) == [
+        "not tried: it is the same object as before: ConfigMap kube-system/dns, ConfigMap a/b (it was not there)"
+    ]
+
+
+def test_one_that_covers_nothing_is_not_complete() -> None:
+    empty = dataclasses.replace(GOOD, objects=())
+    assert not empty.is_complete
+    assert texts.failures(empty) == ["it covers no object"]
+    assert not dataclasses.replace(GOOD, objects=(dataclasses.replace(WEB, proofs=()),)).is_complete
+
+
+def test_the_page_stands_alone_and_folds_what_is_fine() -> None:
+    text = certificate_page.page(sealing.seal(GOOD))
+    page = Page(text)
+
+    assert not page.open
+    assert {"script", "link", "img", "iframe"}.isdisjoint(page.tags)
+    assert "http" not in text.replace("http-equiv", "")
+    assert "prefers-color-scheme:dark" in text
+    assert "@media print" in text
+    assert "<details open>" not in text
+    assert sealing.seal(GOOD).digest in text
+
+
+def test_the_page_of_a_broken_one_shows_what_failed_before_anything_else() -> None:
+    text = certificate_page.page(BROKEN)
+
+    assert Page(text).words
+    assert "not complete" in text
+    assert text.index("What does not hold") < text.index("Components")
+    assert text.count("<details open>") == 1
+
+
+def test_strangers_are_not_obeyed() -> None:
+    evil = "<script>alert(1)</script>\x1b[31m‮\" onload='x"
+    bad = dataclasses.replace(
+        WEB, id=ObjectId("", "ConfigMap", "web", evil), component=evil,
+        owner=evil, proofs=(proof(Claim.OWNED, holds=False, says=evil),),
+    )  # fmt: skip
+    text = certificate_page.page(dataclasses.replace(GOOD, cluster=evil, objects=(bad,), revision=evil))
+    page = Page(text)
+
+    assert "script" not in page.tags
+    assert "\x1b" not in text
+    assert "‮" not in text
+    assert "\x1b" not in texts.text(dataclasses.replace(GOOD, objects=(bad,)))
+
+
+def test_data() -> None:
+    found = certificate_data.data(BROKEN)
+
+    assert found["complete"] is False
+    assert found["failures"] == texts.failures(BROKEN)
+    assert found["certificate"]["objects"][0]["id"]["name"] == "main"

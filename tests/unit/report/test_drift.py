@@ -1,0 +1,80 @@
+"""Drift as text and as data: what is said on top, and what to do next."""
+
+import dataclasses
+
+from firstlight.cli import drift as command
+from firstlight.model.component import ObjectId
+from firstlight.model.drift import Difference, Drift, Drifted, FieldDifference
+from firstlight.report import drift as report
+from firstlight.report import drift_data
+
+WEB = ObjectId("apps", "Deployment", "shop", "web")
+NONE = Drift(cluster="infra", revision="3f2a91c0d6b1f0a5", drifted=(), compared=412, dry_runs=3, ignored=4)
+
+
+def one(difference: Difference, component: str = "apps", fields: int = 0) -> Drifted:
+    return Drifted(
+        id=WEB, component=component, difference=difference, says="something", owner="flux (Kustomization a/b)",
+        fields=tuple(FieldDifference(path=f"spec.f{n}", wanted="1", live="2", manager="x") for n in range(fields)),
+    )  # fmt: skip
+
+
+def with_one(*drifted: Drifted) -> Drift:
+    return dataclasses.replace(NONE, drifted=drifted)
+
+
+def test_nothing_to_say() -> None:
+    text = report.text(NONE)
+    assert text.splitlines()[0] == (
+        "infra   no drift (412 objects compared, 3 asked of the server, 4 ignored as declared)"
+    )
+    assert "next" not in text
+
+
+def test_what_was_not_read_is_not_said_to_be_fine() -> None:
+    unread = dataclasses.replace(NONE, unread=("cilium could not be rendered: no chart",))
+    text = report.text(unread)
+    assert "no drift in what could be compared" in text
+    assert "unread   cilium could not be rendered: no chart" in text
+    assert command.exit_code(unread) == 1
+
+
+def test_what_to_do_depends_on_who_keeps_it() -> None:
+    by_engine = report.text(with_one(one(Difference.CHANGED)))
+    assert "firstlight drift infra --correct" in by_engine
+    assert "firstlight up" not in by_engine
+    kept = report.text(with_one(one(Difference.CHANGED)), kept=frozenset({"apps"}))
+    assert "firstlight up infra --only apps" in kept
+    assert "--correct" not in kept
+    assert "kubectl delete deployment web -n shop" in report.text(with_one(one(Difference.EXTRA)))
+    assert "firstlight owners infra" in report.text(with_one(one(Difference.WRONG_OWNER)))
+
+
+def test_another_commit_is_said_on_top_and_is_no_drift() -> None:
+    found = dataclasses.replace(with_one(one(Difference.CHANGED)), applied=("main@1234567 (apps)",))
+    text = report.text(found)
+    assert text.index("the engine has applied main@1234567 (apps)") < text.index("Deployment shop/web")
+    assert "--correct" not in text
+    assert command.exit_code(found) == 1
+    assert command.exit_code(dataclasses.replace(found, applied=())) == 2
+    assert command.exit_code(dataclasses.replace(NONE, applied=found.applied)) == 0
+
+
+def test_many_fields_are_cut_in_text_and_not_in_data() -> None:
+    found = with_one(one(Difference.CHANGED, fields=20))
+    assert "and 12 more: --output json has all" in report.text(found)
+    assert len(drift_data.data(found)["drifted"][0]["fields"]) == 20
+
+
+def test_names_of_strangers_do_not_draw_on_the_terminal() -> None:
+    bad = dataclasses.replace(one(Difference.CHANGED), says="a\x1b[2Jb")
+    assert "\x1b" not in report.text(with_one(bad))
+
+
+def test_news() -> None:
+    changed, missing = one(Difference.CHANGED, fields=1), one(Difference.MISSING)
+    assert report.news(with_one(changed), with_one(changed)) == []
+    came = report.news(NONE, with_one(changed))
+    assert came[0] == "apps:"
+    assert "spec.f0" in came[2]
+    assert report.news(with_one(changed), with_one(missing))[-1].startswith("apps:\n  ✔ as Git has it")
