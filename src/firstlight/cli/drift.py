@@ -29,13 +29,14 @@ DRIFTED = 2
 @click.option("--as-owner", is_flag=True, help="With --correct: apply it in the engine's place, if that is down.")
 @click.option("--watch", is_flag=True, help="Go on looking, and print what comes and goes.")
 @click.option("--yes", is_flag=True, help="Apply in the engine's place without asking.")
+@click.option("--uid", default="", help="With --correct: the UID of kube-system of the cluster that is meant.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
 @which_cluster.options
 @which_repo.option
 @output.option
 def drift(
-    cluster: str, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, offline: bool,
-    kubeconfig: Path | None, context: str, root: Path | None, form: str,
+    cluster: str, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, uid: str,
+    offline: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Live state against Git's render: changed, missing, extra, wrong owner; with who wrote it, and when.
 
@@ -44,9 +45,13 @@ def drift(
     """
     if as_owner and not correct:
         raise errors.UsageError("--as-owner is a way to correct", hint="Write --correct --as-owner.")
+    if uid and not correct:
+        raise errors.UsageError("--uid is for --correct", hint="Without it nothing is written.")
     if watch and correct:
         raise errors.UsageError("--watch only looks", hint="Correct first, then watch.")
-    wishes = _Wishes(components=components, correct=correct, as_owner=as_owner, watch=watch, yes=yes, form=form)
+    wishes = _Wishes(
+        components=components, correct=correct, as_owner=as_owner, watch=watch, yes=yes, uid=uid, form=form
+    )  # fmt: skip
     way = (kubeconfig, context)
     return asyncio.run(_drift(cluster, wishes, way=way, root=root, offline=offline))
 
@@ -55,29 +60,30 @@ class _Wishes:
     """What was typed."""
 
     def __init__(
-        self, *, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, form: str
-    ) -> None:
+        self, *, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, uid: str, form: str
+    ) -> None:  # fmt: skip
         self.components = components
         self.correct = correct
         self.as_owner = as_owner
         self.watch = watch
         self.yes = yes
+        self.uid = uid
         self.form = form
 
 
 async def _drift(
     cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
 ) -> int:
-    async with _opened(cluster, wishes, way=way, root=root, offline=offline) as (scene, client):
+    async with _opened(cluster, wishes, way=way, root=root, offline=offline) as (scene, client, state):
         if wishes.watch:
             return await _watched(scene, client, wishes.form)
-        return await _once(scene, client, wishes)
+        return await _once(scene, client, wishes, state)
 
 
 @contextlib.asynccontextmanager
 async def _opened(
     cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
-) -> "AsyncIterator[tuple[Scene, kube.Client]]":
+) -> "AsyncIterator[tuple[Scene, kube.Client, Path]]":
     """What is compared, and the API; a cluster that does not answer is told before anything is rendered."""
     from firstlight.cli import own_means
     from firstlight.clients import kube
@@ -92,14 +98,15 @@ async def _opened(
         means = await own_means.means(platform, offline=offline, keep=False)
         try:
             scene = await drift_scene.prepare(platform, one.name, means, components=wishes.components)
-            yield scene, client
+            yield scene, client, state
         finally:
             await means.close()
 
 
-async def _once(scene: "Scene", client: "kube.Client", wishes: _Wishes) -> int:
+async def _once(scene: "Scene", client: "kube.Client", wishes: _Wishes, state: Path) -> int:
     from firstlight.operate import drift as looking
     from firstlight.operate import drift_correcting
+    from firstlight.operate.drift_permission import Ground
 
     found = await looking.look(scene, client)
     if wishes.correct and found.drifted:
@@ -109,10 +116,11 @@ async def _once(scene: "Scene", client: "kube.Client", wishes: _Wishes) -> int:
 
         how = drift_correcting.Wishes(as_owner=wishes.as_owner)
         found = await drift_correcting.correct(
-            scene, client, found, wishes=how, tell=tell, confirm=lambda text: wishes.yes or _agreed(text)
-        )
+            scene, client, found, wishes=how, tell=tell, ground=Ground(state=state, uid=wishes.uid),
+            confirm=lambda text: wishes.yes or _agreed(text), agree=_agreed,
+        )  # fmt: skip
     _print(found, scene, wishes.form)
-    return exit_code(found)
+    return exit_code(found, is_committed=_is_committed(scene))
 
 
 async def _watched(scene: "Scene", client: "kube.Client", form: str) -> int:
@@ -138,12 +146,19 @@ async def _watched(scene: "Scene", client: "kube.Client", form: str) -> int:
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
-    return exit_code(last) if last is not None else FAILED
+    return exit_code(last, is_committed=_is_committed(scene)) if last is not None else FAILED
 
 
-def exit_code(found: "Drift") -> int:
-    """What it means to a shell: what differs from a commit that the engine does not have is no drift yet."""
-    if found.is_of_another_commit and found.drifted:
+def _is_committed(scene: "Scene") -> bool:
+    """Whether what was rendered is what the commit has."""
+    from firstlight.operate import drift_permission
+
+    return not any(each.rule == drift_permission.UNCOMMITTED for each in scene.problems)
+
+
+def exit_code(found: "Drift", *, is_committed: bool = True) -> int:
+    """What it means to a shell: what differs from something that the engine does not have is no drift yet."""
+    if (found.is_of_another_commit or not is_committed) and found.drifted:
         return FAILED
     if found.drifted:
         return DRIFTED

@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
@@ -75,8 +75,7 @@ async def compare(
     kinds, autoscalers = await asyncio.gather(
         live_objects.read((each.object for each in wanted), client, namespace=NAMESPACE), _autoscalers(client)
     )
-    declared = (each.object.value for each in wanted if ignoring.is_autoscaler(each.object.value))
-    scaled = ignoring.scaled_by((*autoscalers, *declared))
+    scaled = _scaled(wanted, autoscalers)
     turns = asyncio.Semaphore(PARALLEL)
 
     async def one(each: Wanted) -> Result:
@@ -122,9 +121,12 @@ async def judge(
         turns: How many may ask at once.
     """
     wanted = drifting.settled(wanted, live)
-    ignored = ignoring.of(wanted.object.value, wanted.definition, live=live, scaled=scaled)
+    ignored = drifting.ignored(wanted, live=live, scaled=scaled)
     if ignored.is_whole:
         return Result(judgement=Judgement(None, 1))
+    if live is None and kind.problem:
+        why = f"{looking.called(wanted.id)} could not be read: {kind.problem}"
+        return Result(judgement=Judgement(), unread=why)
     if live is None:
         says = "it is not there" if kind.resource is not None else "it is not there: its kind is not served"
         return Result(judgement=Judgement(drifting.missing(wanted, says)))
@@ -132,7 +134,9 @@ async def judge(
         return Result(judgement=Judgement(drifting.missing(wanted, "it is being deleted")))
     if ignored.is_once:
         return Result(judgement=Judgement())
-    if isinstance(wanted.object.value.get("sops"), Mapping):
+    if wanted.doubt:
+        return Result(judgement=Judgement())  # it is told once for all of a component
+    if not wanted.is_known:
         why = f"{looking.called(wanted.id)} is encrypted in Git: only that it is there was looked at"
         return Result(judgement=Judgement(), unread=why)
     value = drifting.form(wanted, live)
@@ -166,12 +170,17 @@ async def _tried(
         except kube.Invalid as error:
             judgement = Judgement(drifting.refused(wanted, seen, why=_short(error)))
         except errors.ClientError as error:
-            why = f"{looking.called(wanted.id)} could not be compared: {error.message}"
+            said = drifting.told(wanted, error.message) or type(error).__name__
+            why = f"{looking.called(wanted.id)} could not be compared: {said}"
             return Result(judgement=Judgement(), dry_runs=asked, unread=why)
         if judgement == Judgement():
             return Result(judgement=judgement, dry_runs=asked)
         # What was tried was what is there now, which may be another one than what was seen.
-        fresh = await live_objects.one(kind_of(wanted), kind.key(wanted.id, namespace=NAMESPACE), client)
+        try:
+            fresh = await live_objects.one(kind_of(wanted), kind.key(wanted.id, namespace=NAMESPACE), client)
+        except live_objects.UNREADABLE as error:
+            why = f"{looking.called(wanted.id)} could not be read again: {error.message}"
+            return Result(judgement=Judgement(), dry_runs=asked, unread=why)
         if fresh is not None and drifting.is_unchanged(seen, fresh):
             return Result(judgement=judgement, dry_runs=asked)
         seen = fresh
@@ -212,10 +221,31 @@ async def cleaned(
         return None
 
 
+async def scaled(wanted: Iterable[Wanted], client: kube.Client) -> Scaled:
+    """What autoscalers have the replicas of.
+
+    Args:
+        wanted: What Git has: autoscalers among it count, also where they are not there.
+        client: The API.
+
+    Raises:
+        errors.ClientError: The server does not say, so that nobody may write replicas.
+    """
+    try:
+        return _scaled(wanted, (await client.list(*_AUTOSCALERS)).items)
+    except kube.UnknownKind:
+        return _scaled(wanted, ())
+
+
+def _scaled(wanted: Iterable[Wanted], autoscalers: Iterable[Mapping[str, Any]]) -> Scaled:
+    declared = (each.object.value for each in wanted if ignoring.is_autoscaler(each.object.value))
+    return ignoring.scaled_by((*autoscalers, *declared))
+
+
 async def _autoscalers(client: kube.Client) -> tuple[Mapping[str, Any], ...]:
     try:
         return (await client.list(*_AUTOSCALERS)).items
-    except (kube.UnknownKind, kube.Forbidden, kube.NotFound):
+    except (kube.UnknownKind, kube.NotFound, *live_objects.UNREADABLE):
         return ()
 
 

@@ -59,7 +59,7 @@ async def follow(
     tasks = [
         asyncio.create_task(_watch(kind, client, queue, found=found), name=f"drift of {kind[1]}")
         for kind, found in seen.kinds.items()
-        if found.resource is not None and "watch" in found.resource.verbs
+        if found.resource is not None and "watch" in found.resource.verbs and not found.problem
     ]
     try:
         while True:

@@ -6,9 +6,11 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import Resource
+from firstlight.document.within import mapping, text
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drifted
 from firstlight.model.owner import ObjectOwner
+from firstlight.observe import owned
 from firstlight.observe.live_objects import Kinds
 from firstlight.ownership import drifting, ignoring
 
@@ -18,6 +20,9 @@ _DERIVED = frozenset(
 )  # fmt: skip
 """What controllers make, and no repo has."""
 _LABELS = {"Kustomization": "kustomize.toolkit.fluxcd.io/name", "HelmRelease": "helm.toolkit.fluxcd.io/name"}
+
+_STAY = ("kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/reconcile")
+_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 
 
 async def find(
@@ -45,20 +50,16 @@ async def find(
             pass  # not every kind can be listed that says so
 
     asks: list[Awaitable[None]] = []
-    for resource in catalog.resources.values():
-        known = kinds.get((resource.api_version, resource.kind))
-        if known is not None and known.is_whole:
+    whole: set[tuple[str, str]] = set()
+    for (version, kind), known in kinds.items():
+        if known.is_whole:
+            whole.add((version.rpartition("/")[0], kind))
             found.update(among(known.live.values(), owners, there))
-        elif is_looked_at(resource, preferred=catalog.preferred):
+    for resource in owned.kinds(catalog):
+        if resource.kind not in _DERIVED and (resource.group, resource.kind) not in whole:
             asks += [look(resource, labels) for labels in selectors(owners)]
     await asyncio.gather(*asks)
     return tuple(found[each] for each in sorted(found)), tuple(sorted(unread))
-
-
-def is_looked_at(resource: Resource, *, preferred: Mapping[str, str]) -> bool:
-    """Whether objects of a kind may be an engine's; each is looked at in one version."""
-    is_listed = "list" in resource.verbs and resource.kind not in _DERIVED
-    return is_listed and preferred.get(resource.group) == resource.version
 
 
 def selectors(owners: Iterable[ObjectOwner]) -> tuple[str, ...]:
@@ -69,13 +70,25 @@ def selectors(owners: Iterable[ObjectOwner]) -> tuple[str, ...]:
     return tuple(label for kind, label in _LABELS.items() if kind in kinds)
 
 
+def is_kept(live: Mapping[str, Any]) -> bool:
+    """Whether an object says itself that it stays when Git has it no more."""
+    labels, annotations = mapping(live, "metadata", "labels"), mapping(live, "metadata", "annotations")
+    # Flux takes its settings from both, in any case.
+    is_disabled = any(
+        str(each.get(name) or "").lower() == "disabled" for each in (labels, annotations) for name in _STAY
+    )
+    options = [each.strip() for each in text(annotations, _SYNC_OPTIONS).split(",")]
+    is_helms = text(annotations, "helm.sh/resource-policy") == "keep"
+    return is_disabled or is_helms or "Prune=false" in options or ignoring.of({}, {}, live=live).is_extra_fine
+
+
 def among(
     items: Iterable[Mapping[str, Any]], owners: Mapping[ObjectOwner, str], there: Collection[ObjectId]
 ) -> Iterator[tuple[ObjectId, Drifted]]:
     """Those of some objects that are extra."""
     for each in items:
         id, owner = ObjectId.of(each), drifting.applier(each)
-        if owner is None or owner not in owners or id in there or ignoring.of({}, {}, live=each).is_extra_fine:
+        if owner is None or owner not in owners or id in there or is_kept(each):
             continue
         since = str((each.get("metadata") or {}).get("creationTimestamp") or "")
         yield id, drifting.surplus(id, component=owners[owner], owner=owner, since=since)

@@ -15,6 +15,8 @@ FEW = 3
 """Objects of a kind that are read one by one."""
 RELEASES = "type!=helm.sh/release.v1"
 """Secrets without the releases of Helm, which are large."""
+UNREADABLE = (kube.Forbidden, kube.ServerError)
+"""What the server says of one kind, and may not of the others."""
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -29,6 +31,8 @@ class Kind:
     live: Mapping[Key, Mapping[str, Any]] = dataclasses.field(default_factory=dict, repr=False)
     is_whole: bool = False
     """Whether all of them in the cluster were listed."""
+    problem: str = ""
+    """Why some of them could not be read."""
 
     @property
     def has_status(self) -> bool:
@@ -70,11 +74,23 @@ async def _kind(kind: tuple[str, str], ids: Sequence[ObjectId], client: kube.Cli
         return Kind(None)
     if len(ids) > FEW:
         fields = RELEASES if kind == ("v1", "Secret") else ""
-        listing = await client.list(*kind, fields=fields)
+        try:
+            listing = await client.list(*kind, fields=fields)
+        except UNREADABLE as error:
+            return Kind(resource, problem=error.message)
         return Kind(resource, {place(each): each for each in listing.items}, is_whole=True)
-    seen = Kind(resource)
-    read = await asyncio.gather(*(one(kind, seen.key(each, namespace=namespace), client) for each in ids))
-    return Kind(resource, {place(each): each for each in read if each is not None})
+    seen, problems = Kind(resource), list[str]()
+
+    async def get(id: ObjectId) -> Mapping[str, Any] | None:
+        try:
+            return await one(kind, seen.key(id, namespace=namespace), client)
+        except UNREADABLE as error:
+            problems.append(error.message)
+            return None
+
+    read = await asyncio.gather(*map(get, ids))
+    live = {place(each): each for each in read if each is not None}
+    return Kind(resource, live, problem=problems[0] if problems else "")
 
 
 async def one(kind: tuple[str, str], key: Key, client: kube.Client) -> Mapping[str, Any] | None:

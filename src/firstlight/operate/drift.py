@@ -8,12 +8,12 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from firstlight.clients import kube
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted
+from firstlight.model.owner import ObjectOwner, Party
 from firstlight.observe import drift as observing
 from firstlight.observe import drift_watch
 from firstlight.observe.drift import Compared, Result
 from firstlight.operate import drift_revisions
 from firstlight.operate.drift_scene import Scene
-from firstlight.ownership.drifting import Wanted
 
 
 async def look(scene: Scene, client: kube.Client) -> Drift:
@@ -32,13 +32,13 @@ async def look(scene: Scene, client: kube.Client) -> Drift:
 
 async def compared(scene: Scene, client: kube.Client) -> tuple[Drift, Compared]:
     """Look once, and keep what was seen."""
-    (applied, notes), seen = await asyncio.gather(
-        drift_revisions.applied(scene.cluster, scene.owners, client, revision=scene.revision),
+    applied, seen = await asyncio.gather(
+        drift_revisions.applied(scene.cluster, engines(scene), client, revision=scene.revision),
         observing.compare(scene.wanted, client, owners=scene.owners, known=scene.known),
     )
     base = Drift(
         cluster=scene.cluster.name, revision=scene.revision, drifted=(), compared=len(scene.wanted),
-        applied=applied, notes=(*scene.notes, *notes), unread=(*scene.unread, *seen.unread),
+        applied=applied.others, notes=(*scene.notes, *applied.notes), unread=(*scene.unread, *seen.unread),
     )  # fmt: skip
     return _with(base, seen.results, seen.extra), seen
 
@@ -71,9 +71,10 @@ async def watch(scene: Scene, client: kube.Client) -> AsyncGenerator[Drift, None
             drift = fresh
 
 
-def owner_of(drifted: Drifted, scene: Scene) -> Wanted | None:
-    """What Git has of something that differs; None for what Git does not have."""
-    return next((each for each in scene.wanted if each.id == drifted.id), None)
+def engines(scene: Scene) -> set[ObjectOwner]:
+    """Everybody of an engine's who owns something that is compared, rendered in part or not."""
+    parties = (Party.FLUX, Party.ARGOCD)
+    return {*scene.owners, *(each.owner for each in scene.wanted if each.owner.party in parties)}
 
 
 def _with(base: Drift, results: Mapping[ObjectId, Result], extra: Iterable[Drifted]) -> Drift:

@@ -7,42 +7,36 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import at, mapping, text
-from firstlight.gates.looking import called
+from firstlight.execute import holders
+from firstlight.execute.lease import Lease
 from firstlight.gates.question import Question
-from firstlight.model.drift import Difference, Drift, Drifted
+from firstlight.journal import run_id
+from firstlight.model.drift import Difference, Drift
 from firstlight.model.observation import Look, View
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Passed, Verdict, Waiting
-from firstlight.observe import drift as observing
-from firstlight.observe import live_objects
 from firstlight.observe.watching import Watching
 from firstlight.operate import drift as looking
+from firstlight.operate import drift_permission, drift_standing_in, engine_objects
+from firstlight.operate.drift_permission import Ground
 from firstlight.operate.drift_scene import Scene
-from firstlight.ownership import drifting, stray_fields
-from firstlight.ownership.drifting import Wanted
 
 ANSWER = 60.0
 """Seconds in which an engine must have handled a request: one that is down never does."""
 PATIENCE = 20.0
 """Seconds for what comes after an engine has handled a request: Argo CD heals a moment later."""
-_TRIES = 5
 _AS = "flux-client-side-apply"
 """The manager that Flux leaves alone on its own objects."""
 _REQUESTED = "reconcile.fluxcd.io/requestedAt"
 _FORCED = "reconcile.fluxcd.io/forceAt"
 _REFRESH = "argocd.argoproj.io/refresh"
-_KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "Application": "argoproj.io/v1alpha1",
-}
 _SOURCES = "source.toolkit.fluxcd.io/v1"
 _CONTROLLERS = {
     "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller",
@@ -69,7 +63,9 @@ async def correct(
     *,
     wishes: Wishes,
     tell: Tell,
+    ground: Ground,
     confirm: Callable[[str], bool],
+    agree: Callable[[str], bool],
 ) -> Drift:
     """Correct what differs; how it is in the end.
 
@@ -79,33 +75,60 @@ async def correct(
         drift: What was found.
         wishes: How.
         tell: Told of everything that is done.
+        ground: How it is known which cluster is meant.
         confirm: Asked before anything is applied in the engine's place.
+        agree: Asked whether the cluster is the one that is meant, where nobody else can tell.
 
     Raises:
-        errors.Refused: The engine follows another commit than the one that was rendered.
+        errors.Refused: It is not known to be the right cluster, or the engine follows another commit than the one that
+            was rendered, or nobody knows which; or its owners do not exist; or another run works on the cluster.
         errors.ClientError: The API does not answer.
     """
-    if drift.applied:
-        raise errors.Refused(
-            f"the engine has applied {'; '.join(drift.applied)}, not {drift.revision[:12]}: nothing is to be put back",
-            hint="Push the commit and let the engine apply it, or check out the one that it has.",
-        )
     mine = {each.id: each for each in scene.wanted}
     engines = {
         each.owner
         for one in drift.drifted
         if (each := mine.get(one.id)) is not None and each.owner.party in (Party.FLUX, Party.ARGOCD)
     }
+    if engines:
+        await drift_permission.check_cluster(drift.cluster, client, ground=ground, confirm=agree)
     _say_what_is_left(drift, scene, tell)
-    if not engines:
+    there = await _there(engines, client, tell)
+    if not there:
         return drift
-    silent = await _ask(engines, client, tell=tell, seconds=wishes.answer)
-    left = [each for each in drift.drifted if (one := mine.get(each.id)) is not None and one.owner in silent]
-    if left and wishes.as_owner:
-        await _apply([mine[each.id] for each in left], left, client, tell=tell, confirm=confirm)
-    elif left:
-        tell(f"{len(left)} objects are as they were; --as-owner applies Git's form in the engine's place")
+    await drift_permission.check_commit(scene, there, client)
+    lease = Lease(client, holder=holders.name(run_id.make(drift.cluster)), tell=tell)
+    await lease.claim()
+    try:
+        silent = await _ask(there, client, tell=tell, seconds=wishes.answer)
+        left = [each for each in drift.drifted if (one := mine.get(each.id)) is not None and one.owner in silent]
+        if left and wishes.as_owner:
+            await drift_standing_in.apply(scene, left, client, lease=lease, tell=tell, confirm=confirm)
+        elif left:
+            tell(f"{len(left)} objects are as they were; --as-owner applies Git's form in the engine's place")
+    finally:
+        await lease.release()
     return await _until_gone(scene, client, {each.id for each in drift.drifted if each.id in mine}, wishes.patience)
+
+
+async def _there(owners: Iterable[ObjectOwner], client: kube.Client, tell: Tell) -> list[ObjectOwner]:
+    """Owners that exist: for one that does not, nothing is ever put back.
+
+    Raises:
+        errors.Refused: None of them does.
+    """
+    ordered = sorted(owners)
+    found = await asyncio.gather(*(engine_objects.of(each, client) for each in ordered))
+    there = [owner for owner, holder in zip(ordered, found, strict=True) if holder is not None]
+    gone = [owner.name for owner in ordered if owner not in there]
+    if gone and not there:
+        raise errors.Refused(
+            f"{', '.join(gone)}: not in this cluster, so that nobody is there to put anything back",
+            hint="Is it the right cluster, and does its engine follow the repo? firstlight owners tells who owns what.",
+        )
+    for each in gone:
+        tell(f"{each} is not there: what is its is left")
+    return there
 
 
 def _say_what_is_left(drift: Drift, scene: Scene, tell: Tell) -> None:
@@ -124,10 +147,10 @@ async def _ask(owners: Iterable[ObjectOwner], client: kube.Client, *, tell: Tell
     async with Watching(client) as watching:
 
         async def one(owner: ObjectOwner) -> bool:
-            holder = await _holder(owner, client)
+            holder = await engine_objects.of(owner, client)
             if holder is None:
-                tell(f"{owner.name} is not there, so that nobody can be asked")
-                return False
+                tell(f"{owner.name} is not there any more: what is its is left")
+                return True
             if at(holder, "spec", "suspend") is True:
                 tell(f"{owner.name} is suspended: it was not asked")
                 return True
@@ -141,17 +164,6 @@ async def _ask(owners: Iterable[ObjectOwner], client: kube.Client, *, tell: Tell
         ordered = sorted(owners)
         answered = await asyncio.gather(*map(one, ordered))
     return {owner for owner, has in zip(ordered, answered, strict=True) if not has}
-
-
-async def _holder(owner: ObjectOwner, client: kube.Client) -> Mapping[str, Any] | None:
-    kind, _, place = owner.name.partition(" ")
-    namespace, _, name = place.rpartition("/")
-    with contextlib.suppress(kube.UnknownKind):
-        if namespace:
-            return await live_objects.one((_KINDS[kind], kind), (namespace, name), client)
-        found = (await client.list(_KINDS[kind], kind, fields=f"metadata.name={name}")).items
-        return next(iter(found), None)
-    return None
 
 
 async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, tell: Tell) -> None:
@@ -181,7 +193,7 @@ async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, t
             how = "" if is_healing else f"; it does not heal itself, so sync it: argocd app sync {app}"
             tell(f"asked {name} to look again{how}")
     place = (text(holder, "metadata", "namespace"), text(holder, "metadata", "name"))
-    await _annotate((_KINDS[kind], kind), place, marks, client)
+    await _annotate((engine_objects.KINDS[kind], kind), place, marks, client)
 
 
 async def _annotate(
@@ -195,7 +207,7 @@ async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching
     """Whether a request was handled; Argo CD takes its annotation away when it has looked."""
     kind = text(holder, "kind")
     look = Look(
-        api_version=_KINDS[kind], kind=kind, namespace=text(holder, "metadata", "namespace"),
+        api_version=engine_objects.KINDS[kind], kind=kind, namespace=text(holder, "metadata", "namespace"),
         name=text(holder, "metadata", "name"),
     )  # fmt: skip
 
@@ -211,55 +223,11 @@ async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching
     return isinstance(await watching.wait(question, on_verdict=lambda _: None), Passed)
 
 
-async def _apply(
-    wanted: Sequence[Wanted],
-    drifted: Sequence[Drifted],
-    client: kube.Client,
-    *,
-    tell: Tell,
-    confirm: Callable[[str], bool],
-) -> None:
-    """Git's form as the owner, on nothing but what was seen."""
-    managers = ", ".join(sorted({each.manager for each in wanted}))
-    names = "\n".join(f"  {each.difference.value}   {called(each.id)}" for each in drifted)
-    if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
-        tell("nothing was applied")
-        return
-    for each in wanted:
-        try:
-            await _apply_one(each, client)
-            tell(f"applied {called(each.id)} as {each.manager}")
-        except kube.Conflict:
-            tell(f"{called(each.id)} is written by somebody else all the time: it was left")
-        except errors.ClientError as error:
-            tell(f"{called(each.id)} could not be applied: {error.message}")
-
-
-async def _apply_one(wanted: Wanted, client: kube.Client) -> None:
-    for tries_left in range(_TRIES - 1, -1, -1):
-        kinds = await live_objects.read([wanted.object], client, namespace=observing.NAMESPACE)
-        kind = kinds[observing.kind_of(wanted)]
-        live = kind.live.get(kind.key(wanted.id, namespace=observing.NAMESPACE))
-        value = drifting.form(wanted, live)
-        strays = drifting.strays(wanted, value, live) if live is not None else ()
-        try:
-            made = await client.apply(observing.guarded(value, live), manager=wanted.manager, force=True)
-            if strays:
-                real = stray_fields.real(strays, await observing.cleaned(strays, made, client))
-                await observing.cleaned(real, made, client, manager=wanted.manager, dry_run=False)
-            return
-        except kube.Conflict:
-            if not tries_left:
-                raise
-
-
 async def _until_gone(scene: Scene, client: kube.Client, ids: set[Any], seconds: float) -> Drift:
     """Watch until what was to be corrected is; the last look, if it is not in time."""
-    last: list[Drift] = []
-    with contextlib.suppress(TimeoutError):
+    with contextlib.suppress(TimeoutError, kube.Forbidden):
         async with asyncio.timeout(seconds), contextlib.aclosing(looking.watch(scene, client)) as looks:
             async for each in looks:
-                last[:] = [each]
                 if not any(one.id in ids for one in each.drifted):
-                    break
-    return last[0] if last else await looking.look(scene, client)
+                    return each
+    return await looking.look(scene, client)

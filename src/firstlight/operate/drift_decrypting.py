@@ -9,6 +9,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients.sops import Sops
+from firstlight.document.within import mapping
 from firstlight.gates import looking
 from firstlight.model.rendition import Object
 from firstlight.ownership.drifting import Wanted
@@ -30,7 +31,7 @@ async def decrypted(wanted: tuple[Wanted, ...], program: Path | None) -> tuple[t
 
     async def one(each: Wanted) -> tuple[Wanted, str]:
         # What is no Secret would be shown where it differs.
-        if client is None or each.id.kind != "Secret" or not isinstance(each.object.value.get("sops"), Mapping):
+        if client is None or not each.id.is_secret or not isinstance(each.object.value.get("sops"), Mapping):
             return each, ""
         about = looking.called(each.id)
         try:
@@ -38,7 +39,13 @@ async def decrypted(wanted: tuple[Wanted, ...], program: Path | None) -> tuple[t
                 plain = await client.reread(msgspec.json.encode(each.object.value), _FORM, about=about, is_whole=False)
         except (errors.Refused, errors.ClientError, errors.ToolError) as error:
             return each, error.message
-        return dataclasses.replace(each, object=Object(msgspec.json.decode(plain.reveal()))), ""
+        text = plain.reveal()
+        made = dataclasses.replace(each, object=Object(msgspec.json.decode(text)))
+        # Flux replaces variables after it has decrypted.
+        if b"${" in text and mapping(each.definition, "spec", "postBuild"):
+            why = f"{about} has variables in what is encrypted: only that it is there was looked at"
+            return dataclasses.replace(made, doubt=made.doubt or why), why
+        return made, ""
 
     found = await asyncio.gather(*map(one, wanted))
     return tuple(each for each, _ in found), tuple(why for _, why in found if why)

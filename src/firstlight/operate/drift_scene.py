@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from firstlight import errors
 from firstlight.document.within import mapping
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, ObjectId, Phase, Side
+from firstlight.model.component import Component, Form, ObjectId, Phase, Side
 from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
-from firstlight.operate import drift_decrypting, preflight, up
+from firstlight.operate import drift_decrypting, drift_doubts, preflight, up
+from firstlight.operate.drift_doubts import Doubts
 from firstlight.operate.means import Means
-from firstlight.ownership import ignoring
+from firstlight.ownership import claims, ignoring
 from firstlight.ownership.drifting import Wanted
 from firstlight.plan import facts, owning, passing
 from firstlight.plan.facts import Facts
-
-_HOOK = "helm.sh/hook"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,8 @@ class Scene:
     notes: tuple[str, ...] = ()
     kept: frozenset[str] = frozenset()
     """Components that bootstrap keeps."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with that commit, or with the work tree."""
 
 
 async def prepare(platform: Platform, name: str, means: Means, *, components: Collection[str] = ()) -> Scene:
@@ -62,7 +64,7 @@ async def prepare(platform: Platform, name: str, means: Means, *, components: Co
     known = facts.of(platform, cluster, [each.rendition for each in done])
     scene = of(known, revision=revision, notes=tuple(each.message for each in problems), components=components)
     wanted, locked = await drift_decrypting.decrypted(scene.wanted, means.programs.sops)
-    return dataclasses.replace(scene, wanted=wanted, notes=(*scene.notes, *locked))
+    return dataclasses.replace(scene, wanted=wanted, notes=(*scene.notes, *locked), problems=tuple(problems))
 
 
 def of(known: Facts, *, revision: str = "", notes: tuple[str, ...] = (), components: Collection[str] = ()) -> Scene:
@@ -76,7 +78,9 @@ def of(known: Facts, *, revision: str = "", notes: tuple[str, ...] = (), compone
     """
     wanted: dict[ObjectId, Wanted] = {}
     unread: list[str] = []
+    made_elsewhere: list[str] = []
     kept: set[str] = set()
+    doubts = drift_doubts.of(known)
     for component in known.components:
         is_kept = passing.owner(component) is None
         if is_kept and component not in known.bootstrap:
@@ -85,13 +89,21 @@ def of(known: Facts, *, revision: str = "", notes: tuple[str, ...] = (), compone
             kept.add(component.name)
         if components and component.name not in components:
             continue
-        unread += _unread(known, component, Side.BOOTSTRAP if is_kept else Side.GITOPS)
-        for each in _kept(known, component) if is_kept else _given(known, component):
-            wanted.setdefault(each.id, each)
-    owners = {owner: name for owner, name in _owners(known).items() if not components or name in components}
+        side = Side.BOOTSTRAP if is_kept else Side.GITOPS
+        told = _unread(known, component, side)
+        if _is_made_elsewhere(component, side):
+            made_elsewhere += told
+            continue
+        mine = [*(_kept(known, component, doubts) if is_kept else _given(known, component, doubts))]
+        unread += [*told, *_doubtful(component, mine)]
+        for each in mine:
+            # What has a variable in its name cannot be looked for.
+            if not (each.doubt and "${" in f"{each.id.namespace}{each.id.name}"):
+                wanted.setdefault(each.id, each)
+    owners = {owner: name for owner, name in _owners(known, doubts).items() if not components or name in components}
     return Scene(
         cluster=known.cluster, wanted=tuple(wanted.values()), owners=owners, revision=revision,
-        notes=(*notes, *_misread(wanted.values())),
+        notes=(*notes, *made_elsewhere, *_misread(wanted.values())),
         known=frozenset(each.id for one in known.renditions.values() for each in one.objects),
         unread=tuple(unread), kept=frozenset(kept),
     )  # fmt: skip
@@ -107,7 +119,22 @@ def _misread(wanted: Iterable[Wanted]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _given(known: Facts, component: Component) -> Iterator[Wanted]:
+def _doubtful(component: Component, wanted: Iterable[Wanted]) -> list[str]:
+    """What is said of objects whose values are not all known."""
+    reasons = [each.doubt for each in wanted if each.doubt]
+    if not reasons:
+        return []
+    what = "1 object was" if len(reasons) == 1 else f"{len(reasons)} objects were"
+    return [f"{component.name}: {what} only looked for, since not all values are known here: {reasons[0]}"]
+
+
+def _is_made_elsewhere(component: Component, side: Side) -> bool:
+    """Whether a program in the cluster or a command makes its manifests, so that there is nothing to compare with."""
+    mine = facts.origins(component, side)
+    return bool(mine) and all(each.form in (Form.FLUX_INSTANCE, Form.FLUX_COMMAND) for each in mine)
+
+
+def _given(known: Facts, component: Component, doubts: Doubts) -> Iterator[Wanted]:
     """What Git brings, as the engine."""
     origin = passing.owner(component)
     assert origin is not None
@@ -116,11 +143,12 @@ def _given(known: Facts, component: Component) -> Iterator[Wanted]:
         if _is_compared(each):
             yield Wanted(
                 object=each, component=component.name, manager=owning.manager(component), owner=owner,
-                definition=origin.definition,
+                definition=origin.definition, is_chart=bool(facts.charts(component, Side.GITOPS)),
+                doubt=doubts.why(component.name, Side.GITOPS, each), is_masked=component.name in doubts.masked,
             )  # fmt: skip
 
 
-def _kept(known: Facts, component: Component) -> Iterator[Wanted]:
+def _kept(known: Facts, component: Component, doubts: Doubts) -> Iterator[Wanted]:
     """What bootstrap keeps, as whoever of it applies it."""
     charts = facts.charts(component, Side.BOOTSTRAP)
     if component.phase == Phase.INLINE:
@@ -131,15 +159,19 @@ def _kept(known: Facts, component: Component) -> Iterator[Wanted]:
         owner, manager = ObjectOwner(Party.BOOTSTRAP, component.name), owning.FIRSTLIGHT
     for each in known.objects(component, Side.BOOTSTRAP):
         if _is_compared(each):
-            yield Wanted(object=each, component=component.name, manager=manager, owner=owner)
+            yield Wanted(
+                object=each, component=component.name, manager=manager, owner=owner, is_chart=bool(charts),
+                doubt=doubts.why(component.name, Side.BOOTSTRAP, each),
+            )  # fmt: skip
 
 
 def _is_compared(obj: Object) -> bool:
-    """What Helm runs as a hook is nobody's, and what gets its name when it is created is another one each time."""
-    return bool(obj.id.name) and _HOOK not in mapping(obj.value, "metadata", "annotations")
+    """What Helm or Argo CD runs as a hook is nobody's; what gets its name when created is another one each time."""
+    annotations = mapping(obj.value, "metadata", "annotations")
+    return bool(obj.id.name) and not any(each in annotations for each in claims.HOOKS)
 
 
-def _owners(known: Facts) -> dict[ObjectOwner, str]:
+def _owners(known: Facts, doubts: Doubts) -> dict[ObjectOwner, str]:
     """Owners all of whose components were rendered: only of those it is known what Git has not."""
     found: dict[ObjectOwner, str] = {}
     doubtful: set[ObjectOwner] = set()
@@ -149,7 +181,7 @@ def _owners(known: Facts) -> dict[ObjectOwner, str]:
             continue
         owner = ObjectOwner(_party(owning.manager(component)), passing.called(origin))
         found.setdefault(owner, component.name)
-        if _unread(known, component, Side.GITOPS):
+        if _unread(known, component, Side.GITOPS) or (component.name, Side.GITOPS) in doubts.parts:
             doubtful.add(owner)
     return {owner: name for owner, name in found.items() if owner not in doubtful}
 

@@ -17,7 +17,8 @@ _PARTIES = {Engine.FLUX: Party.FLUX, Engine.ARGOCD: Party.ARGOCD}
 _TRACKING = "argocd.argoproj.io/tracking-id"
 _RELEASE = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
-_HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")
+HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")
+"""Annotations of what is run, and is not there to stay."""
 _LEFT_OUT = ("kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa")
 """With these a Kustomization may leave an object out of its inventory."""
 
@@ -81,9 +82,7 @@ def _marked(owner: ObjectOwner, id: ObjectId, live: Mapping[str, Any], known: In
         gone = f"{owner.name} does not exist" if kind in known.known else ""
         return Claim(owner=owner, is_alive=not gone, wrong=gone)
     annotations, labels = mapping(live, "metadata", "annotations"), mapping(live, "metadata", "labels")
-    is_left_out = any(each in annotations for each in (*_HOOKS, *_LEFT_OUT)) or any(
-        each in labels for each in _LEFT_OUT
-    )
+    is_left_out = any(each in annotations for each in (*HOOKS, *_LEFT_OUT)) or any(each in labels for each in _LEFT_OUT)
     # helm-controller writes no namespace where it does not know the kind yet.
     bare = dataclasses.replace(id, namespace="")
     if inventory.objects is None or is_left_out or bare in inventory.objects:
@@ -103,7 +102,7 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
     owner = known.release(*key)
     if owner is not None and owner.party == Party.FLUX:
         listed = known.by_owner[owner].objects
-        if listed is None or any(each in annotations for each in _HOOKS):
+        if listed is None or any(each in annotations for each in HOOKS):
             yield Claim(owner=owner)
         return
     gone = f"the Helm release {key[0]}/{key[1]} does not exist" if owner is None and known.are_releases_known else ""

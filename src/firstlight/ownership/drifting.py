@@ -5,7 +5,6 @@ are no differences. Without one, ``is_in_doubt`` says whether it is needed at al
 """
 
 import dataclasses
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,24 +13,24 @@ from firstlight.model.component import ObjectId
 from firstlight.model.drift import Difference, Drifted, FieldDifference
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.ownership import comparing, engine_marks, field_values, ignoring, marking, stray_fields, writers
+from firstlight.ownership import (
+    comparing,
+    drift_words,
+    engine_marks,
+    field_values,
+    ignoring,
+    managers,
+    marking,
+    stray_fields,
+    writers,
+)
 from firstlight.ownership.comparing import Likeness
 from firstlight.ownership.field_set import FieldSet, path_text
 from firstlight.ownership.field_values import ABSENT, Leaf, Path
-from firstlight.ownership.ignoring import Ignored
+from firstlight.ownership.ignoring import Ignored, Scaled
 from firstlight.ownership.stray_fields import Stray
 
-LONGEST = 200
-"""Characters of a value that are shown."""
-_MARKS = (
-    "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "helm.toolkit.fluxcd.io/name",
-    "helm.toolkit.fluxcd.io/namespace", "fluxcd.controlplane.io/name", "fluxcd.controlplane.io/namespace",
-    "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "argocd.argoproj.io/tracking-id",
-)  # fmt: skip
-_HELD = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "config.k8s.io/owning-inventory")
-"""What Helm and Talos put on what they bring."""
 _BOOTSTRAP = (Party.HELM, Party.TALOS, Party.BOOTSTRAP)
-_MANAGED_BY = "app.kubernetes.io/managed-by"
 _SERVERS = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
 
 
@@ -46,11 +45,27 @@ class Wanted:
     owner: ObjectOwner
     definition: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     """The owner as Git declares it: what it says is not to be looked at."""
+    is_chart: bool = False
+    """Whether a chart makes it."""
+    doubt: str = ""
+    """Why its values are not all known here, as they come from a Secret: then only whether it is there is looked at."""
+    is_masked: bool = False
+    """Whether some of its live values may come from a Secret that Git does not have: they are not shown."""
 
     @property
     def id(self) -> ObjectId:
         """What it is called."""
         return self.object.id
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is here as its owner applies it: only then is it compared."""
+        return not self.doubt and not isinstance(self.object.value.get("sops"), Mapping)
+
+    @property
+    def is_applicable(self) -> bool:
+        """Whether it may be applied in its owner's place: never with a secret replaced by what Git has for it."""
+        return self.is_known and not self.is_masked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,9 +88,9 @@ def settled(wanted: Wanted, live: Mapping[str, Any] | None) -> Wanted:
 
 def form(wanted: Wanted, live: Mapping[str, Any] | None) -> dict[str, Any]:
     """An object as its owner applies it."""
-    made = marking.marked(wanted.object.value, wanted.owner, live=live)
+    made = marking.marked(wanted.object.value, wanted.owner, live=live, definition=wanted.definition)
     if wanted.owner.party in _BOOTSTRAP and live is not None:
-        _hold(made, live, is_helms=wanted.owner.party == Party.HELM)
+        marking.hold(made, live, is_helms=wanted.owner.party == Party.HELM)
     return made
 
 
@@ -100,6 +115,22 @@ def strays(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any]) ->
         live: As it is.
     """
     return stray_fields.of(value, live, manager=wanted.manager, is_kept=wanted.owner.party in _BOOTSTRAP)
+
+
+def ignored(wanted: Wanted, *, live: Mapping[str, Any] | None = None, scaled: Scaled = frozenset()) -> Ignored:
+    """What of an object is not looked at.
+
+    Args:
+        wanted: As Git has it.
+        live: As it is, where it is there.
+        scaled: What autoscalers have the replicas of.
+    """
+    return ignoring.of(wanted.object.value, wanted.definition, live=live, scaled=scaled, is_chart=wanted.is_chart)
+
+
+def told(wanted: Wanted, message: str) -> str:
+    """What a server says of an object; nothing where values are not shown, since servers quote what they refuse."""
+    return "" if _is_hidden(wanted) else message
 
 
 def missing(wanted: Wanted, says: str = "it is not there") -> Drifted:
@@ -132,14 +163,16 @@ def judged(
     count = len(leaves) - len(kept)
     shown = [_field(each, wanted, live) for each in kept if not _is_mark(each.path)]
     if shown:
-        return Judgement(_drifted(wanted, Difference.CHANGED, _said(shown, wanted.manager), shown), count)
+        return Judgement(_drifted(wanted, Difference.CHANGED, drift_words.changed(shown, wanted.manager), shown), count)
     if says := _strange_mark(wanted, value, live) or (_UNMARKED.format(wanted.owner) if kept else ""):
         return Judgement(_drifted(wanted, Difference.WRONG_OWNER, says), count)
     taken = [each for each in _not_owned(wanted, value, live, after) if not _is_ignored(each, ignored, value, live)]
     if not taken:
         return Judgement(None, count)
     fields = [_field(each, wanted, live) for each in taken]
-    return Judgement(_drifted(wanted, Difference.WRONG_OWNER, _owned(fields, wanted.manager), fields), count)
+    return Judgement(
+        _drifted(wanted, Difference.WRONG_OWNER, drift_words.not_owned(fields, wanted.manager), fields), count
+    )
 
 
 def is_unchanged(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -151,7 +184,8 @@ def is_unchanged(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 def refused(wanted: Wanted, live: Mapping[str, Any], *, why: str) -> Drifted:
     """An object that the server would not take as Git has it, since what cannot be changed differs."""
     where = comparing.compare(form(wanted, live), live, manager=wanted.manager).where
-    text = f"the server would not take it as Git has it: {why}" if why else "the server would not take it"
+    said = told(wanted, why)
+    text = f"the server would not take it as Git has it: {said}" if said else "the server would not take it"
     fields = (FieldDifference(path=where),) if where and " " not in where else ()
     return _drifted(wanted, Difference.CHANGED, text, fields)
 
@@ -165,25 +199,19 @@ def surplus(id: ObjectId, *, component: str, owner: ObjectOwner, since: str = ""
 
 def applier(live: Mapping[str, Any]) -> ObjectOwner | None:
     """Who of an engine's applied an object by itself; None for what nobody did, or what something else made of it."""
-    mark = engine_marks.of(live)
+    mark, id = engine_marks.of(live), ObjectId.of(live)
     metadata = mapping(live, "metadata")
-    id = ObjectId.of(live)
-    if (id.group, id.kind) in _MADE:
-        return None
-    if mark is None or "helm.sh/hook" in mapping(metadata, "annotations"):
+    if mark is None or (id.group, id.kind) in _MADE or "helm.sh/hook" in mapping(metadata, "annotations"):
         return None
     if any(each.get("controller") for each in metadata.get("ownerReferences") or () if isinstance(each, Mapping)):
         return None
-    manager = _MANAGERS.get(mark.owner.partition(" ")[0], "")
+    manager = managers.APPLIES.get(mark.owner.partition(" ")[0], "")
     # Labels are copied: from Services to Endpoints, from whatever to whatever an operator makes of it.
     if not any(each.manager == manager and _has_mark(each) for each in writers.of(live)):
         return None
     return ObjectOwner(Party(mark.engine.value), mark.owner)
 
 
-_MANAGERS = {
-    "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller", "Application": "argocd-controller",
-}  # fmt: skip
 _MADE = (("source.toolkit.fluxcd.io", "HelmChart"),)
 """What engines make for themselves: helm-controller, the chart of a HelmRelease."""
 _UNMARKED = "the marks of {} are not on it: that has not applied it"
@@ -192,16 +220,7 @@ _UNMARKED = "the marks of {} are not on it: that has not applied it"
 def _has_mark(writer: writers.Writer) -> bool:
     metadata = mapping(writer.tree, "f:metadata")
     names = [*mapping(metadata, "f:labels"), *mapping(metadata, "f:annotations")]
-    return any(each.removeprefix("f:") in (*_MARKS, "app.kubernetes.io/instance") for each in names)
-
-
-def _hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> None:
-    """With the marks of Helm or Talos, where the live object has them."""
-    seen = mapping(live, "metadata", "annotations")
-    if held := {name: seen[name] for name in _HELD if name in seen}:
-        value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
-    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
-        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+    return any(each.removeprefix("f:") in {*marking.MARKS, *engine_marks.INSTANCES} for each in names)
 
 
 def _changes(
@@ -239,12 +258,12 @@ def _not_owned(
 
 
 def _is_ignored(leaf: Leaf, ignored: Ignored, value: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
-    managers = [each.manager for each in writers.of(live) if each.has(leaf.path)]
-    return ignoring.is_ignored(leaf, ignored, wanted=value, live=live, managers=managers)
+    owners = [each.manager for each in writers.of(live) if each.has(leaf.path)]
+    return ignoring.is_ignored(leaf, ignored, wanted=value, live=live, managers=owners)
 
 
 def _is_mark(path: Path) -> bool:
-    return len(path) == 3 and path[0] == "f:metadata" and path[2].removeprefix("f:") in _MARKS
+    return len(path) == 3 and path[0] == "f:metadata" and path[2].removeprefix("f:") in marking.MARKS
 
 
 def _strange_mark(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any]) -> str:
@@ -259,22 +278,18 @@ def _strange_mark(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, A
 
 def _field(leaf: Leaf, wanted: Wanted, live: Mapping[str, Any]) -> FieldDifference:
     writer = writers.who(live, leaf.path, manager=wanted.manager)
-    is_secret = (wanted.id.group, wanted.id.kind) == ("", "Secret")
+    is_hidden = _is_hidden(wanted)
     return FieldDifference(
         path=path_text(leaf.path),
-        wanted="" if is_secret else shown(leaf.after),
-        live="" if is_secret else shown(leaf.before),
+        wanted="" if is_hidden else drift_words.value(leaf.after),
+        live="" if is_hidden else drift_words.value(leaf.before),
         manager=writer.manager if writer is not None and leaf.before is not ABSENT else "",
         since=writer.since if writer is not None and leaf.before is not ABSENT else "",
     )
 
 
-def shown(value: Any) -> str:
-    """A value as short JSON; empty for nothing."""
-    if value is ABSENT:
-        return ""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+def _is_hidden(wanted: Wanted) -> bool:
+    return wanted.id.is_secret or wanted.is_masked or not wanted.is_known
 
 
 def _drifted(wanted: Wanted, difference: Difference, says: str, fields: Iterable[FieldDifference] = ()) -> Drifted:
@@ -282,20 +297,3 @@ def _drifted(wanted: Wanted, difference: Difference, says: str, fields: Iterable
         id=wanted.id, component=wanted.component, difference=difference, says=says, fields=tuple(fields),
         owner=str(wanted.owner),
     )  # fmt: skip
-
-
-def _said(fields: Sequence[FieldDifference], manager: str) -> str:
-    others = sorted({each.manager for each in fields if each.manager and each.manager != manager})
-    count = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-    if others:
-        return f"{count} changed by {', '.join(others)}"
-    if all(each.manager == manager for each in fields):
-        return f"{count} that {manager} applied with another value than Git has now"
-    return f"{count} differ{'' if len(fields) > 1 else 's'}"
-
-
-def _owned(fields: Sequence[FieldDifference], manager: str) -> str:
-    owners = sorted({each.manager for each in fields if each.manager})
-    count = f"{len(fields)} field{'s' if len(fields) > 1 else ''} of Git"
-    verb = "are" if len(fields) > 1 else "is"
-    return f"{count} {verb} owned by {', '.join(owners) or 'nobody'}, not by {manager}"

@@ -16,8 +16,10 @@ _COMPARE = "argocd.argoproj.io/compare-options"
 _INJECTED = (
     "cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret", "cert-manager.io/inject-apiserver-ca",
 )  # fmt: skip
-_EMPTY_BUNDLES = (None, "", "Cg==", "\n")
-"""What charts write where something else puts the CA."""
+_PLACEHOLDERS = (None, "", "Cg==", "Cgo=", "\n")
+"""What charts write where something else puts the CA: nothing, or an empty line."""
+_CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "ca.key"})
+"""Keys of Secrets in which charts put the certificates that they make by ``genCA``, or take over by ``lookup``."""
 _BUNDLES: Mapping[str, Steps] = {
     "ValidatingWebhookConfiguration": ("webhooks", Each(), "clientConfig", "caBundle"),
     "MutatingWebhookConfiguration": ("webhooks", Each(), "clientConfig", "caBundle"),
@@ -54,6 +56,7 @@ def of(
     *,
     live: Mapping[str, Any] | None = None,
     scaled: Scaled = frozenset(),
+    is_chart: bool = False,
 ) -> Ignored:
     """What is declared of an object.
 
@@ -62,6 +65,7 @@ def of(
         definition: The Kustomization, HelmRelease or Application that owns it; empty if none does.
         live: As it is, where it is there: some of it is also declared there.
         scaled: What autoscalers have the replicas of.
+        is_chart: Whether a chart makes it; a HelmRelease always has one.
     """
     own, seen = _marks(wanted), _marks(live or {})
     policy = str(own.get(f"{_FLUX}/ssa") or "").lower()
@@ -69,6 +73,7 @@ def of(
     is_disabled = any(str(each.get(f"{_FLUX}/reconcile") or "").lower() == "disabled" for each in (own, seen))
     is_undetected = any(str(each.get(_HELM) or "").lower() == "disabled" for each in (own, seen))
     declared, managers, misread = _declared(wanted, definition)
+    made = certificates(wanted) if is_chart or kind == "HelmRelease" else ()
     return Ignored(
         is_whole=(kind == "Kustomization" and (is_disabled or policy == "ignore"))
         or (kind == "HelmRelease" and is_undetected)
@@ -76,7 +81,7 @@ def of(
         is_once=kind == "Kustomization" and policy == "ifnotpresent",
         is_merged=kind == "Kustomization" and policy == "merge",
         is_extra_fine="IgnoreExtraneous" in str(seen.get(_COMPARE) or ""),
-        paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted)),
+        paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted), *(("data", each) for each in made)),
         managers=managers,
         misread=misread,
     )
@@ -96,6 +101,24 @@ def is_autoscaler(value: Mapping[str, Any]) -> bool:
     """Whether an object has the replicas of another one."""
     id = ObjectId.of(value)
     return (id.group, id.kind) in (("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject"))
+
+
+def certificates(wanted: Mapping[str, Any]) -> tuple[str, ...]:
+    """Keys of a Secret of a chart of which every rendering makes another certificate; Git's own stay as they are."""
+    if not ObjectId.of(wanted).is_secret:
+        return ()
+    return tuple(sorted({*mapping(wanted, "data"), *mapping(wanted, "stringData")} & _CERTIFICATES))
+
+
+def is_injected(wanted: Mapping[str, Any]) -> bool:
+    """Whether cert-manager is asked to write the CA of an object."""
+    annotations = mapping(wanted, "metadata", "annotations")
+    return any(each in annotations for each in _INJECTED)
+
+
+def is_placeholder(bundle: Any) -> bool:
+    """Whether a CA is none, so that something else writes it."""
+    return bundle in _PLACEHOLDERS
 
 
 def is_ignored(
@@ -181,8 +204,7 @@ def _bundles(wanted: Mapping[str, Any]) -> Iterator[Steps]:
     steps = _BUNDLES.get(text(wanted, "kind"))
     if steps is None:
         return
-    annotations = mapping(wanted, "metadata", "annotations")
-    if any(each in annotations for each in _INJECTED) or all(each in _EMPTY_BUNDLES for each in _at(wanted, steps)):
+    if is_injected(wanted) or all(is_placeholder(each) for each in _at(wanted, steps)):
         yield steps
 
 

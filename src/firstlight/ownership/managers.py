@@ -1,12 +1,13 @@
 """Field managers: who stands behind the names that ``managedFields`` have."""
 
 import dataclasses
+import fnmatch
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import migrating
 
 FIRSTLIGHT = "firstlight"
 ENGINES = {
@@ -40,11 +41,21 @@ _CHANGING = (
     "uncordon",
 )
 """What kubectl does to objects that are there: ``kubectl-edit`` did not make one."""
-_TALOS = ("talos", "talosctl", "machined", "omni")
-_SYSTEM = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
-_SYSTEM_BEGINNING = "api-priority-and-fairness-"
-_PEOPLE = ("flux", "k9s", "Lens", "OpenLens", "node-fetch", "Mozilla", "curl", "Terraform", "HashiCorp")
-_PEOPLE_BEGINNINGS = ("kubectl", BEFORE, "pulumi-kubernetes")
+OLD = ("talos", FIRSTLIGHT, "helm", "talosctl", "omni", "flux", "kubectl*", BEFORE)
+"""Who applied things before an engine did, as patterns: their fields pass to it.
+
+Others write beside Git, as autoscalers and injectors do, or are Git's. ``flux`` is the command, which installs Flux.
+"""
+_PARTIES = {
+    "talos": Party.TALOS, "talosctl": Party.TALOS, "machined": Party.TALOS, "omni": Party.TALOS,
+    f"{FIRSTLIGHT}*": Party.BOOTSTRAP, "helm": Party.HELM,
+    "kube-apiserver": Party.SYSTEM, "kube-controller-manager": Party.SYSTEM, "kube-scheduler": Party.SYSTEM,
+    "kubelet": Party.SYSTEM, "kube-proxy": Party.SYSTEM, "api-priority-and-fairness-*": Party.SYSTEM,
+    BEFORE: Party.PERSON, "flux": Party.PERSON, "kubectl*": Party.PERSON, "k9s*": Party.PERSON, "lens*": Party.PERSON,
+    "openlens*": Party.PERSON, "headlamp*": Party.PERSON, "node-fetch*": Party.PERSON, "mozilla*": Party.PERSON,
+    "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON, "pulumi-kubernetes*": Party.PERSON,
+}  # fmt: skip
+"""Who stands behind managers, as patterns in small letters."""
 _REQUESTS = frozenset({"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/forceAt", "argocd.argoproj.io/refresh"})
 """Annotations by which engines are asked to come sooner: whoever asks owns nothing by it."""
 
@@ -77,21 +88,24 @@ def of(live: Mapping[str, Any]) -> tuple[Manager, ...]:
     )
 
 
+@functools.lru_cache(maxsize=1024)
 def party(manager: str) -> Party:
     """What sort of owner a manager is; one that nobody knows is a controller."""
     if manager in ENGINES:
         return ENGINES[manager]
-    if manager in _TALOS:
-        return Party.TALOS
-    if manager.startswith(FIRSTLIGHT):
-        return Party.BOOTSTRAP
-    if manager == "helm":
-        return Party.HELM
-    if manager in _SYSTEM or manager.startswith(_SYSTEM_BEGINNING):
-        return Party.SYSTEM
-    if manager in _PEOPLE or manager.startswith(_PEOPLE_BEGINNINGS):
-        return Party.PERSON
-    return Party.CONTROLLER
+    name = manager.lower()
+    return next((each for pattern, each in _PARTIES.items() if fnmatch.fnmatchcase(name, pattern)), Party.CONTROLLER)
+
+
+@functools.lru_cache(maxsize=1024)
+def is_old(manager: str) -> bool:
+    """Whether a manager applied things before an engine did, so that its fields pass."""
+    return any(fnmatch.fnmatchcase(manager, each) for each in OLD)
+
+
+def is_by_hand(manager: str) -> bool:
+    """Whether it is a tool that people change things with by hand, whoever applied them."""
+    return party(manager) == Party.PERSON and manager not in (BEFORE, "flux")
 
 
 def owner(manager: str) -> ObjectOwner:
@@ -114,7 +128,7 @@ def is_stale(manager: Manager, applies: str) -> bool:
         applies: The manager as which the engine applies the object.
     """
     # The engine's own updates are its fields too, by an older way of applying.
-    return manager.name != applies and (manager.name in ENGINES or migrating.is_old(manager.name))
+    return manager.name != applies and (manager.name in ENGINES or is_old(manager.name))
 
 
 def _is_written(field: str, inside: Any) -> bool:

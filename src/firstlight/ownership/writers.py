@@ -6,12 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.ownership import managers
 from firstlight.ownership.field_set import FieldSet, Path, plain
-
-_PERSONS = ("kubectl", "k9s", "lens", "headlamp", "node-fetch", "mozilla")
-"""How the managers of what people type or click begin, in small letters."""
-_OLD = frozenset({"before-first-apply", "firstlight", "helm", "omni", "talos", "talosctl"})
-"""What applied things before an engine did; elsewhere nobody writes under these names."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +30,12 @@ class Writer:
     @property
     def is_person(self) -> bool:
         """Whether it is a tool that people use by hand."""
-        return self.manager.lower().startswith(_PERSONS)
+        return managers.is_by_hand(self.manager)
 
     @property
     def is_old(self) -> bool:
-        """Whether it is one that no longer writes once an engine does."""
-        return self.manager in _OLD
+        """Whether it is one that no longer writes once an engine does; people always may."""
+        return managers.is_old(self.manager) and not self.is_person
 
     def has(self, path: Path) -> bool:
         """Whether it owns a field, something in it, or the whole that it is in."""

@@ -15,6 +15,9 @@ _MARKS = {
     Difference.WRONG_OWNER: "! wrong owner",
 }
 
+_HOLDING = ("CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim")
+"""Kinds whose deletion takes much else with it: nobody is told to do so."""
+
 
 def text(drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset()) -> str:
     """The whole page.
@@ -132,6 +135,9 @@ def _next(drift: Drift, kept: frozenset[str]) -> list[str]:
 def _extra(extra: Sequence[Drifted]) -> list[str]:
     if not extra:
         return []
-    id = extra[0].id
-    space = f" -n {id.namespace}" if id.namespace else ""
-    return [f"what is extra is not deleted here; for the first: kubectl delete {id.kind.lower()} {id.name}{space}"]
+    said = "what is extra is not deleted here"
+    found = next((each.id for each in extra if each.id.kind not in _HOLDING), None)
+    if found is None:
+        return [f"{said}: a {extra[0].id.kind} takes with it what is in it, so look first; or write it into Git"]
+    space = f" -n {found.namespace}" if found.namespace else ""
+    return [f"{said}; for {called(found)}: kubectl delete {found.kind.lower()} {found.name}{space}"]

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from firstlight.clients import kube as kube_client
+from firstlight.clients.kube.config import Impersonation
+from firstlight.lab import lab as labs
 from firstlight.model.drift import Difference, Drifted
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
 from firstlight.observe import drift
 from firstlight.ownership import marking
 from firstlight.ownership.drifting import Wanted
+from tests.labs import until
 
 MANAGER = "kustomize-controller"
 OWNER = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
@@ -204,5 +207,77 @@ async def test_what_an_engine_applied_and_git_has_no_more_is_extra(kube: kube_cl
     value = dataclasses.replace(wanted(config_map(namespace, a="b")), owner=owner)
     seen = await drift.compare([value], kube, owners={owner: "apps"})
     assert [(each.id.name, each.difference) for each in seen.drifted] == [("old", Difference.EXTRA)]
+    # What says itself that it stays is not too much.
+    for name, mark in (("claim", {"kustomize.toolkit.fluxcd.io/prune": "Disabled"}),
+                       ("chart", {"helm.sh/resource-policy": "keep"}),
+                       ("synced", {"argocd.argoproj.io/sync-options": "Validate=false, Prune=false"})):  # fmt: skip
+        staying = config_map(namespace, name, a="b")
+        staying["metadata"]["annotations"] = mark
+        await kube.apply(marking.marked(staying, owner), manager=MANAGER)
+    again = await drift.compare([value], kube, owners={owner: "apps"})
+    assert [each.id.name for each in again.drifted] == ["old"]
     other = ObjectOwner(Party.FLUX, f"Kustomization {namespace}/other")
     assert (await drift.compare([value], kube, owners={other: "apps"})).drifted == ()
+
+
+async def test_extra_objects_of_a_version_that_its_group_does_not_prefer(
+    kube: kube_client.Client, namespace: str
+) -> None:
+    group = f"{namespace}.example.org"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+
+    async def define(kind: str, version: str) -> None:
+        plural = f"{kind.lower()}s"
+        names = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
+        versions = [{"name": version, "served": True, "storage": True, "schema": schema}]
+        spec = {"group": group, "names": names, "scope": "Namespaced", "versions": versions}
+        crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+               "metadata": {"name": f"{plural}.{group}"}, "spec": spec}  # fmt: skip
+        await kube.apply(crd, manager="tests")
+
+    await define("Preferred", "v2")
+    await define("Announced", "v2alpha1")
+    owner = ObjectOwner(Party.FLUX, f"Kustomization {namespace}/apps")
+    one = {"apiVersion": f"{group}/v2alpha1", "kind": "Announced", "metadata": {"name": "a", "namespace": namespace}}
+
+    async def is_served() -> bool:
+        catalog = await kube.catalog(refresh=True)
+        return catalog.preferred.get(group) == "v2" and (f"{group}/v2alpha1", "Announced") in {
+            (each.api_version, each.kind) for each in catalog.resources.values()
+        }
+
+    await until(is_served, "both kinds to be served")
+    await kube.apply(marking.marked(one, owner), manager=MANAGER)
+    seen = await drift.compare([], kube, owners={owner: "apps"})
+    assert [(each.id.kind, each.difference) for each in seen.drifted] == [("Announced", Difference.EXTRA)]
+
+
+@pytest.mark.parametrize("count", [1, 5])
+async def test_a_kind_that_may_not_be_read_is_unread_and_the_rest_is_compared(
+    lab: labs.Lab, kube: kube_client.Client, namespace: str, count: int
+) -> None:
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "patch", "create"]}]
+    meta = {"name": namespace}
+    rbac = "rbac.authorization.k8s.io"
+    await kube.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules},
+                     manager="tests")  # fmt: skip
+    subject = {"kind": "User", "name": namespace, "apiGroup": rbac}
+    reference = {"apiGroup": rbac, "kind": "ClusterRole", "name": namespace}
+    await kube.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": meta,
+                      "subjects": [subject], "roleRef": reference}, manager="tests")  # fmt: skip
+    secrets = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"login-{each}", "namespace": namespace}}
+        for each in range(count)
+    ]
+    await apply(kube, *secrets, config_map(namespace, a="b"))
+    await kube.patch("v1", "ConfigMap", "settings", {"data": {"a": "c"}}, manager="kubectl-edit", namespace=namespace)
+    acting = dataclasses.replace(kube_client.load(lab.kubeconfig), impersonation=Impersonation(user=namespace))
+    given = [wanted(each) for each in (*secrets, config_map(namespace, a="b"))]
+    async with kube_client.Client(acting) as limited:
+        seen = await drift.compare(given, limited, owners={})
+    assert [each.id.kind for each in seen.drifted] == ["ConfigMap"]
+    unread = [each.unread for each in seen.results.values() if each.unread]
+    assert len(unread) == count
+    assert f"Secret {namespace}/login-0 could not be read" in unread[0]
+    await kube.delete(f"{rbac}/v1", "ClusterRoleBinding", namespace)
+    await kube.delete(f"{rbac}/v1", "ClusterRole", namespace)

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,19 @@ import yaml
 from firstlight import errors
 from firstlight.cli import drift as command
 from firstlight.cli import main
+from firstlight.clients import kube as kube_client
+from firstlight.execute.lease import Lease
 from firstlight.execute.world import Programs
 from firstlight.model.cluster import Cluster
 from firstlight.model.drift import Difference, Drift
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.place import Place
+from firstlight.model.plan import Problem, Severity
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.operate import drift, drift_correcting, drift_scene
+from firstlight.operate.drift_permission import Ground
 from firstlight.operate.drift_scene import Scene
 from firstlight.operate.means import Means
 from firstlight.ownership.drifting import Wanted
@@ -36,6 +41,7 @@ from firstlight.report import drift as report
 from firstlight.tools import install
 from tests.argocd import HOME, ArgoCD
 from tests.flux import API, OFTEN, Flux
+from tests.flux import said as flux_said
 from tests.labs import until
 
 KUSTOMIZATION = API["Kustomization"]
@@ -121,6 +127,43 @@ async def edit(flux: Flux, space: str, body: Mapping[str, Any], *, kind: str = "
     await flux.kube.patch(version, kind, name, body, manager="kubectl-edit", namespace=space)
 
 
+async def uid_of(client: kube_client.Client) -> str:
+    return str((await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"])
+
+
+async def correct(
+    one: Scene,
+    client: kube_client.Client,
+    found: Drift,
+    *,
+    said: list[str],
+    wishes: drift_correcting.Wishes | None = None,
+    confirm: Callable[[str], bool] = lambda _: False,
+    ground: Ground | None = None,
+    agree: Callable[[str], bool] = lambda _: False,
+) -> Drift:
+    """On the cluster that is meant, unless something else is said."""
+    return await drift_correcting.correct(
+        one, client, found, wishes=wishes or drift_correcting.Wishes(), tell=said.append, confirm=confirm,
+        ground=ground or Ground(state=Path("nowhere"), uid=await uid_of(client)), agree=agree,
+    )  # fmt: skip
+
+
+async def silence(flux: Flux, space: str) -> None:
+    """The controller waits for something that never comes, and handles no request meanwhile."""
+    never = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "namespace": space}
+    body = {"spec": {"healthChecks": [never], "timeout": "90s"}}
+    await flux.kube.patch(KUSTOMIZATION, "Kustomization", "apps", body, manager="tests", namespace=space)
+
+    async def is_waiting() -> bool:
+        return "health checks" in flux_said(await flux.get("Kustomization", "apps", space), "Reconciling")
+
+    await until(is_waiting, "the controller to wait for what never comes")
+
+
+STAND_IN = drift_correcting.Wishes(as_owner=True, answer=1, patience=3)
+
+
 def told(found: Drift) -> list[tuple[str, Difference, list[str]]]:
     return [(each.id.kind, each.difference, [one.path for one in each.fields]) for each in found.drifted]
 
@@ -141,9 +184,7 @@ async def test_drift_is_found_and_the_engine_puts_it_back(flux: Flux, space: str
     assert command.exit_code(found) == 2
 
     said: list[str] = []
-    after = await drift_correcting.correct(
-        one, flux.kube, found, wishes=drift_correcting.Wishes(), tell=said.append, confirm=lambda _: False
-    )
+    after = await correct(one, flux.kube, found, said=said)
     assert told(after) == []
     assert said == [f"asked Kustomization {space}/apps to reconcile, and its source to look again"]
     assert await flux.config_map("settings", space) == {"word": "git"}
@@ -161,23 +202,12 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
     assert command.exit_code(found) == 1
     assert "may be no more than that" in report.text(found)
     with pytest.raises(errors.Refused, match="the engine has applied"):
-        await drift_correcting.correct(
-            one, flux.kube, found, wishes=drift_correcting.Wishes(), tell=print, confirm=lambda _: True
-        )
+        await correct(one, flux.kube, found, said=[], confirm=lambda _: True)
 
 
 async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tmp_path: Path) -> None:
     one = await scene(flux, space, tmp_path)
-    # Nobody handles what is asked of a Kustomization that is not there.
-    await flux.kube.patch(KUSTOMIZATION, "Kustomization", "apps", {"spec": {"prune": False}}, manager="tests",
-                          namespace=space)  # fmt: skip
-    await flux.kube.delete(KUSTOMIZATION, "Kustomization", "apps", namespace=space)
-
-    async def is_gone() -> bool:
-        found = (await flux.kube.list(KUSTOMIZATION, "Kustomization", namespace=space)).items
-        return not found
-
-    await until(is_gone, "the Kustomization to be gone")
+    await silence(flux, space)
     await edit(flux, space, {"spec": {"replicas": 0}, "metadata": {"labels": {"by": "hand"}}}, kind="Deployment")
     found = await drift.look(one, flux.kube)
     assert told(found) == [("Deployment", Difference.CHANGED, ["spec.replicas", "metadata.labels.by"])]
@@ -185,53 +215,202 @@ async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tm
     said: list[str] = []
     asked: list[str] = []
 
-    async def correct(*, as_owner: bool, yes: bool) -> Drift:
+    async def corrected(*, as_owner: bool, yes: bool) -> Drift:
         def confirm(text: str) -> bool:
             asked.append(text)
             return yes
 
-        wishes = drift_correcting.Wishes(as_owner=as_owner, patience=3)
-        return await drift_correcting.correct(one, flux.kube, found, wishes=wishes, tell=said.append, confirm=confirm)
+        wishes = dataclasses.replace(STAND_IN, as_owner=as_owner)
+        return await correct(one, flux.kube, found, said=said, wishes=wishes, confirm=confirm)
 
-    assert told(await correct(as_owner=False, yes=True)) == told(found)
+    assert told(await corrected(as_owner=False, yes=True)) == told(found)
     assert asked == []
     assert "--as-owner" in said[-1]
-    assert told(await correct(as_owner=True, yes=False)) == told(found)
+    assert told(await corrected(as_owner=True, yes=False)) == told(found)
     assert "As kustomize-controller" in asked[0]
     assert said[-1] == "nothing was applied"
-    assert told(await correct(as_owner=True, yes=True)) == []
+    assert told(await corrected(as_owner=True, yes=True)) == []
     live = await flux.kube.get("apps/v1", "Deployment", "web", namespace=space)
     assert live["spec"]["replicas"] == 2
     assert "by" not in live["metadata"]["labels"]
 
 
-async def test_a_release_without_drift_detection_is_upgraded(flux: Flux, space: str) -> None:
+async def test_what_is_declared_to_be_others_stays_theirs(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await silence(flux, space)
+    rules = [{"paths": ["/data/mine"]}, {"paths": ["/spec/replicas", "/metadata/annotations/theirs"]}]
+    one = dataclasses.replace(
+        one,
+        wanted=tuple(
+            dataclasses.replace(each, definition={"kind": "Kustomization", "spec": {"ignore": rules}})
+            for each in one.wanted
+        ),
+    )
+    await edit(flux, space, {"data": {"word": "hand", "mine": "hand", "more": "hand"}})
+    template = {"metadata": {"annotations": {"by": "hand"}}}
+    body = {"spec": {"replicas": 7, "template": template}, "metadata": {"annotations": {"theirs": "x"}}}
+    await edit(flux, space, body, kind="Deployment")
+    found = await drift.look(one, flux.kube)
+    assert [each[0] for each in told(found)] == ["ConfigMap", "Deployment"]
+
+    said: list[str] = []
+    after = await correct(one, flux.kube, found, said=said, wishes=STAND_IN, confirm=lambda _: True)
+    assert told(after) == []
+    assert await flux.config_map("settings", space) == {"word": "git", "mine": "hand"}
+    live = await flux.kube.get("apps/v1", "Deployment", "web", namespace=space)
+    assert live["spec"]["replicas"] == 7
+    assert live["metadata"]["annotations"]["theirs"] == "x"
+    assert "annotations" not in live["spec"]["template"]["metadata"]
+
+
+async def test_what_is_right_by_now_is_not_written(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await silence(flux, space)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    found = await drift.look(one, flux.kube)
+    body = {"data": {"word": "git"}}
+    # Somebody mends it while the engine is waited for.
+    await flux.kube.patch("v1", "ConfigMap", "settings", body, manager="kustomize-controller", namespace=space)
+    before = await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)
+    said: list[str] = []
+    await correct(one, flux.kube, found, said=said, wishes=STAND_IN, confirm=lambda _: True)
+    after = await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    assert said[-1] == f"ConfigMap {space}/settings is as Git has it by now: it was left"
+
+
+async def test_nothing_is_created_for_an_owner_that_does_not_exist(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await flux.kube.delete(KUSTOMIZATION, "Kustomization", "apps", namespace=space)
+
+    async def is_gone() -> bool:
+        found = (await flux.kube.list(KUSTOMIZATION, "Kustomization", namespace=space)).items
+        return not found and await flux.config_map("settings", space) is None
+
+    await until(is_gone, "the Kustomization and what is its to be gone")
+    found = await drift.look(one, flux.kube)
+    assert {each[1] for each in told(found)} == {Difference.MISSING}
+    with pytest.raises(errors.Refused, match=f"Kustomization {space}/apps: not in this cluster"):
+        await correct(one, flux.kube, found, said=[], wishes=STAND_IN, confirm=lambda _: True)
+    assert await flux.config_map("settings", space) is None
+
+
+async def test_only_the_cluster_that_is_meant_is_written_to(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    found = await drift.look(one, flux.kube)
+    uid = await uid_of(flux.kube)
+    said: list[str] = []
+    (tmp_path / ".firstlight" / "lab").mkdir(parents=True)
+    identity = tmp_path / ".firstlight" / "lab" / "identity.json"
+    identity.write_text(json.dumps({"kubeSystem": "another"}))
+    known = Ground(state=tmp_path / ".firstlight")
+    with pytest.raises(errors.Refused, match=f"is not lab: its kube-system has the UID {uid}, and another is meant"):
+        await correct(one, flux.kube, found, said=said, ground=known, agree=lambda _: True)
+    identity.unlink()
+    ground = Ground(state=tmp_path / ".firstlight", uid="typed")
+    with pytest.raises(errors.Refused, match="and typed is meant"):
+        await correct(one, flux.kube, found, said=said, ground=ground, agree=lambda _: True)
+
+    asked: list[str] = []
+
+    def agree(text: str) -> bool:
+        asked.append(text)
+        return len(asked) > 1
+
+    with pytest.raises(errors.Refused, match="it is not known whether this is lab") as refused:
+        await correct(one, flux.kube, found, said=said, ground=known, agree=agree, confirm=lambda _: True)
+    assert f"--uid {uid}" in refused.value.hint
+    assert uid in asked[0]
+    assert flux.kube.config.server in asked[0]
+    assert said == []
+    assert await flux.config_map("settings", space) == {"word": "hand"}
+    assert told(await correct(one, flux.kube, found, said=said, ground=known, agree=agree)) == []
+
+
+async def test_what_is_in_no_commit_is_not_put_back(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    found = await drift.look(one, flux.kube)
+    said: list[str] = []
+    dirty = Problem(rule="uncommitted", severity=Severity.WARNING, message="1 file is not as in the commit")
+    with pytest.raises(errors.Refused, match="1 file is not as in the commit"):
+        await correct(dataclasses.replace(one, problems=(dirty,)), flux.kube, found, said=said)
+    assert command.exit_code(found, is_committed=False) == 1
+    with pytest.raises(errors.Refused, match="of no known commit"):
+        await correct(dataclasses.replace(one, revision=""), flux.kube, found, said=said)
+    elsewhere = dataclasses.replace(one.cluster, url="https://git.example.org/me/other")
+    with pytest.raises(errors.Refused, match=f"which commit of this repo Kustomization {space}/apps has applied"):
+        await correct(dataclasses.replace(one, cluster=elsewhere), flux.kube, found, said=said)
+    # One that was rendered in part is asked for its commit all the same.
+    part = dataclasses.replace(one, owners={}, revision="1" * 40)
+    assert len((await drift.look(part, flux.kube)).applied) == 1
+    assert said == []
+
+
+async def test_one_run_at_a_time_corrects(flux: Flux, space: str, tmp_path: Path) -> None:
+    one = await scene(flux, space, tmp_path)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    found = await drift.look(one, flux.kube)
+    other = Lease(flux.kube, holder="ann@desk:another", tell=print)
+    await other.claim()
+    try:
+        with pytest.raises(errors.Refused, match="another run works on this cluster: ann@desk:another"):
+            await correct(one, flux.kube, found, said=[])
+    finally:
+        await other.release()
+    assert await flux.config_map("settings", space) == {"word": "hand"}
+    assert told(await correct(one, flux.kube, found, said=[])) == []
+    with pytest.raises(kube_client.NotFound):
+        await flux.kube.get("coordination.k8s.io/v1", "Lease", "firstlight", namespace="kube-system")
+
+
+async def release(flux: Flux, space: str) -> Scene:
+    """A chart in Git, and a HelmRelease of it that a Kustomization applies."""
     template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
+    source = {"kind": "GitRepository", "name": space}
+    spec = {**OFTEN, "values": {"word": "git"}, "chart": {"spec": {"chart": "./charts/web", "sourceRef": source}}}
+    made = {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+        "metadata": {"name": "web", "namespace": space}, "spec": spec,
+    }  # fmt: skip
     files: dict[str, object] = {
         "charts/web/Chart.yaml": {"apiVersion": "v2", "name": "web", "version": "1.0.0"},
         "charts/web/templates/settings.yaml": template,
+        "releases/web.yaml": made,
     }
-    await flux.repository(space, space, files)
-    chart = {"chart": "./charts/web", "sourceRef": {"kind": "GitRepository", "name": space}}
-    await flux.apply("HelmRelease", "web", space, {**OFTEN, "values": {"word": "git"}, "chart": {"spec": chart}})
+    commit = await flux.repository(space, space, files)
+    await flux.apply("Kustomization", "releases", space, {**OFTEN, "path": "./releases", "prune": True,
+                                                          "sourceRef": source})  # fmt: skip
+    await flux.ready("Kustomization", "releases", space, revision=commit)
     await flux.ready("HelmRelease", "web", space)
     owner = ObjectOwner(Party.FLUX, f"HelmRelease {space}/web")
     value = {**SETTINGS, "metadata": {"name": "settings", "namespace": space}}
     wanted = Wanted(object=Object(value), component="web", manager="helm-controller", owner=owner)
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    one = Scene(cluster=cluster, wanted=(wanted,), owners={owner: "web"}, known=frozenset({wanted.id}))
+    known = frozenset({wanted.id})
+    return Scene(cluster=cluster, wanted=(wanted,), owners={owner: "web"}, known=known, revision=commit)
 
+
+async def test_a_release_without_drift_detection_is_upgraded(flux: Flux, space: str) -> None:
+    one = await release(flux, space)
     assert told(await drift.look(one, flux.kube)) == []
     await edit(flux, space, {"data": {"word": "hand"}})
     found = await drift.look(one, flux.kube)
     assert told(found) == [("ConfigMap", Difference.CHANGED, ["data.word"])]
     said: list[str] = []
-    after = await drift_correcting.correct(
-        one, flux.kube, found, wishes=drift_correcting.Wishes(), tell=said.append, confirm=lambda _: False
-    )
+    after = await correct(one, flux.kube, found, said=said)
     assert told(after) == []
     assert "by an upgrade to the same" in said[0]
     assert await flux.config_map("settings", space) == {"word": "git"}
+
+    # It is of the commit of whoever has applied it.
+    other = dataclasses.replace(one, revision="1" * 40)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    found = await drift.look(other, flux.kube)
+    assert found.applied == (f"main@{one.revision[:7]} (releases)",)
+    with pytest.raises(errors.Refused, match="the engine has applied"):
+        await correct(other, flux.kube, dataclasses.replace(found, applied=()), said=said)
 
 
 async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, site: str) -> None:
@@ -255,18 +434,16 @@ async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, si
     assert told(found) == [("ConfigMap", Difference.CHANGED, ["data.word"])]
     said: list[str] = []
 
-    async def correct(patience: float) -> Drift:
+    async def corrected(patience: float) -> Drift:
         wishes = drift_correcting.Wishes(patience=patience)
-        return await drift_correcting.correct(
-            one, argocd.kube, found, wishes=wishes, tell=said.append, confirm=lambda _: False
-        )
+        return await correct(one, argocd.kube, found, said=said, wishes=wishes)
 
-    assert told(await correct(0.5)) == told(found)
+    assert told(await corrected(0.5)) == told(found)
     assert said == [
         f"asked Application {HOME}/{site} to look again; it does not heal itself, so sync it: argocd app sync {site}"
     ]
     await argocd.change(site, {"syncPolicy": {"automated": {"selfHeal": True}}})
-    assert told(await correct(40)) == []
+    assert told(await corrected(40)) == []
 
 
 async def test_watching_tells_what_comes_and_goes(flux: Flux, space: str, tmp_path: Path) -> None:
@@ -304,3 +481,13 @@ async def test_the_command(flux: Flux, space: str, tmp_path: Path, capsys: pytes
     assert await asyncio.to_thread(main.run, [*given, "--component=nothing"]) == 64
     assert "there is no component nothing" in capsys.readouterr().err
     assert await asyncio.to_thread(main.run, [*given, "--as-owner"]) == 64
+    assert await asyncio.to_thread(main.run, [*given, "--uid=x"]) == 64
+    capsys.readouterr()
+
+    # Nobody is there to ask, and --yes is no answer to which cluster it is.
+    assert await asyncio.to_thread(main.run, [*given, "--correct", "--as-owner", "--yes"]) == 3
+    uid = await uid_of(flux.kube)
+    assert f"--uid {uid}" in capsys.readouterr().err
+    assert await asyncio.to_thread(main.run, [*given, "--correct", f"--uid={uid}"]) == 3
+    assert "of no known commit" in capsys.readouterr().err
+    assert await flux.config_map("settings", space) == {"word": "hand"}

@@ -1,5 +1,6 @@
 """Secrets that sops has encrypted are compared as the engine applies them."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -57,12 +58,29 @@ async def test_without_the_key_it_stays_encrypted_and_that_is_said(
     assert "none of the keys here decrypts it" in why
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("kind: Secret", "kind: ConfigMap"), ("apiVersion: v1", "apiVersion: keys.example.org/v1")]
+)
 async def test_what_is_no_secret_stays_encrypted_since_it_would_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    wanted, program = await _wanted(tmp_path, MANIFEST.replace(before, after).replace("stringData", "data"))
+
+    assert await drift_decrypting.decrypted((wanted,), program) == ((wanted,), ())
+
+
+async def test_variables_in_what_is_encrypted_are_not_taken_for_its_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
-    wanted, program = await _wanted(
-        tmp_path, MANIFEST.replace("kind: Secret", "kind: ConfigMap").replace("stringData", "data")
-    )
+    wanted, program = await _wanted(tmp_path, MANIFEST.replace(CANARY, "${TOKEN}"))
+    definition = {"kind": "Kustomization", "spec": {"postBuild": {"substitute": {"A": "b"}}}}
+    replaced = dataclasses.replace(wanted, definition=definition)
 
-    assert await drift_decrypting.decrypted((wanted,), program) == ((wanted,), ())
+    (found,), (why,) = await drift_decrypting.decrypted((replaced,), program)
+    (plain,), _ = await drift_decrypting.decrypted((wanted,), program)
+
+    assert not found.is_known
+    assert "has variables in what is encrypted" in why
+    assert plain.is_known

@@ -52,11 +52,13 @@ def judgement(case: Mapping[str, Any]) -> Judgement:
             manager=case.get("manager", "kustomize-controller"),
             owner=ObjectOwner(Party(party), name),
             definition=case.get("definition", {}),
+            is_chart=case.get("chart", False),
+            is_masked=case.get("masked", False),
         ),
         live,
     )
     scaled = ignoring.scaled_by(case.get("autoscalers", ()))
-    ignored = ignoring.of(case["git"], case.get("definition", {}), live=live, scaled=scaled)
+    ignored = drifting.ignored(wanted, live=live, scaled=scaled)
     value = drifting.form(wanted, live)
     after = _after(case, live, value, wanted.manager)
     is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=True)
