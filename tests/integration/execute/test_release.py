@@ -19,11 +19,12 @@ from firstlight.clients import kube
 from firstlight.execute import machine_configs
 from firstlight.execute.actions import configure, release
 from firstlight.execute.change import Change
-from firstlight.execute.handing import talos_inventory
+from firstlight.execute.handing import provisional, talos_inventory
 from firstlight.execute.handing.releasing import TalosState, talos_state
 from firstlight.execute.world import Programs, World
 from firstlight.lab import machine_settings
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.machine_draft import MachineDraft, Patch
 from firstlight.model.owner import ObjectOwner, Party
@@ -69,6 +70,11 @@ KEYS = {
     "_net-config__ConfigMap",
     "kube-system_net-agent_apps_DaemonSet",
 }
+
+OLD_ONE = ObjectId("", "ConfigMap", "kube-system", "net-old")
+"""What an earlier rendition of the manifest had; it is the engine's."""
+STRAY = ObjectId("", "ConfigMap", "kube-system", "net-stray")
+"""What no engine has: Talos prunes it if it likes."""
 
 OLD = """
 machine: {kubelet: {image: ghcr.io/siderolabs/kubelet:v1.35.0}}
@@ -188,15 +194,36 @@ class Bench:
         found = await talos_inventory.read(self.client)
         return {*found.keys} & KEYS if found is not None else set()
 
-    async def clear(self) -> None:
-        """Nothing of it is left for others who use these machines."""
-        for each in self.passing:
-            try:
-                await self.client.delete(
-                    each.object.value["apiVersion"], each.id.kind, each.id.name, namespace=each.id.namespace
-                )
-            except kube.NotFound:
-                continue
+    async def config(self, name: str) -> Secret:
+        return await self.lab.talos.machine_config(self.lab.at(name))
+
+    @contextlib.asynccontextmanager
+    async def waiting(self, name: str) -> AsyncIterator[None]:
+        """A machine with a config that waits for its next reboot."""
+        config = await self.config(name)
+        patch = Secret(yaml.safe_dump({"machine": {"nodeLabels": {"example.org/later": "yes"}}}))
+        staged = await self.lab.talos.patch_config(config, [patch])
+        await self.lab.talos.apply_config(self.lab.at(name), staged, mode="staged")
+        try:
+            yield
+        finally:
+            await self.lab.talos.apply_config(self.lab.at(name), config)
+
+    async def clear(self, before: dict[str, Secret]) -> None:
+        """Nothing of it is left for others who use these machines, whatever has failed."""
+        for name, config in before.items():
+            await self.lab.talos.apply_config(self.lab.at(name), config)
+        for name in before:
+            await until(functools.partial(self.has_forgotten, name), f"{name} to run its manifests without it")
+        ids = [each.id for each in self.passing] + [OLD_ONE, STRAY]
+        await talos_inventory.forget(ids, self.client, manager="tests")
+        versions = {each.id: each.object.value["apiVersion"] for each in self.passing}
+        for id in ids:
+            with contextlib.suppress(kube.NotFound):
+                await self.client.delete(versions.get(id, "v1"), id.kind, id.name, namespace=id.namespace)
+
+    async def has_forgotten(self, name: str) -> bool:
+        return not await self.has_run(name)
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -205,10 +232,25 @@ async def bench(cluster: machines.Cluster, tmp_path_factory: pytest.TempPathFact
     async with kube.Client(kube.load(cluster.lab.kubeconfig)) as client:
         one = Bench(cluster, client, tmp_path_factory.mktemp("state"))
         await one.world.connect(kube.load(cluster.lab.kubeconfig))
-        await one.give("cp-1", "cp-2", "cp-3")
-        yield one
-        await one.clear()
-        await one.world.close()
+        before = {each.name: await one.config(each.name) for each in one.planes}
+        try:
+            await one.give(*before)
+            yield one
+        finally:
+            await one.clear(before)
+            await one.world.close()
+
+
+@pytest.fixture(autouse=True)
+def proven(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Passing, ...]]:
+    """What a provisional certificate was wanted of; journeys and its own tests show that it is a real one."""
+    asked: list[tuple[Passing, ...]] = []
+
+    async def require(passing: tuple[Passing, ...], world: World, *, step: str = "") -> None:
+        asked.append(passing)
+
+    monkeypatch.setattr(provisional, "require", require)
+    return asked
 
 
 async def test_what_no_engine_has_is_not_released(bench: Bench) -> None:
@@ -245,7 +287,26 @@ async def test_what_a_manifest_brings_besides_is_not_left_to_nobody(bench: Bench
     assert "let talosctl upgrade-k8s delete it" in told.value.hint
 
 
-async def test_it_is_cut_short_again_and_again_and_nothing_is_ever_in_danger(bench: Bench) -> None:
+async def test_a_config_that_waits_on_one_machine_stops_it_before_anything_is_written(bench: Bench) -> None:
+    """Else the first machine would be without the manifest, and the reboot of the last would put the keys back."""
+    ready = await bench.look()
+    async with bench.waiting("cp-3"):
+        with pytest.raises(errors.Refused, match="cp-3 has a config that waits for its next reboot") as told:
+            await bench.look()
+        assert ready is not None
+        with pytest.raises(errors.Refused, match="cp-3 has a config that waits"):
+            await ready.perform()
+        state = await bench.talos()
+
+    assert "talosctl reboot" in told.value.hint
+    assert "upgrade-k8s" not in told.value.hint, "nothing is in danger"
+    assert {*state.keys} == KEYS
+    assert state.listing == ("cp-1", "cp-2", "cp-3")
+
+
+async def test_it_is_cut_short_again_and_again_and_nothing_is_ever_in_danger(
+    bench: Bench, proven: list[tuple[Passing, ...]]
+) -> None:
     before = await bench.live()
     seen: list[tuple[int, int]] = []
     moments = ["taken out of the inventory", "cp-1: its config", "after the release"]
@@ -265,6 +326,8 @@ async def test_it_is_cut_short_again_and_again_and_nothing_is_ever_in_danger(ben
         assert state.doomed == (), "an upgrade in this moment would delete the CNI"
 
     assert seen == [(0, 3), (0, 2), (0, 0)]
+    assert bench.told.count(release.WARNING) == 1, "between the first config and the last"
+    assert proven == [bench.passing] * 3, "each time the engine was proven to have it before"
     assert any(each.startswith("before the release: talosctl upgrade-k8s would write") for each in bench.told)
     assert any("ConfigMap default/net-config" in each for each in bench.told if each.startswith("before"))
     assert bench.told[-1] == "after the release: talosctl upgrade-k8s would touch nothing"
@@ -282,7 +345,9 @@ async def test_it_is_cut_short_again_and_again_and_nothing_is_ever_in_danger(ben
     ))["data"], "what was not released stays"  # fmt: skip
 
 
-async def test_one_machine_that_has_it_again_undoes_the_release_and_is_seen(bench: Bench) -> None:
+async def test_one_machine_that_has_it_again_undoes_the_release_and_is_seen(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await bench.give("cp-2")
 
     state = await bench.talos()
@@ -292,19 +357,37 @@ async def test_one_machine_that_has_it_again_undoes_the_release_and_is_seen(benc
     assert {*state.keys} == {*state.doomed} == KEYS, "upgraded through cp-1 it would all be deleted"
     assert state.left[0].startswith("upgrade-k8s would delete ")
     assert f"the config of cp-2 still has {MANIFEST}" in state.left
+    async with bench.waiting("cp-2"):
+        with pytest.raises(errors.Refused, match="cp-2 has a config that waits") as told:
+            await bench.look()
+    assert "without --manifests-no-prune until firstlight has run again" in told.value.hint
+
+    async def unproven(*_: object, **__: object) -> None:
+        raise errors.Refused("it is not proven")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(provisional, "require", unproven)
+        with pytest.raises(errors.Refused, match="not proven") as told:
+            await bench.perform()
+    assert release.WARNING in told.value.hint
+    assert await bench.keys() == set(), "what would be deleted is saved in any case"
     change = await bench.perform()
     assert change is not None
     assert change.danger == ""
-    assert change.writes[:2] == (
-        "take 3 objects out of Talos's inventory", f"apply the config of cp-2 without {MANIFEST}"
-    )  # fmt: skip
+    assert change.writes[0] == f"apply the config of cp-2 without {MANIFEST}"
     assert (await bench.talos()).is_released
 
 
-async def test_what_somebody_took_out_of_the_configs_by_hand_is_repaired(bench: Bench) -> None:
-    """The order that deletes a CNI: released from the configs, still in the inventory."""
+async def test_what_somebody_took_out_of_the_configs_by_hand_is_repaired(
+    bench: Bench, proven: list[tuple[Passing, ...]]
+) -> None:
+    """The order that deletes a CNI: released from the configs, still in the inventory; Git never had some of it."""
+    for id, labels in ((OLD_ONE, LABELS), (STRAY, {})):
+        metadata = {"name": id.name, "namespace": id.namespace, "labels": labels}
+        await bench.client.apply({"apiVersion": "v1", "kind": id.kind, "metadata": metadata}, manager="tests")
+    keys = [*KEYS, talos_inventory.key(OLD_ONE), talos_inventory.key(STRAY)]
     await bench.client.patch(
-        "v1", "ConfigMap", talos_inventory.NAME, {"data": dict.fromkeys(KEYS, "")}, manager="tests",
+        "v1", "ConfigMap", talos_inventory.NAME, {"data": dict.fromkeys(keys, "")}, manager="tests",
         namespace="kube-system",
     )  # fmt: skip
 
@@ -315,13 +398,20 @@ async def test_what_somebody_took_out_of_the_configs_by_hand_is_repaired(bench: 
     change = await bench.perform()
     green = await talos_release.check(bench.task, look)
 
-    assert red.verdict == Failed("the next talosctl upgrade-k8s deletes ConfigMap net-config and 2 more")
+    assert red.verdict == Failed("the next talosctl upgrade-k8s deletes ConfigMap net-config and 3 more")
     assert "--manifests-no-prune" in red.detail[-1]
     assert green.verdict == Passed("3 control planes, nothing left")
     assert change is not None
-    assert change.writes == ("take 3 objects out of Talos's inventory",)
+    assert change.writes == ("take 4 objects out of Talos's inventory",)
+    assert proven == [], "nothing holds this up"
     assert any("deletes what was taken out of configs too early" in each for each in bench.told)
     assert await bench.keys() == set()
+    left = await talos_inventory.read(bench.client)
+    assert left is not None
+    assert left.of([OLD_ONE]) == (), "an object of the engine, whether Git lists it today or not"
+    assert left.of([STRAY]) == (talos_inventory.key(STRAY),)
+    assert bench.told[-1].startswith("after the release: talosctl upgrade-k8s would delete ")
+    assert bench.told[-1].endswith("net-stray, which is Talos's own")
     assert len(await bench.live()) == 3
 
 

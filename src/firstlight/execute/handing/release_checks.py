@@ -1,8 +1,6 @@
 """What must be so before Talos releases anything: nothing may be left to nobody, and no machine may put it back."""
 
-import ipaddress
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from firstlight import errors
 from firstlight.document.within import sequence, text
@@ -10,14 +8,12 @@ from firstlight.execute.applying.observing import Seen, observe
 from firstlight.execute.handing import talos_inventory
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.world import World
-from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.rendition import Object
 from firstlight.ownership import engine_marks
 
 SHOWN = 3
-_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
 async def require_owned(passing: Sequence[Passing], world: World) -> None:
@@ -50,30 +46,24 @@ def require_answers(state: TalosState) -> None:
         )
 
 
-async def require_declared(planes: Sequence[Machine], world: World) -> None:
+def require_declared(state: TalosState) -> None:
     """Every control plane must be declared: nobody changes the config of another one here.
 
     Raises:
         errors.Refused: One is not.
     """
-    addresses, names = {each.address for each in planes}, {each.name for each in planes}
-    if not all(map(_is_address, addresses)):
-        return  # a host name says nothing about the addresses of nodes
-    strange = []
-    for node in (await world.kube.list("v1", "Node", labels=_CONTROL_PLANE)).items:
-        name, own = text(node, "metadata", "name"), _addresses(node)
-        if own and not own & addresses and name not in names:
-            strange.append(name)
-    if strange:
-        are = "are control planes that are" if len(strange) > 1 else "is a control plane that is"
+    if state.undeclared:
+        are = "are control planes that are" if len(state.undeclared) > 1 else "is a control plane that is"
         raise errors.Refused(
-            f"{', '.join(strange)} {are} not declared: the manifest may still be in their configs",
+            f"{', '.join(state.undeclared)} {are} not declared: the manifest may still be in their configs",
             hint="Declare them, or take them out of the cluster; then run again.",
         )
 
 
 async def require_nothing_else(state: TalosState, ids: Collection[ObjectId], world: World) -> dict[ObjectId, str]:
     """What the manifests bring besides, as the machines have them, must be an engine's as well.
+
+    So are keys that are left of a manifest, which nothing else says was ever there.
 
     Returns:
         The apiVersions of those that are.
@@ -87,12 +77,12 @@ async def require_nothing_else(state: TalosState, ids: Collection[ObjectId], wor
     versions = {(each.group, each.kind): each.api_version for each in catalog.resources.values()}
     extra = {
         each: versions[each.group, each.kind]
-        for each in sorted(state.brought - known)
+        for each in sorted({*state.brought, *state.besides} - known)
         if (each.group, each.kind) in versions
     }
     found = await observe([_bare(id, version) for id, version in extra.items()], world.kube)
     for id, seen in zip(extra, found, strict=True):
-        if seen.live is not None and engine_marks.of(seen.live) is None:
+        if seen.live is not None and id not in state.besides and engine_marks.of(seen.live) is None:
             raise errors.Refused(
                 f"the manifest on {state.listing[0]} also brings {talos_inventory.named(id)}, which no engine has: "
                 "without Talos it would be nobody's",
@@ -110,18 +100,6 @@ def _unowned(passing: Passing, seen: Seen) -> str:
         return f"{name} does not belong to {passing.owner} yet"
     managers = {text(each, "manager") for each in sequence(seen.live, "metadata", "managedFields")}
     return "" if passing.manager in managers else f"{passing.manager} owns no field of {name}"
-
-
-def _addresses(node: Mapping[str, Any]) -> set[str]:
-    return {text(each, "address") for each in sequence(node, "status", "addresses")}
-
-
-def _is_address(written: str) -> bool:
-    try:
-        ipaddress.ip_address(written)
-    except ValueError:
-        return False
-    return True
 
 
 def _bare(id: ObjectId, version: str) -> Object:

@@ -7,12 +7,14 @@ manifests, so that it is enough if one machine has it no more.
 
 import asyncio
 import dataclasses
+import ipaddress
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from firstlight import errors
 from firstlight.clients import kube, talosctl
-from firstlight.document.within import mapping, text
+from firstlight.document.within import mapping, sequence, text
 from firstlight.execute import cluster_keys, machine_configs
 from firstlight.execute.handing import talos_inventory, unmarking
 from firstlight.execute.world import World
@@ -22,9 +24,13 @@ from firstlight.model.machine_report import Standing
 from firstlight.model.secret import Secret
 from firstlight.observe import machines as observed
 from firstlight.observe.machines import Way
+from firstlight.ownership import engine_marks, managers
 
 IN_FORCE = "v1alpha1"
 """What Talos calls the config that a machine runs with."""
+ON_DISK = "persistent"
+"""And the one that it boots with."""
+_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,10 +43,12 @@ class TalosState:
     """Machines whose config could not be read, with the reason."""
     bare: tuple[str, ...] = ()
     """Machines in maintenance mode; when they join they get what all of the others have."""
+    undeclared: tuple[str, ...] = ()
+    """Control planes that nobody declared: nobody asks them what they have."""
     has_inventory: bool = False
     """Talos keeps one since 1.13."""
     keys: tuple[str, ...] = ()
-    """Which keys of the inventory are of these objects."""
+    """Which keys of the inventory are of these objects, or of those besides."""
     doomed: tuple[str, ...] = ()
     """Those among them that a machine has no manifest of: ``upgrade-k8s`` through it deletes them."""
     annotated: tuple[ObjectId, ...] = ()
@@ -49,6 +57,15 @@ class TalosState:
     """Objects of which Talos still owns fields."""
     brought: frozenset[ObjectId] = frozenset()
     """What the manifests bring that are still listed, as the machines have them."""
+    besides: tuple[ObjectId, ...] = ()
+    """Other objects of an engine that ``upgrade-k8s`` would delete: their keys are left of a manifest that is gone."""
+
+    @property
+    def is_half(self) -> bool:
+        """Whether an upgrade may delete something, now or after a machine has booted that still has a manifest."""
+        has = [bool(manifests) for name, manifests in self.configs.items() if name not in self.bare]
+        may_have = any(has) or bool(self.silent) or bool(self.undeclared)
+        return bool(self.doomed) or (may_have and not all(has))
 
     @property
     def listing(self) -> tuple[str, ...]:
@@ -65,6 +82,7 @@ class TalosState:
         """Everything that is left, for people; what is most dangerous first."""
         found = [f"upgrade-k8s would delete {talos_inventory.shown(each)}: no manifest has it" for each in self.doomed]
         found += [f"{name} does not say what it has: {why}" for name, why in self.silent.items()]
+        found += [f"{name} is a control plane that is not declared, and was not asked" for name in self.undeclared]
         found += [f"the config of {name} still has {', '.join(self.configs[name])}" for name in self.listing]
         found += [
             f"the inventory still has {talos_inventory.shown(each)}" for each in self.keys if each not in self.doomed
@@ -90,9 +108,10 @@ async def talos_state(
         errors.ClientError: The API does not answer.
     """
     way = await cluster_keys.ensure(world)
-    inventory, found, *read = await asyncio.gather(
+    inventory, found, nodes, *read = await asyncio.gather(
         talos_inventory.read(world.kube),
         _metadata(ids, world.kube),
+        world.kube.list("v1", "Node", labels=_CONTROL_PLANE),
         *(_config(each, manifests, way) for each in control_planes),
     )
     listed = {each.name: one for each, one in zip(control_planes, read, strict=True) if not isinstance(one, str)}
@@ -100,25 +119,53 @@ async def talos_state(
     keys = inventory.of(ids) if inventory is not None else ()
     brought: frozenset[ObjectId] = frozenset()
     doomed: tuple[str, ...] = ()
-    if keys or any(listed.values()):
+    besides: dict[str, ObjectId] = {}
+    if (inventory is not None and inventory.keys) or any(listed.values()):
         # A machine in maintenance mode applies nothing, and nobody upgrades through it.
         asked = {each.name: each for each in control_planes if listed.get(each.name) is not None}
         made = dict(zip(asked, await asyncio.gather(*(_manifests(each, way) for each in asked.values())), strict=True))
         wide = await talos_inventory.cluster_wide(world.kube)
-        doomed = _doomed(keys, made.values(), wide)
+        doomed = _doomed(inventory.keys if inventory is not None else (), made.values(), wide)
+        besides = await _besides([each for each in doomed if each not in keys], wide, world.kube)
+        doomed = tuple(each for each in doomed if each in keys or each in besides)
         brought = frozenset(
             talos_inventory.placed(id, wide)
             for name, those in made.items()
             for manifest in listed[name] or ()
             for id in those.get(manifest, ())
         )
+    bare = tuple(name for name, some in listed.items() if some is None)
     return TalosState(
-        configs={name: some or () for name, some in listed.items()}, silent=silent,
-        bare=tuple(name for name, some in listed.items() if some is None),
-        has_inventory=inventory is not None, keys=keys, doomed=doomed, brought=brought,
+        configs={name: some or () for name, some in listed.items()}, silent=silent, bare=bare,
+        undeclared=undeclared([each for each in control_planes if each.name not in bare], nodes.items),
+        has_inventory=inventory is not None, keys=(*keys, *besides), doomed=doomed, brought=brought,
+        besides=tuple(besides.values()),
         annotated=tuple(each for each in ids if unmarking.is_annotated(found.get(each, {}))),
         managed=tuple(each for each in ids if unmarking.is_managed(found.get(each, {}))),
     )  # fmt: skip
+
+
+def undeclared(planes: Sequence[Machine], nodes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of control planes that are nodes and were not declared.
+
+    A machine that was declared by a host name may be a node of another name. Of as many nodes as there are such
+    machines nothing can be said; if there are more, one of them is a stranger.
+
+    Args:
+        planes: The machines that were declared and have a config.
+        nodes: The control planes that Kubernetes has.
+    """
+    met: set[str] = set()
+    strange = []
+    for node in nodes:
+        name = text(node, "metadata", "name")
+        own = {text(each, "address") for each in sequence(node, "status", "addresses")} - {""}
+        found = {each.name for each in planes if {name, *own} & _called(each)}
+        met |= found
+        if own and not found:  # one that never came up has no address
+            strange.append(name)
+    hidden = [each for each in planes if each.name not in met and not _is_address(each.address)]
+    return tuple(strange) if len(strange) > len(hidden) else ()
 
 
 async def configs(machine: Machine, way: Way) -> dict[str, Secret]:
@@ -126,19 +173,26 @@ async def configs(machine: Machine, way: Way) -> dict[str, Secret]:
 
     Raises:
         talosctl.TalosError: It does not answer.
+        errors.Refused: It shows none that can be read: what it has is not known then.
     """
-    found = await way.admin.get(way.at(machine), "MachineConfigs.config.talos.dev")
-    return {each.id: Secret(each.spec) for each in found if isinstance(each.spec, str)}
+    every = await way.admin.get(way.at(machine), "MachineConfigs.config.talos.dev")
+    found = {each.id: each.spec for each in every if each.id in (IN_FORCE, ON_DISK)}
+    read = {id: Secret(spec) for id, spec in found.items() if isinstance(spec, str) and spec}
+    if IN_FORCE not in read or len(read) < len(found):
+        raise errors.Refused(f"{machine.name} shows no config that can be read")
+    return read
 
 
 async def _config(machine: Machine, manifests: Collection[str], way: Way) -> tuple[str, ...] | str | None:
     """Which manifests a machine lists; None for one without a config, a text for one that does not say."""
     try:
         found = await configs(machine, way)
+        names = {name for each in found.values() for name in machine_configs.manifests(each).names}
     except talosctl.TalosError as error:
         report = await observed.look_at(machine, way)
         return None if report.standing is Standing.MAINTENANCE else report.why or error.detail
-    names = {name for each in found.values() for name in machine_configs.manifests(each).names}
+    except errors.Refused as error:
+        return error.message
     return tuple(each for each in manifests if each in names)
 
 
@@ -161,6 +215,33 @@ def _doomed(
             if id is not None and talos_inventory.placed(id, wide) not in has:
                 found[key] = None
     return tuple(found)
+
+
+async def _besides(keys: Sequence[str], wide: Collection[tuple[str, str]], client: kube.Client) -> dict[str, ObjectId]:
+    """Those among keys whose objects an engine has; the others are Talos's own, to prune or to keep."""
+    ids = {each: talos_inventory.placed(id, wide) for each in keys if (id := talos_inventory.parse(each)) is not None}
+    found = await _metadata(ids.values(), client)
+    return {each: id for each, id in ids.items() if id in found and _is_engines(id, found[id])}
+
+
+def _is_engines(id: ObjectId, metadata: Mapping[str, Any]) -> bool:
+    if id.kind == "CustomResourceDefinition":  # those of charts and of Argo CD get no marks
+        return any(text(each, "manager") in managers.ENGINES for each in sequence(metadata, "managedFields"))
+    live = {"apiVersion": f"{id.group}/v1" if id.group else "v1", "kind": id.kind, "metadata": metadata}
+    return engine_marks.of(live) is not None
+
+
+def _called(machine: Machine) -> set[str]:
+    host = "" if _is_address(machine.address) else machine.address.partition(".")[0]
+    return {machine.name, machine.address, host}
+
+
+def _is_address(written: str) -> bool:
+    try:
+        ipaddress.ip_address(written)
+    except ValueError:
+        return False
+    return True
 
 
 async def _metadata(ids: Collection[ObjectId], client: kube.Client) -> dict[ObjectId, Mapping[str, Any]]:

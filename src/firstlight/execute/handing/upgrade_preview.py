@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from firstlight import errors
 from firstlight.clients import talosctl
 from firstlight.document.within import text
-from firstlight.execute import machine_configs
+from firstlight.execute import cluster_keys, machine_configs
 from firstlight.execute.handing import talos_inventory
+from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.world import World
 from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
@@ -29,6 +30,8 @@ class Preview:
 
     written: tuple[ObjectId, ...] = ()
     deleted: tuple[ObjectId, ...] = ()
+    besides: tuple[str, ...] = ()
+    """What else it would delete, as it names it: objects of manifests that are gone, and of no engine."""
     unknown: str = ""
     """Why it does not say; empty where it does."""
 
@@ -36,9 +39,31 @@ class Preview:
         if self.unknown:
             return f"what talosctl upgrade-k8s would do is not known: {self.unknown}"
         done = [f"{verb} {_named(ids)}" for verb, ids in (("write", self.written), ("delete", self.deleted)) if ids]
-        return (
-            f"talosctl upgrade-k8s would {' and '.join(done)}" if done else "talosctl upgrade-k8s would touch nothing"
-        )
+        if self.besides:
+            done.append(f"delete {_first(self.besides)}, which is Talos's own")
+        return f"talosctl upgrade-k8s would {' and '.join(done) or 'touch nothing'}"
+
+
+async def of(
+    control_planes: Sequence[Machine], ids: Collection[ObjectId], *, state: TalosState, world: World
+) -> Preview:
+    """What an upgrade would do to objects, told by the first control plane that can be asked.
+
+    Args:
+        control_planes: Every one that is declared.
+        ids: The objects of interest; those of an engine that Talos has besides are as well.
+        state: What Talos has; a machine in maintenance mode, or one that is silent, is not asked.
+        world: The run.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    asked = next((each for each in control_planes if each.name in state.configs and each.name not in state.bare), None)
+    if asked is None:
+        return Preview(unknown="no control plane can be asked")
+    way = await cluster_keys.ensure(world)
+    every = [*dict.fromkeys((*ids, *state.besides))]
+    return await preview(asked, every, way=way, world=world, has_inventory=state.has_inventory)
 
 
 async def preview(
@@ -82,15 +107,17 @@ def read(upgrade: KubernetesUpgrade, ids: Collection[ObjectId], wide: Collection
     """
     known = {(each.kind, each.namespace, each.name): each for each in (talos_inventory.placed(id, wide) for id in ids)}
     found: dict[bool, list[ObjectId]] = {True: [], False: []}
+    besides = []
     for change in upgrade.manifests:
         match = _SUBJECT.fullmatch(change.subject)
-        if match is None or change.action == "unchanged":
-            continue
         # A manifest that names no namespace means the default one, where its kind is in one.
-        for namespace in [match["namespace"]] if match["namespace"] else ["", "default"]:
-            if id := known.get((match["kind"], namespace, match["name"])):
-                found[change.action == "pruned"].append(id)
-    return Preview(written=tuple(found[False]), deleted=tuple(found[True]))
+        places = ([match["namespace"]] if match["namespace"] else ["", "default"]) if match is not None else []
+        those = [id for each in places if match and (id := known.get((match["kind"], each, match["name"])))]
+        if change.action != "unchanged":
+            found[change.action == "pruned"] += those
+        if change.action == "pruned" and not those:
+            besides.append(change.subject)
+    return Preview(written=tuple(found[False]), deleted=tuple(found[True]), besides=tuple(besides))
 
 
 async def _kubernetes(machine: Machine, way: Way, world: World) -> str:
@@ -103,5 +130,9 @@ async def _kubernetes(machine: Machine, way: Way, world: World) -> str:
 
 
 def _named(ids: Collection[ObjectId]) -> str:
-    first = ", ".join(talos_inventory.named(each) for each in [*ids][:SHOWN])
-    return f"{first} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else first
+    return _first([talos_inventory.named(each) for each in ids])
+
+
+def _first(names: Sequence[str]) -> str:
+    first = ", ".join(names[:SHOWN])
+    return f"{first} and {len(names) - SHOWN} more" if len(names) > SHOWN else first

@@ -1,9 +1,17 @@
 """What ``upgrade-k8s`` says that it would do, told for the objects of interest alone."""
 
+import dataclasses
+
+import pytest
+
+from firstlight.execute import cluster_keys
 from firstlight.execute.handing import upgrade_preview
+from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
+from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.kubernetes_upgrade import Action, KubernetesUpgrade, ManifestChange
+from firstlight.model.place import Place
 
 RBAC = "rbac.authorization.k8s.io"
 WIDE = frozenset({(RBAC, "ClusterRole"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
@@ -31,8 +39,10 @@ def test_objects_are_told_as_they_are_written_and_deleted() -> None:
     assert [each.name for each in found.written] == ["net-config", "nodes.net.example.org", "net:agent"]
     assert str(found) == (
         "talosctl upgrade-k8s would write ConfigMap default/net-config, CustomResourceDefinition "
-        "nodes.net.example.org, ClusterRole net:agent and delete DaemonSet kube-system/cilium"
+        "nodes.net.example.org, ClusterRole net:agent and delete DaemonSet kube-system/cilium and delete "
+        "DaemonSet/kube-system/other, which is Talos's own"
     )
+    assert found.besides == ("DaemonSet/kube-system/other",)
 
 
 def test_clusters_below_1_13_name_the_version_too() -> None:
@@ -48,3 +58,42 @@ def test_nothing_and_nothing_known() -> None:
     assert str(told(("unchanged", "DaemonSet/kube-system/cilium"))) == "talosctl upgrade-k8s would touch nothing"
     assert str(Preview(unknown="no route to host")).endswith("is not known: no route to host")
     assert str(Preview(deleted=(DAEMON,) * 5)).endswith("DaemonSet kube-system/cilium and 2 more")
+
+
+class World:
+    """Nothing of it is asked."""
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        (TalosState(configs={"cp-1": (), "cp-2": ()}), "cp-1"),
+        (TalosState(configs={"cp-1": (), "cp-2": ()}, bare=("cp-1",)), "cp-2"),
+        (TalosState(configs={"cp-2": ()}, silent={"cp-1": "off"}), "cp-2"),
+        (TalosState(configs={"cp-1": (), "cp-2": ()}, bare=("cp-1", "cp-2")), ""),
+    ],
+)
+async def test_a_machine_that_can_answer_is_asked(
+    state: TalosState, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, list[ObjectId]]] = []
+
+    async def ensure(world: object) -> None:
+        return None
+
+    async def preview(machine: Machine, ids: list[ObjectId], **_: object) -> Preview:
+        seen.append((machine.name, ids))
+        return Preview()
+
+    monkeypatch.setattr(cluster_keys, "ensure", ensure)
+    monkeypatch.setattr(upgrade_preview, "preview", preview)
+    planes = [
+        Machine(name=name, role=MachineRole.CONTROL_PLANE, place=Place("firstlight.yaml", 1), address="10.5.0.2")
+        for name in ("cp-1", "cp-2")
+    ]
+    state = dataclasses.replace(state, besides=(CRD,))
+
+    found = await upgrade_preview.of(planes, [DAEMON], state=state, world=World())  # type: ignore[arg-type]
+
+    assert seen == ([(asked, [DAEMON, CRD])] if asked else [])
+    assert found.unknown == ("" if asked else "no control plane can be asked")
