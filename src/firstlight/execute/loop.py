@@ -19,6 +19,7 @@ from firstlight.clients import helm, kube
 from firstlight.execute import gating, hooks
 from firstlight.execute.actions import looking
 from firstlight.execute.change import Change
+from firstlight.execute.handing import suspending
 from firstlight.execute.lease import Lease
 from firstlight.execute.world import World
 from firstlight.gates.ground import GateGround
@@ -34,6 +35,8 @@ PATIENCE = 300.0
 """Seconds that a step goes on in spite of an API or a machine that does not answer: longer than a reboot."""
 REACHED = 15.0
 """Seconds for the API of a cluster that lives to answer, before its machines are written to."""
+RESUMED = 30.0
+"""Seconds in which engines are resumed that a killed run has left suspended: longer than its lease."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _TRANSIENT = (
     errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
@@ -140,10 +143,35 @@ class Loop:
             for each in running:
                 each.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            if self._lease is not None:
-                await self._lease.release()
+            try:
+                await self._let_go()
+            finally:
+                if self._lease is not None:
+                    await self._lease.release()
         blocked = {each.step.id: Waiting(_because(each.root)) for each in plan.why_blocked(self._outcomes)}
         return Result(outcomes=self._outcomes | blocked, writes=self._writes, is_refused=self._is_refused)
+
+    async def _let_go(self) -> None:
+        """Resume engines that a killed run has left suspended, also where this run was refused before it got there."""
+        is_another = self._lease is not None and self._lease.lost.done()
+        if self._options.is_dry_run or is_another or not self._world.is_connected:
+            return
+        left: list[suspending.Engine] = []
+        try:
+            async with asyncio.timeout(REACHED):
+                left = await suspending.left(self._world.kube)
+            if not left:
+                return
+            async with asyncio.timeout(RESUMED):
+                await self._claim("")
+                await suspending.let_go(left, self._world.kube, run=self._world.run)
+        except (TimeoutError, errors.FirstlightError):
+            for each in left:
+                self._tell(events.Told(at=self._now(), step="", text=f"{each} still rests for a handover: run again"))
+            return
+        self._writes += len(left)
+        for each in left:
+            self._tell(events.Told(at=self._now(), step="", text=f"resumed {each}, which rested for a handover"))
 
     async def _step(self, step: Step) -> Verdict:
         self._tell(events.StepStarted(at=self._now(), step=step.id))
@@ -248,9 +276,13 @@ class Loop:
         """Make sure that nobody else writes; whether that was found out only now."""
         if not self._world.is_connected and not await self._reached(step):
             return False
+        return await self._claim(step.id)
+
+    async def _claim(self, step: str) -> bool:
         if self._lease is None:
             self._lease = Lease(
-                self._world.kube, holder=self._options.holder, tell=lambda text: self._told(step, text)
+                self._world.kube, holder=self._options.holder,
+                tell=lambda text: self._tell(events.Told(at=self._now(), step=step, text=text)),
             )  # fmt: skip
         return await self._lease.claim()
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import revisions, status
+from firstlight.gates import revisions, status, unfinished
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 _SKIPPED = "argocd.argoproj.io/skip-reconcile"
@@ -30,7 +30,9 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
         since = status.moment(text(value, "metadata", "deletionTimestamp"))
         return status.waiting(f"{name} is being deleted", now=now, since=since)
     if text(value, "metadata", "annotations", _SKIPPED) == "true":
-        return Waiting(f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}")
+        return unfinished.handover(value, name) or Waiting(
+            f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}"
+        )
     sync = text(value, "status", "sync", "status")
     if not text(value, "status", "reconciledAt") and not sync:
         usually = "the application controller does not run, or does not watch its namespace"

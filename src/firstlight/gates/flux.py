@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import ready, revisions, status
+from firstlight.gates import ready, revisions, status, unfinished
 from firstlight.model.observation import Look
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
@@ -29,7 +29,9 @@ def suspended(value: Mapping[str, Any], name: str, *, is_declared: bool = False)
         return None
     if is_declared:
         return Skipped(f"{name} is suspended, and Git says so")
-    return Waiting(f"{name} is suspended: nothing reconciles it until it is resumed")
+    return unfinished.handover(value, name) or Waiting(
+        f"{name} is suspended: nothing reconciles it until it is resumed"
+    )  # fmt: skip
 
 
 def kustomization(

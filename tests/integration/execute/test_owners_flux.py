@@ -1,5 +1,9 @@
 """Objects passed to a Flux that is real: one that is at work already, and the one upgrade of helm-controller."""
 
+import asyncio
+import contextlib
+import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +12,20 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients import kube as kube_client
+from firstlight.execute import loop
 from firstlight.execute.actions import owners as action
 from firstlight.execute.handing import migrating, predicting, suspending
 from firstlight.execute.world import Programs, World
+from firstlight.gates.ground import GateGround
+from firstlight.model import event as events
+from firstlight.model import work as works
 from firstlight.model.cluster import Cluster
-from firstlight.model.handover import Passing
+from firstlight.model.component import Phase
+from firstlight.model.handover import MARK, Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.place import Place
+from firstlight.model.plan import Action, Plan, Step
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import MigrateOwners
@@ -101,7 +112,7 @@ async def test_an_engine_at_work_rests_meanwhile(flux: Flux, space: str, tmp_pat
 
     live = await flux.get("Kustomization", "apps", space)
     assert "suspend" not in live["spec"]
-    assert suspending.MARK not in live["metadata"].get("annotations", {})
+    assert MARK not in live["metadata"].get("annotations", {})
     assert suspending.MANAGER not in {each["manager"] for each in live["metadata"]["managedFields"]}
     assert await managers(flux, "ConfigMap", "one", space) == {("kustomize-controller", "Apply")}
     assert await action.look(wanted, here, "owners") is None
@@ -162,6 +173,124 @@ async def test_whom_somebody_else_has_suspended_stays_so_and_a_refusal_lets_go(
     assert len(change.writes) == 1
     await change.perform()
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
+
+
+async def rests(flux: Flux, space: str) -> bool:
+    """Whether it is suspended, or anything tells that it was."""
+    live = await flux.get("Kustomization", "apps", space)
+    entries = {each["manager"] for each in live["metadata"]["managedFields"]}
+    is_marked = MARK in (live["metadata"].get("annotations") or ()) or suspending.MANAGER in entries
+    assert live["spec"].get("suspend", False) is is_marked
+    return bool(is_marked)
+
+
+@pytest.mark.parametrize("moment", ["while it is suspended", "while objects pass", "while it is resumed"])
+async def test_an_engine_goes_on_when_the_run_is_cancelled(
+    flux: Flux, space: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    wanted = await adopted(flux, space, config("one", a="1"))
+    here, _ = world(flux, tmp_path)
+    change = await action.look(wanted, here, "owners")
+    assert change is not None
+    module, name = {
+        "while it is suspended": (suspending, "suspend"),
+        "while objects pass": (migrating, "migrate"),
+        "while it is resumed": (suspending, "_resume"),
+    }[moment]
+    original, there, arrived = getattr(module, name), asyncio.Event(), asyncio.Event()
+
+    async def told(*arguments: Any, **more: Any) -> None:
+        there.set()
+        if module is migrating:
+            await asyncio.Event().wait()
+        await original(*arguments, **more)
+        arrived.set()
+
+    monkeypatch.setattr(module, name, told)
+    writing = asyncio.ensure_future(change.perform())
+    await there.wait()
+    writing.cancel()
+    await asyncio.sleep(0)
+    writing.cancel()  # somebody is impatient
+
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    if module is suspending:
+        await asyncio.wait_for(arrived.wait(), 10)
+    assert not await rests(flux, space)
+
+
+async def test_an_engine_goes_on_when_another_one_cannot_be_suspended(flux: Flux, space: str) -> None:
+    wanted = await adopted(flux, space, config("one", a="1"))
+    engines = await suspending.find({each.owner for each in wanted.passing}, flux.kube)
+    gone = dataclasses.replace(engines[0], name="gone", uid="4f1d7f0a-0000-0000-0000-000000000000")
+
+    with pytest.raises(kube_client.ApiError):
+        async with suspending.resting([*engines, gone], flux.kube, run="one", tell=pytest.fail):
+            pytest.fail("nothing is written while one of them is at work")
+
+    assert not await rests(flux, space)
+    with pytest.raises(kube_client.NotFound):
+        await flux.get("Kustomization", "gone", space)
+
+
+async def test_a_run_leaves_alone_whom_another_one_has_taken_over(flux: Flux, space: str) -> None:
+    wanted = await adopted(flux, space, config("one", a="1"))
+    find = functools.partial(suspending.find, {each.owner for each in wanted.passing}, flux.kube)
+    seen = await find()
+    await suspending.suspend(seen, flux.kube, run="one")
+    (held,) = await find()
+    assert held.mark == "one"
+    await suspending.suspend([held], flux.kube, run="two")
+
+    await suspending.let_go(seen, flux.kube, run="one")
+
+    assert await rests(flux, space)
+    await suspending.let_go([held], flux.kube, run="two")
+    assert not await rests(flux, space)
+
+
+@pytest.mark.parametrize("end", ["refused", "cancelled"])
+async def test_an_engine_that_a_killed_run_left_goes_on_though_the_next_run_does_not_get_there(
+    flux: Flux, space: str, tmp_path: Path, end: str
+) -> None:
+    wanted = await adopted(flux, space, config("one", a="1"))
+    engines = await suspending.find({each.owner for each in wanted.passing}, flux.kube)
+    await suspending.suspend(engines, flux.kube, run="killed")
+    here, _ = world(flux, tmp_path)
+    told: list[events.Event] = []
+    begun = asyncio.Event()
+
+    async def look(task: works.Task, world: World, step: str) -> None:
+        begun.set()
+        if end == "cancelled":
+            await asyncio.Event().wait()
+        raise errors.Refused("a machine is not what it was")
+
+    step = Step(id="machines", phase=Phase.CORE, name="machines", action=Action.APPLY_OBJECTS)
+    work = works.Work(
+        cluster=here.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={"machines": works.Watch()}
+    )  # fmt: skip
+
+    def made(**more: bool) -> loop.Loop:
+        return loop.Loop(
+            work, here, ground=GateGround(cluster=here.cluster, revision="", objects={}), tell=told.append,
+            options=loop.Options(holder=f"tests-{space}", **more), confirm=lambda danger: False, look=look,
+        )  # fmt: skip
+
+    if end == "refused":
+        await made(is_dry_run=True).run()
+        assert await rests(flux, space), "a dry run writes nothing"
+    running = asyncio.ensure_future(made().run())
+    await begun.wait()
+    if end == "cancelled":
+        running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        assert (await running).is_refused
+
+    assert not await rests(flux, space)
+    said = [each.text for each in told if isinstance(each, events.Told)]
+    assert f"resumed Kustomization {space}/apps, which rested for a handover" in said
 
 
 async def test_the_one_upgrade_of_helm_controller_is_predicted_and_replaces_no_pod(

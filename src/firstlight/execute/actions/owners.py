@@ -2,7 +2,8 @@
 
 What would come of it is predicted for everything before anything is written. What the engine has already marked as its
 own is the engine's to change: there only the fields count that it would lose by the old owner's going. An engine that
-is at work already rests meanwhile.
+is at work already rests meanwhile. What a final certificate covers is done with: what a person changes of it later is
+told by ``owners`` and ``drift``, and left alone until a handover is asked for once more.
 """
 
 import asyncio
@@ -11,13 +12,12 @@ import functools
 from collections.abc import Sequence
 
 from firstlight.execute.change import Change
-from firstlight.execute.handing import judging, migrating, predicting, suspending
+from firstlight.execute.handing import certifying, finishing, judging, migrating, predicting, suspending
 from firstlight.execute.handing.predicting import Candidate
 from firstlight.execute.handing.suspending import Engine
 from firstlight.execute.world import World
 from firstlight.model.handover import Prediction
 from firstlight.model.work import MigrateOwners
-from firstlight.ownership import engine_marks
 from firstlight.report import predictions as report
 
 
@@ -39,21 +39,16 @@ async def look(task: MigrateOwners, world: World, step: str) -> Change | None:
         return None
 
     async def perform() -> None:
+        tell = functools.partial(world.tell, step)
         if not found.pending:
-            await suspending.resume(found.held, world.kube)
+            await suspending.let_go(found.held, world.kube, run=world.run, tell=tell)
             return
-        await suspending.suspend(found.engines, world.kube)
-        try:
+        async with suspending.resting(found.resumed, world.kube, run=world.run, tell=tell):
             # An engine may have written what was seen; from now on it does not.
             now = await _looked(task, world) if found.engines else found
             if now is not None and now.pending:
                 now.check(task, world)
-                tell = functools.partial(world.tell, step)
                 await migrating.migrate(now.pending, world.kube, rules=_rules(task, world), tell=tell)
-        except Exception:
-            await suspending.resume(found.resumed, world.kube)
-            raise
-        await suspending.resume(found.resumed, world.kube)
 
     return Change(writes=found.writes, perform=perform, danger=danger)
 
@@ -72,7 +67,7 @@ class _Found:
 
     @property
     def resumed(self) -> list[Engine]:
-        """Who goes on afterwards."""
+        """Who rests meanwhile, and goes on afterwards; not whom somebody else has suspended."""
         return [*(each for each in self.engines if not each.is_suspended and not each.is_held), *self.held]
 
     @property
@@ -92,15 +87,16 @@ class _Found:
 
 async def _looked(task: MigrateOwners, world: World) -> _Found | None:
     """Everything that is to be done, and what would come of it; nothing if all is as it must be."""
+    passing = task.passing if task.is_again else await certifying.uncertified(task.passing, world.kube)
     candidates, engines = await asyncio.gather(
-        predicting.find(task.passing, world.kube),
+        predicting.find(passing, world.kube),
         suspending.find({each.owner for each in task.passing}, world.kube),
     )
     pending = migrating.pending(candidates)
     held = [each for each in engines if each.is_held]
     at_work = {name for each in engines for name in each.names}
     # Whoever is at work applies what Git has in any case, whatever is thought of it here.
-    coming = [each for each in candidates if each.passing.owner.name not in at_work and not _is_marked(each)]
+    coming = [each for each in candidates if each.passing.owner.name not in at_work and not finishing.is_engines(each)]
     wanted = {each.object.id for each in (*pending, *coming)}
     asked = [each for each in candidates if each.object.id in wanted]
     if not asked and not held:
@@ -120,13 +116,8 @@ def _rules(task: MigrateOwners, world: World) -> migrating.Rules:
 
 def _expected(found: Sequence[Prediction], candidates: Sequence[Candidate]) -> list[Prediction]:
     """The predictions; of what the engine has already, only what goes with the old owner."""
-    marked = {each.object.id for each in candidates if _is_marked(each)}
+    marked = {each.object.id for each in candidates if finishing.is_engines(each)}
     return [_of_its_own(each) if each.id in marked else each for each in found]
-
-
-def _is_marked(candidate: Candidate) -> bool:
-    mark = engine_marks.of(candidate.live, wanted=candidate.object.value)
-    return mark is not None and mark.owner == candidate.passing.owner.name
 
 
 def _of_its_own(prediction: Prediction) -> Prediction:

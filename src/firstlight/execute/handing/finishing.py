@@ -5,12 +5,14 @@ nothing but its name, as many a Namespace is, has no owner at all before the eng
 is then said to be of ``before-first-apply``, beside the engine.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firstlight.clients import kube
 from firstlight.document.within import sequence, text
-from firstlight.execute.handing import predicting
+from firstlight.execute.applying.guarding import guarded
+from firstlight.execute.handing import owner_patch, predicting
 from firstlight.execute.handing.predicting import Candidate
 from firstlight.model.handover import Passing
 from firstlight.ownership import certifying, comparing, engine_marks, migrating
@@ -50,7 +52,9 @@ async def _taken(candidate: Candidate, client: "Client") -> None:
         found = await predicting.predicted(now, client)
         if found is None or found.lost or found.refused:
             return
-        await _migrate(now, client)
+        if (migration := migrating.migrate(now.live, to=now.passing.manager)) is not None:
+            with contextlib.suppress(kube.Conflict, kube.NotFound):
+                await owner_patch.write(now, migration, client)
         now = await predicting.again(now, client)
     await shed(candidate, client)
 
@@ -63,16 +67,26 @@ async def shed(candidate: Candidate, client: "Client") -> None:
     Raises:
         errors.ClientError: The API does not answer.
     """
-    now = await predicting.again(candidate, client)
-    if now is None or not is_engines(now):
-        return
-    manager = now.passing.manager
-    try:
-        after = await client.apply(now.wanted, manager=manager, dry_run=True)
-        if not comparing.changes(now.live, after, has_status=now.has_status) and _owners(now.live) != _owners(after):
-            await client.apply(now.wanted, manager=manager)
-    except (kube.BadRequest, kube.Conflict, kube.Forbidden, kube.Invalid, kube.NotFound):
-        return  # the certificate tells why
+    manager = candidate.passing.manager
+    for _ in range(TRIES):
+        now = await predicting.again(candidate, client)
+        if now is None or not is_engines(now):
+            return
+        # The engine is at work, as the same manager: what it has applied since the look would be taken back.
+        body = guarded(now.wanted, now.live)
+        try:
+            after = await client.apply(body, manager=manager, dry_run=True)
+            is_same = not comparing.changes(now.live, after, has_status=now.has_status)
+            if is_same and _owners(now.live) != _owners(after):
+                await client.apply(body, manager=manager)
+        except kube.Conflict as error:
+            if not error.is_field_conflict:
+                continue  # somebody wrote it meanwhile
+            return
+        except (kube.BadRequest, kube.Forbidden, kube.Invalid, kube.NotFound):
+            return  # the certificate tells why
+        else:
+            return
 
 
 def is_engines(candidate: Candidate) -> bool:
@@ -84,20 +98,6 @@ def is_engines(candidate: Candidate) -> bool:
 def _is_first_alone(candidate: Candidate) -> bool:
     found = migrating.migrate(candidate.live, to=candidate.passing.manager)
     return found is not None and {each.manager for each in (*found.taken, *found.discarded)} == {FIRST}
-
-
-async def _migrate(candidate: Candidate, client: "Client") -> None:
-    migration = migrating.migrate(candidate.live, to=candidate.passing.manager)
-    if migration is None:
-        return
-    id = candidate.object.id
-    try:
-        await client.patch(
-            text(candidate.live, "apiVersion"), id.kind, id.name, migrating.patch(candidate.live, migration),
-            form="json", manager=candidate.passing.manager, namespace=id.namespace or None,
-        )  # fmt: skip
-    except (kube.Conflict, kube.NotFound):
-        return
 
 
 def _owners(value: Mapping[str, Any]) -> list[tuple[str, str, object]]:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.document.within import text
 from firstlight.execute.applying.difference import title
-from firstlight.execute.handing import finishing, judging, predicting
+from firstlight.execute.handing import finishing, judging, owner_patch, predicting
 from firstlight.execute.handing.predicting import PARALLEL, Candidate
 from firstlight.ownership import migrating
 
@@ -82,11 +81,7 @@ async def _one(candidate: Candidate, client: "kube.Client", *, rules: Rules, tel
         for each in migration.discarded:
             tell(f"{title(now.object.id)}: what {each.manager} applied in another version is nobody's now")
         try:
-            await client.patch(
-                text(now.live, "apiVersion") or text(now.object.value, "apiVersion"), now.object.id.kind,
-                now.object.id.name, migrating.patch(now.live, migration), form="json", manager=now.passing.manager,
-                namespace=now.object.id.namespace or None,
-            )  # fmt: skip
+            await owner_patch.write(now, migration, client)
         except kube.NotFound:
             return
         except (kube.Conflict, kube.Ambiguous):

@@ -12,7 +12,9 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.document.within import mapping, text
+from firstlight.execute.applying.guarding import guarded
 from firstlight.execute.applying.observing import Seen, observe
+from firstlight.execute.handing import refusal
 from firstlight.model.handover import Passing, Prediction
 from firstlight.model.rendition import Object
 from firstlight.ownership import comparing, marking, migrating
@@ -113,9 +115,9 @@ async def _tried(candidate: Candidate, client: "kube.Client") -> Prediction:
         id=candidate.object.id, component=passing.component, owner=passing.owner, marks=_added(candidate, wanted)
     )
     try:
-        after = await client.apply(_guarded(wanted, live), manager=passing.manager, force=True, dry_run=True)
+        after = await client.apply(guarded(wanted, live), manager=passing.manager, force=True, dry_run=True)
     except (kube.BadRequest, kube.Invalid, kube.Forbidden) as error:
-        return dataclasses.replace(base, refused=_reason(error))
+        return dataclasses.replace(base, refused=refusal.told(error))
     marks = _marks(candidate.object.value, wanted)
     changed = comparing.changes(_bare(live, marks), _bare(after, marks), has_status=candidate.has_status)
     lost = migrating.lost(live, wanted, to=passing.manager)
@@ -123,12 +125,6 @@ async def _tried(candidate: Candidate, client: "kube.Client") -> Prediction:
     if answered is not None:
         lost = migrating.lost(live, wanted, to=passing.manager, answered=answered)
     return dataclasses.replace(base, changed=changed, lost=lost, rolls=_rolls(live, after, lost))
-
-
-def _guarded(wanted: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
-    """What is tried on nothing but what was seen; somebody's write in between is a conflict."""
-    metadata = {**mapping(wanted, "metadata"), "resourceVersion": text(live, "metadata", "resourceVersion")}
-    return {**wanted, "metadata": metadata}
 
 
 async def _become(candidate: Candidate, wanted: Mapping[str, Any], client: "kube.Client") -> Mapping[str, Any] | None:
@@ -182,15 +178,3 @@ def _rolls(live: Mapping[str, Any], after: Mapping[str, Any], lost: Iterable[str
         return False  # whoever deletes a pod gets a new one, and nobody does
     is_less = any(each == _TEMPLATE or each.startswith((f"{_TEMPLATE}.", f"{_TEMPLATE}[")) for each in lost)
     return is_less or pods.template(Object(live)) != pods.template(Object(after))
-
-
-def _reason(error: "kube.ApiError") -> str:
-    """Why the server does not take an object, with fields and without values."""
-    if not error.causes:
-        return error.detail or error.reason
-    found = []
-    for cause in error.causes:
-        # "Invalid value: {…}: field is immutable": what is between is a value, and may be long.
-        said = cause.message.rpartition(": ")[2]
-        found.append(": ".join(each for each in (cause.field, said) if each) or cause.reason)
-    return "; ".join(dict.fromkeys(found))
