@@ -104,12 +104,16 @@ async def test_a_component_alone_is_refused_while_nothing_points_the_engine_at_t
 
 
 async def test_a_second_handover_writes_nothing(handed: runs.Stage) -> None:
+    file = Path(handed.certificate)
+    made = file.read_text()
+    file.write_text(made.replace('"revision"', '"run": "of somebody else",\n "revision"'))
     begun = time.time()
 
     told = await handed.handover()
 
     assert told.code == 0, told.err
     assert "complete" in told.out
+    assert file.read_text() == made, "what counts is what the cluster has"
     assert audit_log.writes(handed.lab.home.audit_log, since=begun, until=time.time()) == ()
 
 
@@ -127,15 +131,21 @@ async def test_an_upgrade_of_kubernetes_leaves_alone_what_git_owns(handed: runs.
 async def test_a_key_left_in_the_inventory_would_delete_the_cni_and_is_taken_out(handed: runs.Stage) -> None:
     async with handing.client(handed) as client:
         await client.patch("v1", "ConfigMap", INVENTORY, {"data": {CNI: ""}}, manager="t", namespace="kube-system")
+        provisional = str(Path(handed.certificate).with_name("certificate.provisional.json"))
         would = await _upgrade(handed, dry_run=True)
         assert [each for each in would.pruned if "kube-flannel-ds" in each.subject], "the incident itself"
 
+        early = await handed.handover("--verify", provisional)
         dry = await handed.handover("--dry-run")
         told = await handed.handover()
+        late = await handed.handover("--verify", provisional)
 
         assert "DaemonSet kube-system/kube-flannel-ds" in dry.out + dry.err
         assert "delete" in dry.out + dry.err
         assert told.code == 0, told.err
+        assert (early.code, late.code) == (2, 0), "a provisional one tells nothing while Talos has something left"
+        assert "it is not in Talos's inventory" in early.out
+        assert "complete (provisional)" in late.out
         inventory = await client.get("v1", "ConfigMap", INVENTORY, namespace="kube-system")
         assert CNI not in inventory["data"]
     assert (await _upgrade(handed, dry_run=True)).pruned == ()
@@ -164,6 +174,10 @@ async def test_a_stale_co_owner_is_found_and_its_fields_pass_again(handed: runs.
 
 
 async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
+    file = Path(handed.certificate)
+    made = json.loads(file.read_text())
+    file.write_text(json.dumps({**made, "uid": "another", "objects": made["objects"][:1]}))
+
     told = await handed.handover("--canary", "--yes")
 
     assert told.code == 0, told.err
@@ -171,6 +185,7 @@ async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
     proofs = [each for one in certificate["machines"] for each in one["proofs"] if "came and went" in each["claim"]]
     assert [(each["holds"], each["is_tried"]) for each in proofs] == [(True, True)], proofs
     assert "removed it in Git again" in told.err
+    assert (certificate["uid"], len(certificate["objects"])) == (made["uid"], len(made["objects"]))
 
 
 async def test_fields_that_are_removed_in_git_are_gone_from_the_cluster(handed: runs.Stage) -> None:

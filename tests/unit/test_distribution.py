@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import os, pathlib, pytest
@@ -32,6 +34,7 @@ def plain():
 """
 
 
+@pytest.mark.long
 def test_labs_neither_pile_up_nor_stay(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for number in range(3):

@@ -31,7 +31,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--dry-run", is_flag=True, help="Say what the engine would change, lose and restart; write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
 @click.option("--allow-loss", is_flag=True, help="Go on although fields would disappear that Git does not have.")
+@click.option("--accept-restarts", is_flag=True, help="Keep a certificate that says that pods were replaced.")
 @click.option("--canary", is_flag=True, help="Prove it with a label that is added and removed through Git.")
+@click.option("--forget-releases", is_flag=True, help="Remove what Helm kept of releases that Argo CD owns now.")
 @click.option("--sign", "key", type=_FILE, default=None, metavar="KEY", help="Sign the certificate with this SSH key.")
 @click.option(
     "--verify", "certificate", type=_FILE, default=None, metavar="CERT", help="Hold a certificate against the cluster."
@@ -48,8 +50,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @output.option
 def handover(
     cluster: str, components: tuple[str, ...], dry_run: bool, yes: bool, allow_loss: bool, canary: bool,
-    key: Path | None, certificate: Path | None, signers: Path | None, kubeconfig: Path | None, offline: bool,
-    root: Path | None, form: str,
+    accept_restarts: bool, forget_releases: bool, key: Path | None, certificate: Path | None, signers: Path | None,
+    kubeconfig: Path | None, offline: bool, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Pass what bootstrap brought to the GitOps engine, on a cluster that is there; `up` ends with the same steps.
 
@@ -58,13 +60,13 @@ def handover(
     """
     from firstlight.operate.handover.running import Asked
 
-    if certificate is not None and (components or dry_run or allow_loss or canary or key):
+    if certificate is not None and (components or dry_run or allow_loss or accept_restarts or canary or key):
         raise errors.UsageError("--verify goes alone", hint="firstlight handover --verify CERT")
     if signers is not None and certificate is None:
         raise errors.UsageError("--signers is for --verify", hint="firstlight handover --verify CERT --signers FILE")
     asked = Asked(
         cluster=cluster, components=components, is_dry_run=dry_run, is_loss_allowed=allow_loss,
-        key=key,
+        is_restart_accepted=accept_restarts, key=key,
     )  # fmt: skip
     platform = which_repo.platform(root)
 
@@ -75,7 +77,9 @@ def handover(
         try:
             if certificate is not None:
                 return await _verified(platform, asked, means, certificate=certificate, signers=signers, form=form)
-            return await _handed_over(platform, asked, means, canary=canary, yes=yes, form=form)
+            return await _handed_over(
+                platform, asked, means, canary=canary, is_forgetful=forget_releases, yes=yes, form=form
+            )
         finally:
             await means.close()
 
@@ -83,7 +87,7 @@ def handover(
 
 
 async def _handed_over(
-    platform: "Platform", asked: "Asked", means: "Means", *, canary: bool, yes: bool, form: str
+    platform: "Platform", asked: "Asked", means: "Means", *, canary: bool, is_forgetful: bool, yes: bool, form: str
 ) -> int:
     from firstlight.cli import up
     from firstlight.operate.handover import running
@@ -110,21 +114,23 @@ async def _handed_over(
         return up.exit_code(result)
     found = await running.certificate(prepared, means, result, since=begun)
     if canary and found is not None and found[0].is_complete:
-        found = await _with_canary(found[0], prepared, means, key=asked.key, yes=yes), found[1]
+        found = await _with_canary(prepared, means, key=asked.key, yes=yes)
     _proven(found, prepared, result=result, lost=lost, form=form)
+    if found is not None and found[0].is_complete:
+        await _left_behind(prepared, means, is_removed=is_forgetful, yes=yes)
     is_flawed = found is not None and not found[0].is_complete
     return up.exit_code(result) or (up.FAILED if is_flawed else 0)
 
 
 async def _with_canary(
-    made: "Certificate", prepared: "Prepared", means: "Means", *, key: Path | None, yes: bool
-) -> "Certificate":
+    prepared: "Prepared", means: "Means", *, key: Path | None, yes: bool
+) -> "tuple[Certificate, Path]":
     """The same, proven through Git as well."""
     from firstlight.cli import up
     from firstlight.operate.handover import running
 
     return await running.fly_canary(
-        made, prepared, means, key=key, confirm=lambda text: yes or up.agreed(text),
+        prepared, means, key=key, confirm=lambda text: yes or up.agreed(text),
         tell=lambda text: print(f"  canary   {text}", file=sys.stderr),
     )  # fmt: skip
 
@@ -182,8 +188,26 @@ def _offered(offers: "tuple[Offer, ...]", form: str) -> None:
         print("\n".join(report.offers(offers)))
 
 
+async def _left_behind(prepared: "Prepared", means: "Means", *, is_removed: bool, yes: bool) -> None:
+    """What Helm kept and nobody needs: named, and removed if that was asked for."""
+    from firstlight.cli import up
+    from firstlight.operate.handover import running
+
+    async with running.reached(prepared, means) as world:
+        found = await running.left_behind(prepared, world)
+        if not found:
+            return
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        what = f"{found[0]}{more}, in which Helm kept what Argo CD owns now"
+        if not is_removed:
+            print(f"  left     {what}; --forget-releases removes them", file=sys.stderr)
+        elif yes or up.agreed(f"removes {what}"):
+            await running.forget(found, world, tell=lambda text: print(f"  {text}", file=sys.stderr))
+            print(f"  removed  {what}", file=sys.stderr)
+
+
 def _proven(
-    found: "tuple[Certificate, Path | None] | None", prepared: "Prepared", *, result: "Result", lost: int, form: str
+    found: "tuple[Certificate, Path] | None", prepared: "Prepared", *, result: "Result", lost: int, form: str
 ) -> None:
     """The certificate in short, and where it is."""
     from firstlight.report import handover as report
@@ -196,6 +220,5 @@ def _proven(
     elif found is not None:
         made, path = found
         print("\n".join(report.certificate(made, lost=lost, columns=table.terminal_columns())))
-        if path is not None:
-            print(f"  in       {path}, as a page in {path.with_suffix('.html').name}")
-            print(f"  again    firstlight handover {prepared.cluster.name} --verify {path}")
+        print(f"  in       {path}, as a page in {path.with_suffix('.html').name}")
+        print(f"  again    firstlight handover {prepared.cluster.name} --verify {path}")

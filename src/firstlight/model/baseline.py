@@ -28,6 +28,8 @@ class ObjectSeen:
     owners: tuple[OwnerSeen, ...] = ()
     template: str = ""
     """The digest of the pod template, for what makes pods."""
+    holder: str = ""
+    """Who of the engine had it already: how it was before that is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

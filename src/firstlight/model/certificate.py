@@ -25,11 +25,15 @@ class Claim(enum.StrEnum):
     NOT_IN_INVENTORY = "it is not in Talos's inventory"
     NOT_TALOS = "no object carries Talos's annotation or has Talos as an owner"
     NOT_PRUNED = "an upgrade of Kubernetes would not touch it"
+    RELEASED = "Talos has released it"
     CANARY = "a label added and removed in Git came and went"
 
 
 OF_THE_MOMENT = frozenset({Claim.REPEATED, Claim.SAME_TEMPLATE, Claim.SAME_REVISION, Claim.SAME_PODS, Claim.CANARY})
 """What is claimed of the handover itself: pods that are replaced a week later are no flaw of it."""
+
+OF_PODS = frozenset({Claim.SAME_TEMPLATE, Claim.SAME_REVISION, Claim.SAME_PODS})
+"""What somebody may agree to do without: a node that was rebooted meanwhile, an engine that replaces pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,13 @@ class Proof:
     """What was seen: where it failed and why; for one that cannot be tried here, why not."""
     is_tried: bool = True
     """False where it could not be tried, which is no failure, and is shown."""
+    is_agreed: bool = False
+    """Whether it did not hold and somebody agreed to that, which is shown; only for what is claimed of pods."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it held, or somebody agreed that it did not."""
+        return self.holds or (self.is_agreed and self.claim in OF_PODS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +76,13 @@ class ObjectProof:
 
     @property
     def is_proven(self) -> bool:
-        """Whether everything that was tried held."""
-        return bool(self.proofs) and all(each.holds for each in self.proofs)
+        """Whether everything that was tried held, or somebody agreed that it did not."""
+        return bool(self.proofs) and all(each.is_fine for each in self.proofs)
+
+    @property
+    def is_staying(self) -> bool:
+        """Whether Talos keeps it as well."""
+        return any(each.claim == Claim.RELEASED and not each.is_tried for each in self.proofs)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +103,7 @@ class Stage(enum.StrEnum):
     """How far the handover was when a certificate was made."""
 
     PROVISIONAL = "provisional"
-    """The engine has everything, and Talos still has its manifests."""
+    """The engine has everything, and Talos still has manifests of it: not yet released, or kept."""
     FINAL = "final"
 
 
@@ -111,7 +127,7 @@ class Certificate:
     objects: tuple[ObjectProof, ...]
     machines: tuple[MachineProof, ...] = ()
     released: tuple[str, ...] = ()
-    """Manifests that Talos must not have any more; empty in a provisional one."""
+    """Manifests that Talos must not have any more; empty before it releases any."""
     kept: tuple[str, ...] = ()
     """Components that bootstrap keeps, since the repo says so."""
     missing: tuple[str, ...] = ()
@@ -124,8 +140,13 @@ class Certificate:
     """By the user's SSH key, if asked for."""
 
     @property
+    def staying(self) -> tuple[ObjectId, ...]:
+        """What Talos keeps as well."""
+        return tuple(each.id for each in self.objects if each.is_staying)
+
+    @property
     def is_complete(self) -> bool:
-        """Whether everything holds."""
+        """Whether everything holds, but for what somebody agreed to."""
         return (
             bool(self.objects)
             and not self.missing

@@ -90,6 +90,11 @@ class ObjectId:
             str(metadata.get("name") or ""),
         )
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether it is a Secret of Kubernetes itself; other groups have kinds of that name that are none."""
+        return (self.group, self.kind) == ("", "Secret")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Need:

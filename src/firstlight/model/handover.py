@@ -6,6 +6,9 @@ from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.rendition import Object
 
+MARK = "firstlight.dev/handover"
+"""The annotation on an engine's object that rests for a handover: the run that has suspended it."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:

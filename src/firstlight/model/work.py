@@ -131,6 +131,8 @@ class MigrateOwners:
     passing: tuple[Passing, ...]
     is_loss_allowed: bool = False
     """Whether somebody agreed that fields which Git does not have disappear: ``handover --allow-loss``."""
+    is_again: bool = False
+    """Whether what a final certificate covers is looked at again: what comes later is the engine's, until asked for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +156,12 @@ class Certify:
     released: tuple[str, ...] = ()
     """Inline manifests that Talos must not have any more."""
     control_planes: tuple[Machine, ...] = ()
+    staying: tuple[ObjectId, ...] = ()
+    """What passes, and Talos or Omni keeps as well: their manifest is not released."""
     kept: tuple[str, ...] = ()
     """Components that bootstrap keeps."""
+    is_restart_accepted: bool = False
+    """Whether somebody agreed already that pods are others than before: ``handover --accept-restarts``."""
     revision: str = ""
     key: Path | None = None
     """The user's SSH key that signs it, if asked for: ``handover --sign KEY``."""

@@ -10,9 +10,9 @@ from typing import Any
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model.baseline import ObjectSeen
 from firstlight.model.certificate import Claim, Proof
-from firstlight.ownership import engine_marks, migrating
+from firstlight.ownership import engine_marks, field_paths, migrating
 from firstlight.ownership.evidence import Evidence
-from firstlight.ownership.field_set import FieldSet, Path, path_text, plain
+from firstlight.ownership.field_set import ITSELF, FieldSet, Path, path_text, plain
 
 INVENTORY = ("f:metadata", "f:annotations", "f:config.k8s.io/owning-inventory")
 """What Talos owns until it has released an object."""
@@ -55,14 +55,17 @@ def same_object(evidence: Evidence, before: ObjectSeen | None) -> Proof:
     if before.uid != text(metadata, "uid"):
         says = f"it was deleted and made anew: its uid is {text(metadata, 'uid')}, and was {before.uid}"
         return Proof(claim=claim, holds=False, says=says)
-    return Proof(claim=claim, holds=True, says=f"uid {before.uid}")
+    late = f"; {before.holder} had it already when the baseline was saved" if before.holder else ""
+    return Proof(claim=claim, holds=True, says=f"uid {before.uid}{late}")
 
 
 def marked(evidence: Evidence) -> Proof:
-    """Whether it carries the engine's marks, and the engine's own list has it."""
+    """Whether it carries the engine's marks, the engine's own list has it, and the engine works on that."""
     claim, owner = Claim.MARKED, evidence.passing.owner
     if not evidence.has_holder:
         return Proof(claim=claim, holds=False, says=f"{owner.name or owner} is not there")
+    if evidence.fault:
+        return Proof(claim=claim, holds=False, says=evidence.fault)
     if evidence.is_listed is False:
         return Proof(claim=claim, holds=False, says=f"{owner.name} does not list it")
     mark = engine_marks.of(evidence.live or {})
@@ -191,6 +194,20 @@ def meant(live: Mapping[str, Any], *, apart: str) -> tuple[Path, ...]:
 def fields_of(live: Mapping[str, Any] | None, manager: str) -> FieldSet:
     """What a manager has applied of an object."""
     return _fields_of(live, manager, "Apply")
+
+
+def counted(body: Mapping[str, Any], live: Mapping[str, Any]) -> FieldSet:
+    """The fields of what is applied, told without the server: by how everybody's fields of the live object count."""
+    found = field_paths.of(_present(body), field_paths.Shape(live))
+    # What only leads to others is not owned by itself.
+    return FieldSet.made(path for path in found.leaves() if path[-1] != ITSELF)
+
+
+def _present(value: Any) -> Any:
+    """A value without what is null, which nobody can own."""
+    if isinstance(value, Mapping):
+        return {name: _present(each) for name, each in value.items() if each is not None}
+    return [_present(each) for each in value] if isinstance(value, list) else value
 
 
 def is_client_side(live: Mapping[str, Any], manager: str) -> bool:

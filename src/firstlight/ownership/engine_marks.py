@@ -1,22 +1,27 @@
 """Marks that engines leave on what is theirs: from then on bootstrap only reads it."""
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 
-_FLUX = (
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("fluxcd.controlplane.io", "FluxInstance"),
-    ("resourceset.fluxcd.controlplane.io", "ResourceSet"),
-)
+FLUX = {
+    "kustomize.toolkit.fluxcd.io": "Kustomization",
+    "helm.toolkit.fluxcd.io": "HelmRelease",
+    "fluxcd.controlplane.io": "FluxInstance",
+    "resourceset.fluxcd.controlplane.io": "ResourceSet",
+}
 """Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
-_TRACKING = "argocd.argoproj.io/tracking-id"
-_INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+TRACKING = "argocd.argoproj.io/tracking-id"
+"""The annotation by which Argo CD knows what is its own."""
+INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+"""The labels that it uses instead, as it is set up."""
 _ARGOCD = "argocd-controller"
+_LONGEST = 53
+"""Letters of the name of a release; Helm allows no more."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,15 +56,15 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
     metadata = live.get("metadata") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     found = []
-    for group, kind in _FLUX:
+    for group, kind in FLUX.items():
         if name := labels.get(f"{group}/name"):
             namespace = labels.get(f"{group}/namespace") or ""
             found.append(Mark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"))
-    app, _, what = str(annotations.get(_TRACKING) or "").partition(":")
+    app, _, what = str(annotations.get(TRACKING) or "").partition(":")
     if app and _is_itself(what, ObjectId.of(live)):
         return (*found, Mark(Engine.ARGOCD, f"Application {app}"))
     own = ((wanted or {}).get("metadata") or {}).get("labels") or {}
-    for label in _INSTANCES:
+    for label in INSTANCES:
         if labels.get(label) and own.get(label) != labels[label] and _is_owned(metadata, label):
             return (*found, Mark(Engine.ARGOCD, f"Application {labels[label]}"))
     return tuple(found)
@@ -79,11 +84,9 @@ def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: s
         metadata, spec, status = each.get("metadata") or {}, each.get("spec") or {}, each.get("status") or {}
         own = str(metadata.get("namespace") or "")
         history = status.get("history") or ()
-        if not history and not spec.get("suspend"):
-            target = str(spec.get("targetNamespace") or "")
-            called = spec.get("releaseName") or "-".join(part for part in (target, str(metadata.get("name"))) if part)
-            if called == name and (spec.get("storageNamespace") or own) == namespace:
-                return Mark(Engine.FLUX, f"HelmRelease {own}/{metadata.get('name')}")
+        is_coming = not history and not spec.get("suspend") and release_name(each) == name
+        if is_coming and (spec.get("storageNamespace") or own) == namespace:
+            return Mark(Engine.FLUX, f"HelmRelease {own}/{metadata.get('name')}")
         for entry in history:
             if (
                 entry.get("name") == name
@@ -91,6 +94,14 @@ def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: s
             ):
                 return Mark(Engine.FLUX, f"HelmRelease {own}/{metadata.get('name')}")
     return None
+
+
+def release_name(release: Mapping[str, Any]) -> str:
+    """The Helm release of a HelmRelease, as Flux calls it."""
+    spec = release.get("spec") or {}
+    parts = (spec.get("targetNamespace"), (release.get("metadata") or {}).get("name"))
+    name = str(spec.get("releaseName") or "-".join(str(each) for each in parts if each))
+    return name if len(name) <= _LONGEST else f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def _is_owned(metadata: Mapping[str, Any], label: str) -> bool:

@@ -51,6 +51,8 @@ class Evidence:
     live: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     has_holder: bool = True
     """Whether the engine's object that is to have it is there."""
+    fault: str = ""
+    """Why that one does not work on what it has: suspended, failing, being deleted; empty if it does."""
     is_listed: bool | None = None
     """Whether that one lists it as its own; None where it keeps no list."""
     fields: FieldSet = dataclasses.field(default_factory=FieldSet)

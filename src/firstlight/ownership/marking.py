@@ -4,25 +4,31 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.document.within import mapping
+from firstlight.document.within import mapping, text
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
-from firstlight.ownership import normal_values
+from firstlight.ownership import engine_marks, normal_values
 
-_LABELS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io",
-    "HelmRelease": "helm.toolkit.fluxcd.io",
-    "FluxInstance": "fluxcd.controlplane.io",
-    "ResourceSet": "resourceset.fluxcd.controlplane.io",
-}
-"""Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
-_HELM = "meta.helm.sh/release-"
+RELEASE = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+"""The annotations by which Helm knows what is of a release."""
+MARKS = frozenset((
+    *(f"{group}/{part}" for group in engine_marks.FLUX for part in ("name", "namespace")), *RELEASE,
+    engine_marks.TRACKING,
+))  # fmt: skip
+"""All labels and annotations that are an engine's own."""
+_HELD = (*RELEASE, "config.k8s.io/owning-inventory")
+"""What Helm and Talos put on what they bring."""
+_LABELS = {kind: group for group, kind in engine_marks.FLUX.items()}
 _MANAGED_BY = "app.kubernetes.io/managed-by"
-_TRACKING = "argocd.argoproj.io/tracking-id"
-_INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
 
 
-def marked(wanted: Mapping[str, Any], owner: ObjectOwner, *, live: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def marked(
+    wanted: Mapping[str, Any],
+    owner: ObjectOwner,
+    *,
+    live: Mapping[str, Any] | None = None,
+    definition: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """An object as its owner applies it.
 
     Args:
@@ -30,10 +36,11 @@ def marked(wanted: Mapping[str, Any], owner: ObjectOwner, *, live: Mapping[str, 
         owner: Who of the engine has it.
         live: The object in the cluster, whose marks are taken where it has them: how a release is called and how
             Argo CD tracks are settings of those.
+        definition: The owner as Git declares it: what its release is called, where no live object tells.
     """
     value = {name: copy.deepcopy(part) for name, part in normal_values.without_string_data(wanted).items()}
     value.pop("status", None)
-    labels, annotations = _marks(value, owner, live or {})
+    labels, annotations = _marks(value, owner, live or {}, definition or {})
     metadata = value["metadata"] = dict(mapping(value, "metadata"))
     for name, marks in (("labels", labels), ("annotations", annotations)):
         if marks:
@@ -41,8 +48,17 @@ def marked(wanted: Mapping[str, Any], owner: ObjectOwner, *, live: Mapping[str, 
     return value
 
 
+def hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> None:
+    """Put on the marks of Helm or Talos, where the live object has them."""
+    seen = mapping(live, "metadata", "annotations")
+    if held := {name: seen[name] for name in _HELD if name in seen}:
+        value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
+    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
+        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+
+
 def _marks(
-    value: Mapping[str, Any], owner: ObjectOwner, live: Mapping[str, Any]
+    value: Mapping[str, Any], owner: ObjectOwner, live: Mapping[str, Any], definition: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The labels and the annotations of an owner."""
     kind, _, called = owner.name.partition(" ")
@@ -55,25 +71,23 @@ def _marks(
     if kind != "HelmRelease":
         return labels, {}
     seen = mapping(live, "metadata", "annotations")
-    if value.get("kind") == "CustomResourceDefinition" and f"{_HELM}name" not in seen:
+    if value.get("kind") == "CustomResourceDefinition" and RELEASE[0] not in seen:
         return labels, {}  # those of a chart's own directory are no part of its release
-    annotations = {
-        f"{_HELM}name": str(seen.get(f"{_HELM}name") or name),
-        f"{_HELM}namespace": str(seen.get(f"{_HELM}namespace") or namespace),
-    }
+    declared = (engine_marks.release_name(definition) or name, text(definition, "spec", "targetNamespace") or namespace)
+    annotations = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, declared, strict=True)}
     return {**labels, _MANAGED_BY: "Helm"}, annotations
 
 
 def _argocd(value: Mapping[str, Any], app: str, live: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     labels, annotations = mapping(live, "metadata", "labels"), mapping(live, "metadata", "annotations")
-    tracked = str(annotations.get(_TRACKING) or "")
-    found = {name: str(labels[name]) for name in _INSTANCES if labels.get(name) == app}
+    tracked = str(annotations.get(engine_marks.TRACKING) or "")
+    found = {name: str(labels[name]) for name in engine_marks.INSTANCES if labels.get(name) == app}
     if tracked.partition(":")[0].rpartition("_")[2] == app.rpartition("/")[2]:
-        own = {name: each for name, each in found.items() if name == _INSTANCES[0]}
-        return own, {_TRACKING: tracked}
+        own = {name: each for name, each in found.items() if name == engine_marks.INSTANCES[0]}
+        return own, {engine_marks.TRACKING: tracked}
     if found:
         return found, {}
     id = ObjectId.of(value)
     if id.kind == "CustomResourceDefinition":
         return {}, {}  # Argo CD knows them by their names alone
-    return {}, {_TRACKING: f"{app}:{id.group}/{id.kind}:{id.namespace}/{id.name}"}
+    return {}, {engine_marks.TRACKING: f"{app}:{id.group}/{id.kind}:{id.namespace}/{id.name}"}

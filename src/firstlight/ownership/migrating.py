@@ -6,16 +6,12 @@ fields, and the new owner must get them: else a field removed from Git stays for
 
 import copy
 import dataclasses
-import fnmatch
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.model.baseline import OwnerSeen
-from firstlight.ownership import comparing, field_merging, field_paths, field_values
+from firstlight.ownership import comparing, field_merging, field_paths, field_values, managers
 from firstlight.ownership.field_set import FieldSet, Path, path_text
-
-OLD = ("talos", "firstlight", "helm", "talosctl", "omni", "kubectl*", "before-first-apply")
-"""Managers whose fields pass, as patterns. Others write beside Git, as autoscalers and injectors do, or are Git's."""
 
 _BOOKKEEPING = frozenset(
     ("f:metadata", "f:annotations", f"f:{name}")
@@ -43,7 +39,7 @@ class Migration:
 
 def is_old(manager: str) -> bool:
     """Whether the fields of a manager pass."""
-    return any(fnmatch.fnmatchcase(manager, each) for each in OLD)
+    return managers.is_old(manager)
 
 
 def migrate(live: Mapping[str, Any], *, to: str) -> Migration | None:

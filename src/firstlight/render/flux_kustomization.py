@@ -1,6 +1,7 @@
 """Kustomizations of Flux: built with what they add, their variables replaced in the text of each object."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ from firstlight.repo.manifest import Manifest
 
 RULES = Rules(beyond_directory=True)
 """Flux lets a kustomization use files of the whole repo, and no charts."""
+_LEFT = "is left as text"
+_LEFT_AS_TEXT = re.compile(rf"the variable (\S+) {_LEFT}: ")
 
 
 async def render(origin: Origin, directory: Directory, questions: Questions, tools: Tools) -> Raw:
@@ -80,6 +83,12 @@ async def finished(
             with_metadata(each, mapping(common.get("labels")), mapping(common.get("annotations"))) for each in objects
         ]
     return Raw(objects=tuple(objects), remarks=(*said, *replaced.remarks, *wrong))
+
+
+def left_as_text(remark: Remark) -> str:
+    """The variable that a remark says is still in the text of objects; empty if it says something else."""
+    found = _LEFT_AS_TEXT.match(remark.message)
+    return found[1] if found else ""
 
 
 def spec_of(origin: Origin, directory: Directory) -> Mapping[str, Any]:
@@ -180,7 +189,7 @@ def _substituted(built: str, known: Variables, place: Place) -> _Replaced:
         unknown |= found.unknown
         assumed |= found.assumed
         made.append(found.text)
-    said = [f"the variable {name} is left as text: {_whence(name, known)}" for name in unknown]
+    said = [f"the variable {name} {_LEFT}: {_whence(name, known)}" for name in unknown]
     said += [f"the variable {name} has its default: {_whence(name, known)}" for name in assumed if name not in unknown]
     remarks += [Remark(place, Grade.UNKNOWN, message) for message in said]
     return _Replaced(manifests.join(made), remarks)

@@ -22,6 +22,8 @@ from firstlight.render.tools import Tools
 _SOURCE = re.compile(r"^# Source: (?P<path>\S+)$", re.MULTILINE)
 _CRDS = re.compile(r"[^/]+(?:/charts/[^/]+)*/crds/.+")
 _HOOK = "helm.sh/hook"
+ASKS = "the chart asks what the cluster serves"
+"""How a remark begins that no value is in doubt of, only what may be there besides."""
 
 
 class NeedsNoMore(Exception):
@@ -84,7 +86,7 @@ async def template(release: Release, questions: Questions, tools: Tools) -> Temp
             api_versions = (*kubernetes.api_versions(release.kube_version), *served.api_versions)
             if served.missing:
                 some = ", ".join(served.missing[:5])
-                message = f"the chart asks what the cluster serves, and what {some} would add to that is not known"
+                message = f"{ASKS}, and what {some} would add to that is not known"
                 remarks.append(Remark(release.place, Grade.UNKNOWN, message))
     name = names.chart(chart.name or "chart")
     async with tools.turn():

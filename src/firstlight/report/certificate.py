@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Iterable, Sequence
 
-from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.model.certificate import OF_PODS, Certificate, Claim, ObjectProof, Proof, Stage
 from firstlight.model.component import ObjectId
 from firstlight.report import safe, table
 
@@ -14,23 +14,33 @@ _SEAL = 12
 def headline(certificate: Certificate) -> str:
     """The whole in a line: ``certificate 4f2c…  complete   38 objects: talos › flux``."""
     what = "complete" if certificate.is_complete else "NOT COMPLETE"
-    stage = "" if certificate.stage == Stage.FINAL else f" ({certificate.stage.value})"
-    count = len(certificate.objects)
-    objects = f"{count} object{'s' if count != 1 else ''}"
+    told = stage(certificate)
+    proofs = [*(each.proofs for each in certificate.objects), *(each.proofs for each in certificate.machines)]
+    untried = sum(not one.is_tried for each in proofs for one in each)
+    objects = _count(len(certificate.objects), "object")
     fields = sum(each.fields for each in certificate.objects)
     return "   ".join(
         [
-            f"certificate {certificate.digest[:_SEAL]}…  {what}{stage}",
+            f"certificate {certificate.digest[:_SEAL]}…  {what}{f' ({told})' if told else ''}",
             f"{objects}: {' › '.join(part for part in (givers(certificate.objects), certificate.engine) if part)}",
             f"{fields} fields owned",
             pods(certificate),
+            *([f"{_count(untried, 'claim')} not tried"] if untried else []),
         ]
     )  # fmt: skip
 
 
+def stage(certificate: Certificate) -> str:
+    """How far it goes, where that is not to the end: ``provisional: Talos keeps 2 objects``."""
+    if certificate.stage == Stage.FINAL:
+        return ""
+    kept = len(certificate.staying)
+    return f"{certificate.stage.value}: Talos keeps {_count(kept, 'object')}" if kept else certificate.stage.value
+
+
 def text(certificate: Certificate, *, columns: int = 0) -> str:
     """The whole: the headline, failures, components, machines, and what could not be tried."""
-    bad, untried = failures(certificate), notes(certificate)
+    bad, untried = failures(certificate), [*agreed(certificate), *notes(certificate)]
     rows = [
         [f"{'✔' if all(each.is_proven for each in mine) else '✘'} {safe.text(name)}", str(len(mine)),
          safe.text(", ".join(sorted({each.owner for each in mine})))]
@@ -54,12 +64,22 @@ def failures(certificate: Certificate) -> list[str]:
     missing = {each.id for each in certificate.objects if not each.uid}
     for each in certificate.objects:
         if each.id not in missing:
-            found += [f"{name(each.id)}: {_failed(one)}" for one in each.proofs if not one.holds]
+            found += [f"{name(each.id)}: {_failed(one)}" for one in each.proofs if not one.is_fine]
             found += [] if each.proofs else [f"{name(each.id)}: nothing was tried"]
     for machine in certificate.machines:
         where = machine.machine or "Talos"
         found += [f"{where}: {_failed(one)}" for one in machine.proofs if not one.holds]
     return found or ([] if certificate.objects else ["it covers no object"])
+
+
+def agreed(certificate: Certificate) -> list[str]:
+    """What does not hold, and somebody agreed to that."""
+    return [
+        f"agreed: {name(each.id)}: {_failed(one)}"
+        for each in certificate.objects
+        for one in each.proofs
+        if not one.holds and one.is_fine
+    ]
 
 
 def notes(certificate: Certificate) -> list[str]:
@@ -100,10 +120,19 @@ def givers(objects: Iterable[ObjectProof]) -> str:
 def pods(certificate: Certificate) -> str:
     """What became of pods, in words."""
     tried = [one for each in certificate.objects for one in each.proofs if one.claim == Claim.SAME_PODS]
-    bad = sum(not one.holds for one in tried)
     if not tried:
         return "no workloads"
-    return "no pod replaced or restarted" if not bad else f"pods of {bad} workloads replaced or restarted"
+    return moved(certificate) or "no pod replaced or restarted"
+
+
+def moved(certificate: Certificate) -> str:
+    """Workloads whose pods are not the ones of before, in words; empty if there are none."""
+    found = [each for each in certificate.objects if any(_is_moved(one) for one in each.proofs)]
+    as_agreed = sum(all(one.is_fine for one in each.proofs if _is_moved(one)) for each in found)
+    if not found:
+        return ""
+    told = "" if not as_agreed else ", as agreed" if as_agreed == len(found) else f", {as_agreed} of them as agreed"
+    return f"pods of {_count(len(found), 'workload')} replaced or restarted{told}"
 
 
 def name(id: ObjectId) -> str:
@@ -114,6 +143,14 @@ def name(id: ObjectId) -> str:
 def moment(seconds: int) -> str:
     """A time for people, the same everywhere."""
     return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _is_moved(proof: Proof) -> bool:
+    return proof.claim in OF_PODS and not proof.holds
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' if number != 1 else ''}"
 
 
 def _signed(certificate: Certificate) -> str:

@@ -12,6 +12,7 @@ def data(certificate: Certificate) -> dict[str, Any]:
     return {
         "complete": certificate.is_complete,
         "failures": texts.failures(certificate),
+        "agreed": texts.agreed(certificate),
         "notTried": texts.notes(certificate),
         "certificate": dataclasses.asdict(certificate),
     }

@@ -39,6 +39,7 @@ def page(certificate: Certificate) -> str:
         *_failures(certificate),
         *_components(certificate),
         *_machines(certificate.machines),
+        *_agreed(certificate),
         *_notes(certificate),
         *_legend(),
         *_seal(certificate),
@@ -50,7 +51,8 @@ def page(certificate: Certificate) -> str:
 def _head(certificate: Certificate, title: str) -> Iterator[str]:
     kind = "good" if certificate.is_complete else "bad"
     word = "complete" if certificate.is_complete else "not complete"
-    stage = "final" if certificate.stage == Stage.FINAL else "provisional: Talos still has its manifests"
+    stage = texts.stage(certificate)
+    stage = "provisional: Talos still has its manifests" if stage == Stage.PROVISIONAL else stage or "final"
     yield f'<header><p class="kind">Certificate of handover, {stage}</p>'
     yield f'<h1>{_e(title)} <span class="badge {kind}">{word}</span></h1>'
     givers = texts.givers(certificate.objects) or "bootstrap"
@@ -137,6 +139,8 @@ def _cell(proof: Proof | None) -> str:
     title = _e(f"{proof.claim.value}{f': {proof.says}' if proof.says else ''}")
     if not proof.is_tried:
         return f'<td class="claim" title="{title}"><span class="none">·</span></td>'
+    if not proof.holds and proof.is_fine:
+        return f'<td class="claim" title="{title}"><span class="none">agreed</span></td>'
     return f'<td class="claim" title="{title}">{_mark(proof.holds)}</td>'
 
 
@@ -152,6 +156,14 @@ def _machines(machines: Sequence[MachineProof]) -> Iterator[str]:
                 f"<td>{_e(proof.claim.value)}</td><td><small>{_e(proof.says)}</small></td></tr>"
             )
     yield "</tbody></table></section>"
+
+
+def _agreed(certificate: Certificate) -> Iterator[str]:
+    found = texts.agreed(certificate)
+    if found:
+        yield '<section><h2>What does not hold, as agreed</h2><ul class="notes">'
+        yield from (f"<li>{_e(each.removeprefix('agreed: '))}</li>" for each in found)
+        yield "</ul></section>"
 
 
 def _notes(certificate: Certificate) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from firstlight.model.certificate import Certificate, Claim, ObjectProof, Stage
+from firstlight.model.certificate import Certificate, ObjectProof
 from firstlight.model.handover import Offer
 from firstlight.report import certificate as certificates
 from firstlight.report import safe, table
@@ -26,7 +26,7 @@ def certificate(made: Certificate, *, lost: int = 0, columns: int = 0) -> list[s
     """
     ways = Counter(_way(each) for each in made.objects)
     word = "complete" if made.is_complete else "not complete"
-    stage = "" if made.stage == Stage.FINAL else f", {made.stage.value}"
+    stage = f", {told}" if (told := certificates.stage(made)) else ""
     objects = _count(len(made.objects), "object") + (f": {next(iter(ways))}" if len(ways) == 1 else "")
     parts = [
         f"certificate {made.digest[:_DIGITS]}…  {word}{stage}",
@@ -73,10 +73,7 @@ def _way(proof: ObjectProof) -> str:
 
 
 def _pods(made: Certificate) -> str:
-    moved = [
-        each for each in made.objects if any(one.claim == Claim.SAME_PODS and not one.holds for one in each.proofs)
-    ]
-    return f"pods of {_count(len(moved), 'workload')} replaced or restarted" if moved else "0 pods restarted"
+    return certificates.moved(made) or "0 pods restarted"
 
 
 def _count(number: int, word: str) -> str:

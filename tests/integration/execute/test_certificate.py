@@ -66,7 +66,7 @@ def _deployment(namespace: str, name: str) -> dict[str, Any]:
 
 
 NAMES = ("plain", "coowned", "edited", "unowned", "anew", "drifted", "verified", "dropped", "held")
-WORKLOADS = ("web", "restarted", "replaced", "rolled", "scaled", "autoscaled")
+WORKLOADS = ("web", "restarted", "replaced", "agreed", "rolled", "scaled", "autoscaled")
 
 
 def _objects(namespace: str) -> list[dict[str, Any]]:
@@ -300,6 +300,82 @@ async def _perform(handed: HandedOver, task: Certify) -> None:
         await change.perform()
 
 
+class TestKept:
+    async def test_what_talos_keeps_is_said_and_makes_it_provisional(self, handed: HandedOver) -> None:
+        task = handed.only("plain", "main")
+        keeping_all = dataclasses.replace(task, staying=tuple(each.id for each in task.passing[:1]))
+
+        await _perform(handed, keeping_all)
+
+        kept = await _kept(handed)
+        assert (kept.stage, kept.is_complete) == (Stage.PROVISIONAL, True)
+        assert kept.staying == keeping_all.staying
+        assert "provisional: Talos keeps 1 object" in handed.told[-1]
+        assert await action.look(keeping_all, handed.world, "test") is None, "a second run finds nothing to do"
+        again = await verifying.verify(kept, handed.flux.kube, passing=handed.task.passing)
+        assert again.staying == kept.staying
+        stays = [each.object for each in await certifying.uncertified(task.passing, handed.flux.kube)]
+        assert stays == [task.passing[0].object], "the other one is the engine's for good"
+
+        await _perform(handed, task)
+
+        assert (await _kept(handed)).stage == Stage.FINAL, "Talos has released it since"
+
+    async def test_pods_that_were_replaced_are_asked_about_once_and_said(self, handed: HandedOver) -> None:
+        task = handed.only("agreed")
+        (pod,) = await handed.pods("agreed")
+        await handed.flux.kube.delete("v1", "Pod", pod["metadata"]["name"], namespace=handed.namespace)
+
+        async def is_another() -> bool:
+            return [each["metadata"]["uid"] for each in await handed.pods("agreed")] not in (
+                [], [pod["metadata"]["uid"]],
+            )  # fmt: skip
+
+        await until(is_another, "another pod")
+        accepted = await action.look(dataclasses.replace(task, is_restart_accepted=True), handed.world, "test")
+        change = await action.look(task, handed.world, "test")
+
+        assert accepted is not None
+        assert accepted.danger == ""
+        assert change is not None
+        assert change.danger == (
+            f"pods of Deployment {handed.namespace}/agreed were replaced or restarted since the baseline; "
+            "the certificate is kept with that said"
+        )
+        await change.perform()
+        kept = await _kept(handed)
+        proof = _proofs(next(each for each in kept.objects if each.id.name == "agreed"))[Claim.SAME_PODS]
+        assert (proof.holds, proof.is_agreed) == (False, True)
+        assert proof.says.startswith("replaced, as agreed: pod agreed-")
+        assert "pods of 1 workload replaced or restarted, as agreed" in handed.told[-1]
+        assert await action.look(task, handed.world, "test") is None
+
+    async def test_nobody_is_asked_where_pods_are_the_same(self, handed: HandedOver) -> None:
+        assert await certifying.replaced(handed.only("web", "plain").passing, handed.flux.kube) == ()
+
+    async def test_one_that_was_lost_is_as_in_the_file_again(self, handed: HandedOver) -> None:
+        task = handed.only("plain")
+        await _perform(handed, task)
+        kept = await _kept(handed)
+        await handed.flux.kube.delete("v1", "ConfigMap", keeping_certificate.NAME, namespace="kube-system")
+
+        change = await action.look(task, handed.world, "test")
+
+        assert change is not None
+        assert change.writes == (
+            "keep the certificate of the file in ConfigMap kube-system/firstlight-certificate again",
+        )
+        await change.perform()
+        assert await _kept(handed) == kept, "as it was, its pods may be others by now"
+        assert await action.look(task, handed.world, "test") is None
+
+
+async def _kept(handed: HandedOver) -> Certificate:
+    found = await keeping_certificate.load(handed.flux.kube, uid=await certifying.uid_of(handed.flux.kube))
+    assert found is not None
+    return found
+
+
 class TestControllers:
     async def test_an_autoscaler_writes_the_scale_and_takes_pods_away(self, handed: HandedOver) -> None:
         await handed.flux.kube.patch(
@@ -354,7 +430,7 @@ class TestControllers:
 
 class TestVerify:
     async def test_any_time_later_and_says_what_no_longer_holds(self, handed: HandedOver) -> None:
-        made = await handed.certified("scaled", "rolled", "verified", "dropped", "held")
+        made = await handed.certified("scaled", "rolled", "verified", "dropped")
         assert made.is_complete, report.failures(made)
         wanted = handed.only("scaled", "rolled", "verified").passing
         before = time.time()
@@ -366,6 +442,13 @@ class TestVerify:
         assert len(dropped) == 1
         assert "Git does not have it any more, and it is still there" in dropped[0]
         assert sum("Git does not have" in each for each in report.failures(again)) == 2
+
+        # What bootstrap keeps by now is not the engine's to take away.
+        kept = await verifying.verify(
+            made, handed.flux.kube, passing=(), kept=sorted({each.component for each in made.objects})
+        )
+        assert kept.is_complete, report.failures(kept)
+        assert any("says owner: bootstrap" in each for each in report.notes(kept))
 
         await handed.flux.kube.delete("v1", "ConfigMap", "dropped", namespace=handed.namespace)
         again = await verifying.verify(made, handed.flux.kube, passing=wanted)
@@ -435,14 +518,20 @@ class TestCanary:
         branch = canary.Branch(git=Git(Path(program), schemes=("http",)), url=url, name="main")
         passing = handed.only("plain", "web", "key").passing
         asked: list[str] = []
+        claims: list[int] = []
 
         def confirm(text: str) -> bool:
             asked.append(text)
             return len(asked) > 1
 
+        async def claim() -> None:
+            claims.append(len(asked))
+
         with pytest.raises(errors.Refused, match="nothing was pushed"):
-            await canary.prove(passing, handed.flux.kube, branch, confirm=confirm)
-        proof = await canary.prove(passing, handed.flux.kube, branch, confirm=confirm, timeout=60)
+            await canary.prove(passing, handed.flux.kube, branch, confirm=confirm, claim=claim)
+        assert claims == []
+        proof = await canary.prove(passing, handed.flux.kube, branch, confirm=confirm, claim=claim, timeout=60)
+        assert len(claims) == 1
 
         assert proof.holds, proof.says
         assert proof.is_tried
@@ -562,6 +651,30 @@ class TestBroken:
         assert failed[Claim.MARKED] == f"Kustomization {handed.namespace}/all does not list it"
         assert _proofs(made.objects[0])[Claim.SAME_OBJECT].says == "the baseline does not name it"
         assert any("does not list ConfigMap" in each for each in handed.told)
+
+    async def test_an_engine_that_rests(self, handed: HandedOver) -> None:
+        kube, name = handed.flux.kube, f"Kustomization {handed.namespace}/all"
+        version = "kustomize.toolkit.fluxcd.io/v1"
+
+        async def suspend(wanted: bool) -> None:
+            await kube.patch(
+                version, "Kustomization", "all", {"spec": {"suspend": wanted}}, manager="tests",
+                namespace=handed.namespace,
+            )  # fmt: skip
+
+        made = await handed.certified("plain")
+        await suspend(True)
+        try:
+            failed = await handed.failed("plain")
+            again = await verifying.verify(made, kube, passing=handed.only("plain").passing)
+        finally:
+            await suspend(False)
+            await handed.flux.ready("Kustomization", "all", handed.namespace)
+
+        says = f"{name} is suspended: nothing reconciles it until it is resumed"
+        assert failed == {Claim.MARKED: says}
+        assert not again.is_complete
+        assert says in report.failures(again)[0]
 
     async def test_an_incomplete_one_is_kept_for_reading_and_never_looks_complete(self, handed: HandedOver) -> None:
         await handed.flux.kube.patch(

@@ -256,6 +256,8 @@ spec:
 class TestBaseline:
     async def test_is_saved_once_and_holds_no_secret(self, lab: labs.Lab, namespace: str, tmp_path: Path) -> None:
         world = await _world(lab, tmp_path)
+        told: list[str] = []
+        world.tell = lambda step, text: told.append(text)
         client = world.kube
         secret = {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": namespace},
@@ -263,6 +265,14 @@ class TestBaseline:
         }  # fmt: skip
         await client.apply(secret, manager="tests")
         await client.apply(_deployment(namespace), manager="kustomize-controller")
+        settings = {
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": namespace, "namespace": "default",
+                "labels": {f"kustomize.toolkit.fluxcd.io/{each}": "all" for each in ("name", "namespace")},
+            },
+        }  # fmt: skip
+        await client.apply(settings, manager="tests")
 
         async def has_pod() -> bool:
             return bool((await client.list("v1", "Pod", namespace=namespace)).items)
@@ -272,6 +282,7 @@ class TestBaseline:
             objects=(
                 ObjectId("", "Secret", namespace, "key"), ObjectId("apps", "Deployment", namespace, "web"),
                 ObjectId("", "Namespace", "", namespace), ObjectId("example.org", "Unserved", "", "none"),
+                ObjectId("", "ConfigMap", "", namespace), ObjectId("", "Namespace", "of-no-use", "default"),
             )
         )  # fmt: skip
         try:
@@ -288,8 +299,17 @@ class TestBaseline:
             assert b"hunter-two" not in file.read_bytes()
             assert b"aHVudGVy" not in file.read_bytes()
             by_kind = {each.kind: each for each in kept.objects}
+            assert all(each.uid for each in kept.objects if each.kind == "Namespace"), "a repo may name one for it"
+            implied = by_kind["ConfigMap"]
+            assert (implied.namespace, bool(implied.uid)) == ("default", True), "as the API places what names none"
+            assert implied.holder == "Kustomization all/all", "it is said that the engine had it already"
+            assert told == [
+                f"6 objects and {len(kept.pods)} pods as they are now; "
+                "the engine has 1 of them already, and how those were before is not known"
+            ]
             live = await client.get("apps/v1", "Deployment", "web", namespace=namespace)
             web = by_kind["Deployment"]
+            assert not web.holder, "bootstrap applies as the engine's manager from the start"
             assert (web.uid, web.generation) == (live["metadata"]["uid"], live["metadata"]["generation"])
             assert ("kustomize-controller", "Apply") in {(each.manager, each.operation) for each in web.owners}
             assert web.template.startswith("sha256:")
@@ -312,7 +332,23 @@ class TestBaseline:
             await change.perform()
             assert await keeping.load(client) == again, "the copy is put back, and no other one is taken"
             assert await baseline.look(task, world, "test") is None
+
+            await client.delete("v1", "ConfigMap", keeping.NAME, namespace=keeping.NAMESPACE)
+            change = await baseline.look(task, world, "test")
+            assert change is not None
+            await change.perform()
+            assert await keeping.load(client) == again, "the same where the cluster has lost it altogether"
+
+            keeping.write(dataclasses.replace(again, cluster="another"), file)
+            await client.delete("v1", "ConfigMap", keeping.NAME, namespace=keeping.NAMESPACE)
+            change = await baseline.look(task, world, "test")
+            assert change is not None
+            await change.perform()
+            taken = await keeping.load(client)
+            assert taken is not None
+            assert (taken.cluster, taken.at > again.at) == (again.cluster, True), "another cluster's is no copy"
         finally:
+            await client.delete("v1", "ConfigMap", namespace, namespace="default")
             for each in (await client.list("v1", "ConfigMap", namespace="kube-system")).items:
                 if each["metadata"]["name"].startswith(keeping.NAME):
                     await client.delete("v1", "ConfigMap", each["metadata"]["name"], namespace="kube-system")

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube as kube_client
@@ -66,6 +67,27 @@ async def test_looking_again_writes_nothing(kube: kube_client.Client, adopted: s
     await finishing.finish([passing(adopted)], kube)
 
     assert (await live(kube, adopted))["metadata"]["resourceVersion"] == was
+
+
+async def test_what_the_engine_applies_meanwhile_is_not_taken_back(
+    kube: kube_client.Client, adopted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = kube.apply
+    newer = {**namespace(adopted), "metadata": {"name": adopted, "labels": {**LABELS, "newer": "1"}}}
+    written: list[str] = []
+
+    async def apply(value: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
+        answer = await original(value, **more)
+        if more.get("dry_run") and not more.get("force") and not written:
+            written.append("newer")
+            await original(newer, manager=ENGINE)
+        return answer
+
+    monkeypatch.setattr(kube, "apply", apply)
+    await finishing.finish([passing(adopted)], kube)
+
+    assert written, "the engine came between the dry run and the write"
+    assert (await live(kube, adopted))["metadata"]["labels"]["newer"] == "1"
 
 
 async def test_a_field_that_somebody_set_before_is_not_lost_by_it(kube: kube_client.Client) -> None:

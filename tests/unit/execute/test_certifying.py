@@ -1,15 +1,24 @@
 """What Talos still has, made proofs; and what a certificate covers."""
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 
-from firstlight.execute.handing import certifying
+import pytest
+
+from firstlight.execute.handing import certifying, releasing
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
+from firstlight.execute.world import Programs, World
 from firstlight.model.certificate import Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
+from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
+from firstlight.model.secret import Secret
+from firstlight.model.work import Certify
 
 CILIUM = ObjectId("apps", "DaemonSet", "kube-system", "cilium")
 
@@ -50,7 +59,14 @@ def test_talos_still_has_marks() -> None:
 
 def test_without_an_inventory_it_is_said() -> None:
     proofs = certifying.talos_proofs(TalosState(configs={"cp-1": ()}))
-    assert [one.claim for each in proofs for one in each.proofs if not one.is_tried] == [Claim.NOT_IN_INVENTORY]
+    (proof,) = [one for each in proofs for one in each.proofs if not one.is_tried]
+    assert proof.claim == Claim.NOT_IN_INVENTORY
+    assert "before 1.13" not in proof.says, "that of a newer one may have been deleted"
+
+
+def test_a_control_plane_that_nobody_declared() -> None:
+    state = TalosState(configs={"cp-1": ()}, undeclared=("cp-9",), has_inventory=True)
+    assert failed(state) == {"cp-9": "it is not declared, and was not asked"}
 
 
 def test_what_an_upgrade_of_kubernetes_would_do() -> None:
@@ -73,6 +89,30 @@ def _passing(namespace: str, name: str, kind: str = "ConfigMap") -> Passing:
     value = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
     owner = ObjectOwner(Party.FLUX, "Kustomization flux/all")
     return Passing(object=Object(value), component="all", manager="kustomize-controller", owner=owner)
+
+
+async def test_talos_is_asked_for_what_it_releases_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[ObjectId] = []
+
+    async def state(planes: object, manifests: object, ids: Sequence[ObjectId], world: object) -> TalosState:
+        asked.extend(ids)
+        return TalosState(configs={}, has_inventory=True)
+
+    monkeypatch.setattr(releasing, "talos_state", state)
+    net, dns = _passing("kube-system", "net"), _passing("kube-system", "dns")
+    task = Certify(passing=(net, dns), released=("net",), staying=(dns.id,))
+    world = World(
+        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=Programs(), resolve=_resolve,
+        state=tmp_path,
+    )  # fmt: skip
+
+    await certifying._talos(task, ("net",), world)
+
+    assert asked == [net.id]
+
+
+async def _resolve(reference: str) -> Secret:
+    raise AssertionError(f"nobody asks for {reference}")
 
 
 def test_what_is_covered() -> None:

@@ -1,12 +1,14 @@
 """Certificates in files: whole, where they belong, and an incomplete one never in the place of a complete one."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from firstlight import errors
 from firstlight.execute.handing import keeping_certificate
-from firstlight.model.certificate import Certificate, Stage
+from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.model.component import ObjectId
 from firstlight.ownership import sealing
 
 EMPTY = sealing.seal(
@@ -37,6 +39,23 @@ def test_an_incomplete_one_is_kept_under_another_name(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_file_of_this_very_cluster_is_a_copy(tmp_path: Path) -> None:
+    proof = Proof(claim=Claim.OWNED, holds=True)
+    one = ObjectProof(
+        id=ObjectId("", "ConfigMap", "web", "a"), component="web", manager="m", owner="o", uid="1", proofs=(proof,)
+    )
+    whole = sealing.seal(dataclasses.replace(EMPTY, objects=(one,)))
+    path = tmp_path / keeping_certificate.FILE
+
+    assert keeping_certificate.copy_of(tmp_path, uid="u") is None
+    path.write_bytes(keeping_certificate.encoded(whole))
+    assert keeping_certificate.copy_of(tmp_path, uid="u") == whole
+    assert keeping_certificate.copy_of(tmp_path, uid="another") is None
+    for bad in (dataclasses.replace(whole, at=2), EMPTY):
+        path.write_bytes(keeping_certificate.encoded(bad))
+        assert keeping_certificate.copy_of(tmp_path, uid="u") is None, "changed, or not complete"
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     directory, outside = tmp_path / ".firstlight" / "infra", tmp_path / "outside"
     outside.mkdir()
@@ -64,3 +83,18 @@ def test_what_is_no_certificate_is_said_to_be_none(tmp_path: Path, content: str)
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="cannot be read"):
         keeping_certificate.read(tmp_path / "none.json")
+
+
+def test_the_file_is_what_the_cluster_has(tmp_path: Path) -> None:
+    directory = tmp_path / ".firstlight" / "infra"
+
+    path = keeping_certificate.keep_copy(EMPTY, directory)
+    assert keeping_certificate.read(path) == EMPTY
+    written = path.stat().st_mtime_ns
+    assert keeping_certificate.keep_copy(EMPTY, directory) == path
+    assert path.stat().st_mtime_ns == written, "the same one is left alone"
+
+    path.write_bytes(path.read_bytes().replace(b'"uid": "u"', b'"uid": "another"'))
+    assert keeping_certificate.keep_copy(EMPTY, directory) == path
+    assert keeping_certificate.read(path) == EMPTY
+    assert path.with_suffix(".html").exists()

@@ -2,17 +2,26 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
+import pytest
+
+from firstlight.clients import kube
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Form, Origin, Owner, Phase, Side
+from firstlight.model.drift import Difference
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Unresolved
+from firstlight.observe import drift as observing
+from firstlight.observe.drift import Result
+from firstlight.observe.live_objects import Kind
 from firstlight.operate import drift_revisions, drift_scene
+from firstlight.ownership.drifting import Judgement
 from firstlight.plan.facts import Facts
+from firstlight.render import releasing
 
 HERE = Place("x.yaml", 1)
 APPS = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
@@ -32,6 +41,12 @@ def component(name: str, form: Form, side: Side, owner: Owner = Owner.GITOPS, ph
     return Component(name=name, cluster="lab", phase=phase, side=side, owner=owner, why="", origins=(origin,))
 
 
+def declared(name: str, form: Form, spec: dict[str, Any]) -> Component:
+    made = component(name, form, Side.GITOPS)
+    definition = {"kind": form.value, "metadata": {"name": name, "namespace": "flux-system"}, "spec": spec}
+    return dataclasses.replace(made, origins=(dataclasses.replace(made.origins[0], definition=definition),))
+
+
 def facts(components: Iterable[Component], *renditions: Rendition) -> Facts:
     return Facts(
         cluster=Cluster(name="lab", place=HERE), components=tuple(components),
@@ -46,8 +61,9 @@ def rendition(name: str, *objects: Object, side: Side = Side.GITOPS, remarks: tu
 def test_what_git_brings_is_the_engines() -> None:
     apps = component("apps", Form.KUSTOMIZATION, Side.GITOPS)
     hook = config_map("hook", **{"helm.sh_hook": "test"})
+    migration = config_map("migration", **{"argocd.argoproj.io_hook": "PreSync"})
     nameless = Object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}})
-    found = drift_scene.of(facts([apps], rendition("apps", config_map("a"), hook, nameless)), revision="abc")
+    found = drift_scene.of(facts([apps], rendition("apps", config_map("a"), hook, migration, nameless)), revision="abc")
     (one,) = found.wanted
     assert (one.id.name, one.manager, one.owner, one.definition) == (
         "a", "kustomize-controller", APPS, {"kind": "Kustomization"},
@@ -75,6 +91,96 @@ def test_what_was_not_rendered_is_unread_and_nothing_of_its_owner_is_extra() -> 
     unknown = Remark(HERE, Grade.UNKNOWN, "its source is not in the repo")
     part = drift_scene.of(facts([apps], rendition("apps", remarks=(unknown,))))
     assert (part.unread, part.owners) == (("apps was rendered in part: its source is not in the repo",), {})
+
+
+LEFT = Remark(HERE, Grade.UNKNOWN, "the variable TOKEN is left as text: its value is in Secret flux-system/secrets")
+
+
+def with_data(name: str, **data: str) -> Object:
+    return Object({**config_map(name).value, "data": data})
+
+
+def test_what_has_a_variable_of_a_secret_is_only_looked_for() -> None:
+    apps = component("apps", Form.KUSTOMIZATION, Side.GITOPS)
+    objects = (with_data("a", x="${TOKEN}"), with_data("b", x="${OTHER}"), with_data("c-${TOKEN}"))
+    found = drift_scene.of(facts([apps], rendition("apps", *objects, remarks=(LEFT,))))
+    assert {each.id.name: each.is_known for each in found.wanted} == {"a": False, "b": True}
+    assert found.unread == (
+        f"apps was rendered in part: {LEFT.message}",
+        f"apps: 2 objects were only looked for, since not all values are known here: {LEFT.message}",
+    )
+    assert found.owners == {}
+
+
+def test_what_a_chart_makes_of_a_variable_is_not_known() -> None:
+    apps = component("apps", Form.KUSTOMIZATION, Side.GITOPS)
+    web = component("web", Form.HELM_RELEASE, Side.GITOPS)
+    release = {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "metadata": {"name": "web", "namespace": "flux-system"},
+        "spec": {"values": {"x": "${TOKEN}"}},
+    }
+    parent = rendition("apps", Object(release), with_data("b"), remarks=(LEFT,))
+    found = drift_scene.of(facts([apps, web], parent, rendition("web", with_data("checksum", x="abc"))))
+    assert {each.id.name: each.is_known for each in found.wanted} == {"web": False, "b": True, "checksum": False}
+    assert found.owners == {}
+
+
+@pytest.mark.parametrize("optional", [{}, {"optional": True}])
+def test_a_release_with_values_in_a_secret_is_only_looked_for(optional: dict[str, bool]) -> None:
+    secret = {"kind": "Secret", "name": "values", **optional}
+    web = declared("web", Form.HELM_RELEASE, {"valuesFrom": [secret]})
+    found = drift_scene.of(facts([web], rendition("web", with_data("a"))))
+    assert [each.is_known for each in found.wanted] == [False]
+    assert found.unread == (
+        "web: 1 object was only looked for, since not all values are known here: values of it are in the Secret values",
+    )
+    assert found.owners == {}
+    settings = declared("web", Form.HELM_RELEASE, {"valuesFrom": [{"kind": "ConfigMap", "name": "values"}]})
+    assert drift_scene.of(facts([settings], rendition("web", with_data("a")))).wanted[0].is_known
+
+
+def test_other_doubts_are_of_all_objects_but_not_what_a_chart_asks_the_cluster() -> None:
+    apps = component("apps", Form.KUSTOMIZATION, Side.GITOPS)
+    defaulted = Remark(HERE, Grade.UNKNOWN, "the variable A has its default: its value is in Secret flux-system/x")
+    found = drift_scene.of(facts([apps], rendition("apps", with_data("a"), remarks=(defaulted,))))
+    assert [each.is_known for each in found.wanted] == [False]
+    asks = Remark(HERE, Grade.UNKNOWN, f"{releasing.ASKS}, and what x would add to that is not known")
+    found = drift_scene.of(facts([apps], rendition("apps", with_data("a"), remarks=(asks,))))
+    assert [each.is_known for each in found.wanted] == [True]
+    assert len(found.unread) == 1
+
+
+def test_what_may_be_of_a_secret_that_git_does_not_have_is_masked() -> None:
+    reference = {"kind": "Secret", "name": "mine", "optional": True}
+    apps = declared("apps", Form.KUSTOMIZATION, {"postBuild": {"substituteFrom": [reference]}})
+    (one,) = drift_scene.of(facts([apps], rendition("apps", with_data("a")))).wanted
+    assert (one.is_known, one.is_masked, one.is_applicable) == (True, True, False)
+    secret = Object({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine", "namespace": "flux-system"}})
+    found = drift_scene.of(facts([apps], rendition("apps", with_data("a"), secret)))
+    assert [each.is_masked for each in found.wanted] == [False, False]
+
+
+async def test_nothing_is_asked_about_what_is_not_known() -> None:
+    apps = component("apps", Form.KUSTOMIZATION, Side.GITOPS)
+    (one,) = drift_scene.of(facts([apps], rendition("apps", with_data("a", x="${TOKEN}"), remarks=(LEFT,)))).wanted
+    live = {**one.object.value, "data": {"x": "hunter2"}}
+    nobody = cast(kube.Client, None)
+    assert await observing.judge(one, live, nobody, kind=Kind(None)) == Result(judgement=Judgement())
+    gone = (await observing.judge(one, None, nobody, kind=Kind(None))).judgement.drifted
+    assert gone is not None
+    assert gone.difference == Difference.MISSING
+
+
+def test_what_the_program_of_flux_makes_is_a_note() -> None:
+    made = component("flux", Form.FLUX_INSTANCE, Side.GITOPS)
+    origin = dataclasses.replace(made.origins[0], parent="kustomization/flux-system/flux-system")
+    instance = dataclasses.replace(made, origins=(origin,))
+    unknown = Remark(HERE, Grade.UNKNOWN, "it cannot be rendered")
+    found = drift_scene.of(facts([instance], rendition("flux", remarks=(unknown,))))
+    assert (found.unread, found.owners) == ((), {})
+    assert found.notes == ("flux was rendered in part: it cannot be rendered",)
 
 
 def test_some_components_only() -> None:

@@ -17,6 +17,7 @@ from tests.unit.plan import platforms
 
 ONE = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: net}}"
 TWO = "{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: net}}"
+THREE = "{apiVersion: v1, kind: ConfigMap, metadata: {name: three, namespace: net}}"
 URL = "https://example.org/net/v1.2.0/net.yaml"
 RELEASE, PLANES = "handover:release", "machine:control-planes"
 
@@ -47,6 +48,13 @@ def task(bootstrap: str, gitops: str) -> Task:
     return work(*made(bootstrap, gitops)).tasks[RELEASE]
 
 
+def staying(found: Work) -> list[str]:
+    """What the certificate says of what Talos keeps."""
+    certificate = found.tasks["handover:certificate"]
+    assert isinstance(certificate, works.Certify)
+    return [each.name for each in certificate.staying]
+
+
 def test_a_manifest_is_released_whose_objects_all_pass() -> None:
     found = task(ONE, f"{ONE}\n---\n{TWO}")
 
@@ -54,6 +62,7 @@ def test_a_manifest_is_released_whose_objects_all_pass() -> None:
     assert found.manifests == ("net",)
     assert [each.id.name for each in found.passing] == ["one"]
     assert [each.name for each in found.control_planes] == ["cp-1", "cp-2"]
+    assert staying(work(*made(ONE, f"{ONE}\n---\n{TWO}"))) == []
 
 
 def test_what_git_has_in_part_stays_with_talos() -> None:
@@ -61,6 +70,30 @@ def test_what_git_has_in_part_stays_with_talos() -> None:
 
     assert isinstance(found, works.Leave)
     assert found.why == "Talos keeps everything: net brings ConfigMap two, which Git does not have"
+    assert staying(work(*made(f"{ONE}\n---\n{TWO}", ONE))) == ["one"]
+
+
+def test_a_certificate_says_what_talos_keeps_beside_what_it_releases() -> None:
+    platform, renditions = platforms.make({
+        "clusters": {"home": {"engine": "flux", "machines": {"controlplane": 2}}},
+        "components": {
+            "flux": {"phase": "engine", "role": "engine", "bootstrapForm": "kubectl command"},
+            "net": {"phase": "inline", "side": "hybrid", "inline": 1, "form": "Kustomization"},
+            "dns": {"phase": "inline", "side": "hybrid", "inline": 2, "form": "Kustomization"},
+        },
+        "renditions": {
+            "net": {"bootstrap": ONE, "gitops": ONE},
+            "dns": {"bootstrap": f"{TWO}\n---\n{THREE}", "gitops": TWO},
+        },
+    })  # fmt: skip
+
+    found = work(platform, renditions)
+
+    certificate = found.tasks["handover:certificate"]
+    assert isinstance(certificate, works.Certify)
+    assert certificate.released == ("net",)
+    assert [each.id.name for each in certificate.passing] == ["one", "two"]
+    assert staying(found) == ["two"]
 
 
 @pytest.mark.parametrize("owner", ["omni", "nobody"])
@@ -76,6 +109,7 @@ def test_nothing_is_released_where_others_have_the_configs(owner: str) -> None:
     certificate = found.tasks["handover:certificate"]
     assert isinstance(certificate, works.Certify)
     assert certificate.released == ()
+    assert staying(found) == ["one"], "whoever has the configs still has the manifest"
 
 
 def test_a_url_that_passes_is_not_for_machines_that_were_released() -> None:

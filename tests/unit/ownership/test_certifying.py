@@ -101,6 +101,10 @@ class TestMarked:
     def test_the_engine_does_not_list_it(self) -> None:
         assert failed(seen(is_listed=False)) == {Claim.MARKED: "Kustomization flux/all does not list it"}
 
+    def test_the_engines_object_does_not_work(self) -> None:
+        says = "Kustomization flux/all is suspended: nothing reconciles it until it is resumed"
+        assert failed(seen(fault=says)) == {Claim.MARKED: says}
+
     def test_the_engines_object_is_gone(self) -> None:
         assert failed(seen(has_holder=False)) == {Claim.MARKED: "Kustomization flux/all is not there"}
 
@@ -221,6 +225,27 @@ class TestTried:
         assert all(each.holds for each in found.values())
         assert [claim for claim, each in found.items() if each.is_tried] == [Claim.SAME_OBJECT, Claim.MARKED]
         assert Claim.ALONE in failed(seen(live(entry("talos", {"f:data": {"f:word": {}}})), **unknown)), "nevertheless"
+
+    def test_who_owns_what_is_told_without_dry_runs(self) -> None:
+        attempt = Attempt(refusal="the webhook a takes no dry runs", is_possible=False)
+        labels = live()["metadata"]["labels"]
+        body = {
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"word": "hello"}, "binaryData": None,
+            "metadata": {"name": "settings", "namespace": "web", "labels": labels},
+        }  # fmt: skip
+        known: dict[str, Any] = {"attempt": attempt, "repetition": None, "omission": None}
+
+        fine = proofs(seen(fields=certifying.counted(body, live()), **known))
+        value = live(mine={})
+        value["metadata"]["managedFields"] = [entry("terraform", FIELDS, "Update")]
+        bad = failed(seen(value, fields=certifying.counted(body, value), **known))
+
+        assert all(each.holds for each in fine.values())
+        assert fine[Claim.OWNED].is_tried
+        assert fine[Claim.OWNED].says == "3 fields"
+        assert fine[Claim.ALONE].is_tried
+        assert "data.word: terraform owns it" in bad[Claim.OWNED]
+        assert "terraform (Update) owns data.word" in bad[Claim.ALONE]
 
     def test_a_server_that_says_nothing_proves_nothing(self) -> None:
         found = failed(seen(attempt=Attempt(refusal="no"), fields=FieldSet(), repetition=None, omission=None))

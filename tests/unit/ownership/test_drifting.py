@@ -84,3 +84,26 @@ def test_any_manager_of_bootstrap_will_do(party: Party, managers: list[str], set
     wanted = Wanted(object=Object({}), component="x", manager="helm", owner=ObjectOwner(party, "x"))
     assert drifting.settled(wanted, value).manager == settled
     assert drifting.settled(wanted, None).manager == "helm"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "is_shown"),
+    [("v1", "Secret", False), ("secretsmanager.example.org/v1", "Secret", True), ("v1", "ConfigMap", True)],
+)
+def test_a_server_that_quotes_a_secret_is_not_quoted(api_version: str, kind: str, is_shown: bool) -> None:
+    value = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "data": {"a": "1"}}
+    wanted = Wanted(object=Object(value), component="apps", manager="x", owner=APPS)
+    found = drifting.refused(wanted, {**value, "data": {"a": "2"}}, why="Invalid value: hunter2")
+    assert ("hunter2" in found.says) == is_shown
+
+
+def test_what_sops_has_encrypted_is_neither_compared_nor_applied() -> None:
+    value = {"apiVersion": "a.example.org/v1", "kind": "Secret", "metadata": {"name": "a"}, "sops": {}}
+    wanted = Wanted(object=Object(value), component="apps", manager="x", owner=APPS)
+    assert not wanted.is_known
+    assert not wanted.is_applicable
+
+
+def test_marks_of_a_resource_set_are_marks() -> None:
+    labels = {f"resourceset.fluxcd.controlplane.io/{each}": "a" for each in ("name", "namespace")}
+    assert drifting.applier(live("flux-operator", labels=labels)) == ObjectOwner(Party.FLUX, "ResourceSet a/a")

@@ -3,7 +3,7 @@
 import pytest
 
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import managers
+from firstlight.ownership import managers, migrating, writers
 from firstlight.ownership.managers import Manager
 
 
@@ -26,6 +26,12 @@ from firstlight.ownership.managers import Manager
         ("before-first-apply", Party.PERSON),
         ("kube-controller-manager", Party.SYSTEM),
         ("api-priority-and-fairness-config-consumer-v1", Party.SYSTEM),
+        ("machined", Party.TALOS),
+        ("flux", Party.PERSON),
+        ("OpenLens", Party.PERSON),
+        ("headlamp", Party.PERSON),
+        ("Terraform", Party.PERSON),
+        ("flux-operator-x", Party.CONTROLLER),
         ("cilium-operator-generic", Party.CONTROLLER),
         ("", Party.CONTROLLER),
     ],
@@ -66,6 +72,28 @@ def test_an_engine_is_not_stale_beside_itself() -> None:
     assert not managers.is_stale(mine, "kustomize-controller")
     assert managers.is_stale(mine, "helm-controller")
     assert not managers.is_stale(Manager("cert-manager-cainjector", "Update", "", {"f:spec": {}}), "helm-controller")
+
+
+def test_the_command_of_flux_came_before_its_engine() -> None:
+    flux = Manager("flux", "Apply", "", {"f:spec": {}})
+    assert managers.is_stale(flux, "kustomize-controller")
+    assert managers.is_old("flux")
+    assert not managers.is_by_hand("flux")
+    assert not managers.is_old("flux-client-side-apply")
+
+
+@pytest.mark.parametrize("name", ["kubectl-edit", "k9s", "Lens", "OpenLens", "Terraform", "curl", "headlamp"])
+def test_owners_and_drift_agree_on_who_is_a_person(name: str) -> None:
+    live = {"metadata": {"managedFields": [{"manager": name, "fieldsV1": {}}]}}
+    assert managers.party(name) == Party.PERSON
+    assert writers.of(live)[0].is_person
+
+
+@pytest.mark.parametrize("name", ["talos", "helm", "firstlight", "omni", "talosctl", "before-first-apply", "flux"])
+def test_handover_and_drift_agree_on_who_came_before(name: str) -> None:
+    live = {"metadata": {"managedFields": [{"manager": name, "fieldsV1": {}}]}}
+    assert migrating.is_old(name)
+    assert writers.of(live)[0].is_old
 
 
 def test_entries_of_strangers_forms_are_read() -> None:

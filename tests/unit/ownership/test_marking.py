@@ -50,6 +50,19 @@ def test_release_is_called_as_the_live_object_says() -> None:
     assert made["metadata"]["annotations"] == called
 
 
+def test_release_is_called_as_git_says_where_nothing_is_live() -> None:
+    definition: dict[str, Any] = {"kind": "HelmRelease", "metadata": {"name": "web", "namespace": "flux-system"}}
+    spec = {"releaseName": "shop-web", "targetNamespace": "shop"}
+    made = marking.marked(WANTED, RELEASE, definition={**definition, "spec": spec})
+    assert made["metadata"]["annotations"] == {
+        "meta.helm.sh/release-name": "shop-web", "meta.helm.sh/release-namespace": "shop",
+    }  # fmt: skip
+    made = marking.marked(WANTED, RELEASE, definition={**definition, "spec": {"targetNamespace": "shop"}})
+    assert made["metadata"]["annotations"]["meta.helm.sh/release-name"] == "shop-web"
+    long = marking.marked(WANTED, RELEASE, definition={**definition, "spec": {"releaseName": "a" * 60}})
+    assert len(long["metadata"]["annotations"]["meta.helm.sh/release-name"]) == 53
+
+
 def test_crds_of_a_chart_are_no_part_of_its_release() -> None:
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}}
     assert "annotations" not in marking.marked(crd, RELEASE)["metadata"]

@@ -8,7 +8,7 @@ from firstlight.model.certificate import Certificate, Claim, MachineProof, Objec
 from firstlight.model.component import ObjectId
 from firstlight.ownership import sealing
 from firstlight.report import certificate as texts
-from firstlight.report import certificate_data, certificate_page
+from firstlight.report import certificate_data, certificate_page, handover
 
 
 def proof(claim: Claim, *, holds: bool = True, says: str = "", is_tried: bool = True) -> Proof:
@@ -91,6 +91,51 @@ def test_what_fails_is_said_with_its_place_and_comes_first() -> None:
     assert "NOT COMPLETE" in text.splitlines()[0]
     assert text.index("Secret web/key") < text.index("✘ web")
     assert text.index("✘ web") < text.index("✔ dns")
+
+
+def test_what_was_not_tried_is_counted() -> None:
+    assert texts.headline(GOOD).endswith("1 claim not tried")
+    assert "not tried" not in texts.headline(dataclasses.replace(GOOD, objects=(WEB,)))
+
+
+def test_what_talos_keeps_makes_it_provisional_and_is_counted() -> None:
+    stays = proof(Claim.RELEASED, is_tried=False, says="Talos keeps it")
+    kept = dataclasses.replace(
+        GOOD, stage=Stage.PROVISIONAL, objects=(dataclasses.replace(WEB, proofs=(*WEB.proofs, stays)), DNS)
+    )
+
+    assert kept.is_complete
+    assert "complete (provisional: Talos keeps 1 object)" in texts.headline(kept)
+    assert "provisional: Talos keeps 1 object<" in certificate_page.page(kept)
+    assert "complete, provisional: Talos keeps 1 object" in handover.certificate(kept)[0]
+    assert any("Talos has released it: Deployment web/main (Talos keeps it)" in each for each in texts.notes(kept))
+    before = dataclasses.replace(GOOD, stage=Stage.PROVISIONAL)
+    assert "complete (provisional)" in texts.headline(before)
+    assert "provisional: Talos still has its manifests" in certificate_page.page(before)
+
+
+def test_what_was_agreed_to_is_said_and_counted() -> None:
+    bad = proof(Claim.SAME_PODS, holds=False, says="replaced, as agreed: pod a is not there any more")
+    broken = dataclasses.replace(GOOD, objects=(dataclasses.replace(WEB, proofs=(bad,)), DNS))
+    mine = dataclasses.replace(WEB, proofs=(dataclasses.replace(bad, is_agreed=True),))
+    agreed = dataclasses.replace(GOOD, objects=(mine, DNS))
+
+    assert not broken.is_complete
+    assert agreed.is_complete
+    assert texts.failures(agreed) == []
+    assert "pods of 1 workload replaced or restarted, as agreed" in texts.headline(agreed)
+    assert "pods of 1 workload replaced or restarted, as agreed" in handover.certificate(agreed)[0]
+    assert "agreed: Deployment web/main: replaced, as agreed: pod a" in texts.text(agreed)
+    assert certificate_data.data(agreed)["agreed"] == texts.agreed(agreed)
+    page = certificate_page.page(agreed)
+    assert "What does not hold, as agreed" in page
+    assert ">agreed</span>" in page
+    assert not Page(page).open
+
+
+def test_nobody_can_agree_to_anything_else() -> None:
+    other = dataclasses.replace(proof(Claim.ALONE, holds=False, says="talos owns it"), is_agreed=True)
+    assert not dataclasses.replace(GOOD, objects=(dataclasses.replace(WEB, proofs=(other,)),)).is_complete
 
 
 def test_what_was_not_tried_is_said_once_for_each_reason() -> None:

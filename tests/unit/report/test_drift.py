@@ -50,6 +50,14 @@ def test_what_to_do_depends_on_who_keeps_it() -> None:
     assert "firstlight owners infra" in report.text(with_one(one(Difference.WRONG_OWNER)))
 
 
+def test_nobody_is_told_to_delete_what_holds_much() -> None:
+    claim = dataclasses.replace(one(Difference.EXTRA), id=ObjectId("", "PersistentVolumeClaim", "shop", "data"))
+    alone = report.text(with_one(claim))
+    assert "kubectl delete" not in alone
+    assert "a PersistentVolumeClaim takes with it what is in it" in alone
+    assert "kubectl delete deployment web -n shop" in report.text(with_one(claim, one(Difference.EXTRA)))
+
+
 def test_another_commit_is_said_on_top_and_is_no_drift() -> None:
     found = dataclasses.replace(with_one(one(Difference.CHANGED)), applied=("main@1234567 (apps)",))
     text = report.text(found)
@@ -57,6 +65,7 @@ def test_another_commit_is_said_on_top_and_is_no_drift() -> None:
     assert "--correct" not in text
     assert command.exit_code(found) == 1
     assert command.exit_code(dataclasses.replace(found, applied=())) == 2
+    assert command.exit_code(dataclasses.replace(found, applied=()), is_committed=False) == 1
     assert command.exit_code(dataclasses.replace(NONE, applied=found.applied)) == 0
 
 

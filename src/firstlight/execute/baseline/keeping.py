@@ -39,15 +39,25 @@ async def load(client: "kube.Client") -> Baseline | None:
     )
 
 
-async def copy_of(client: "kube.Client", path: Path) -> Baseline | None:
-    """The baseline of which the cluster has lost a part, out of a file; None if the file is not that very one."""
+async def copy_of(client: "kube.Client", path: Path, *, uid: str) -> Baseline | None:
+    """The baseline that the cluster has lost, or a part of it, out of a file.
+
+    Args:
+        client: The API.
+        path: The file beside the journal.
+        uid: Of the cluster.
+
+    Returns:
+        None if the file is not this cluster's, or another one than the cluster still knows of.
+    """
     kept = await stowing.read(client, NAME)
     try:
         content = path.read_bytes()
         found = msgspec.json.decode(content, type=Baseline)
     except (OSError, ValueError):
         return None
-    return found if kept is not None and kept.is_copy(stowing.packed(content)) else None
+    is_that_one = kept is None or kept.cluster != uid or kept.is_copy(stowing.packed(content))
+    return found if found.cluster == uid and is_that_one else None
 
 
 async def store(baseline: Baseline, client: "kube.Client", *, part: int = stowing.PART) -> None:

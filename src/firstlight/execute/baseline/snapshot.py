@@ -14,6 +14,7 @@ from firstlight.document.within import mapping, sequence, text
 from firstlight.model.baseline import Baseline, ObjectSeen, OwnerSeen, PodSeen
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
+from firstlight.ownership import engine_marks
 from firstlight.plan import pods
 
 _REVISIONS = ("pod-template-hash", "controller-revision-hash")
@@ -28,22 +29,25 @@ async def take(wanted: Sequence[ObjectId], client: kube.Client) -> Baseline:
     """
     at = time.time()
     catalog = await client.catalog(refresh=True)
-    versions = {
-        (each.group, each.kind): each.api_version
+    served = {
+        (each.group, each.kind): each
         for each in sorted(catalog.resources.values(), key=lambda one: catalog.preferred.get(one.group) == one.version)
     }
     groups: dict[tuple[str, str, str], list[ObjectId]] = defaultdict(list)
     for each in wanted:
-        groups[each.group, each.kind, each.namespace].append(each)
+        resource = served.get((each.group, each.kind))
+        version = resource.api_version if resource is not None else ""
+        # What names no namespace is where the API puts it; and a repo may name one for what has none.
+        is_within = resource is not None and resource.is_namespaced
+        groups[version, each.kind, (each.namespace or client.config.namespace) if is_within else ""].append(each)
     listings = await asyncio.gather(
-        *(_listed(client, versions.get((group, kind), ""), kind, namespace) for group, kind, namespace in groups),
-        client.list("v1", "Pod"),
+        *(_listed(client, version, kind, namespace) for version, kind, namespace in groups), client.list("v1", "Pod")
     )
     seen = [
         of_object(each, found)
-        for (_, ids), listing in zip(groups.items(), listings[:-1], strict=True)
+        for ids, listing in zip(groups.values(), listings[:-1], strict=True)
         for each in ids
-        for found in [_named(listing, each)]
+        for found in [_named(listing, each.name)]
     ]
     seen.sort(key=lambda each: (each.group, each.kind, each.namespace, each.name))
     return Baseline(at=at, objects=tuple(seen), pods=of_pods(listings[-1].items))
@@ -63,12 +67,8 @@ async def _listed(client: kube.Client, api_version: str, kind: str, namespace: s
     )
 
 
-def _named(listing: kube.Listing, wanted: ObjectId) -> Mapping[str, Any]:
-    for each in listing.items:
-        metadata = each["metadata"]
-        if metadata["name"] == wanted.name and metadata.get("namespace", "") in ("", wanted.namespace):
-            return each
-    return {}
+def _named(listing: kube.Listing, name: str) -> Mapping[str, Any]:
+    return next((each for each in listing.items if each["metadata"]["name"] == name), {})
 
 
 def of_object(wanted: ObjectId, found: Mapping[str, Any]) -> ObjectSeen:
@@ -81,12 +81,16 @@ def of_object(wanted: ObjectId, found: Mapping[str, Any]) -> ObjectSeen:
         for each in sequence(metadata, "managedFields")
     }
     template = pods.template(Object(found)) if found else {}
+    whole = {"apiVersion": f"{wanted.group}/v1", "kind": wanted.kind, "metadata": metadata}
+    # A label that charts have as well tells nothing here.
+    mark = engine_marks.of(whole, wanted=whole) if found else None
     return ObjectSeen(
         group=wanted.group, kind=wanted.kind, namespace=text(metadata, "namespace") or wanted.namespace,
         name=wanted.name, uid=text(metadata, "uid"), resource_version=text(metadata, "resourceVersion"),
         generation=int(metadata.get("generation") or 0),
         owners=tuple(sorted(owners, key=lambda each: (each.manager, each.operation, each.subresource))),
         template=f"sha256:{hashlib.sha256(_ENCODER.encode(template)).hexdigest()}" if template else "",
+        holder=mark.owner if mark is not None else "",
     )  # fmt: skip
 
 

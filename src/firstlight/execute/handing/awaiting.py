@@ -3,19 +3,24 @@
 Watched, and not for ever: what does not come is then a claim that fails, with the reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from firstlight.document.within import text
 from firstlight.execute.world import World
-from firstlight.gates import argocd, flux, looking, parts, ready
+from firstlight.gates import argocd, flux, looking, parts, ready, status
 from firstlight.gates.parts import Part
 from firstlight.gates.question import Question
+from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.observation import Look, View
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.plan import Gate, Subject
-from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
+from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.ownership import listing
 
+_READY = frozenset({"Kustomization", "HelmRelease"})
+"""What says by a condition whether all is well."""
 TIMEOUT = 300.0
 """Seconds: the commit has been waited for before; what is left is the engine's next round."""
 
@@ -40,6 +45,28 @@ async def settled(passing: Sequence[Passing], world: World, *, step: str = "", t
     )  # fmt: skip
 
 
+def fault(holder: Mapping[str, Any], *, now: float) -> str:
+    """Why an engine's object does not work on what it has; empty if it does, or if it is just about to.
+
+    Args:
+        holder: As it is now.
+        now: Seconds since the epoch.
+    """
+    name = looking.called(ObjectId.of(holder))
+    if (resting := flux.suspended(holder, name)) is not None:
+        return resting.reason
+    if holder.get("kind") == "Application":
+        verdict = argocd.application(holder, name, expected="", url="", now=now)
+        is_at_work = text(holder, "status", "operationState", "phase") == "Running"
+        is_starting = text(holder, "status", "health", "status") == "Progressing"
+        is_fine = isinstance(verdict, Passed) or is_at_work or is_starting
+        return "" if is_fine and not status.is_going(holder) else verdict.reason
+    is_bad = status.is_going(holder) or status.is_true(holder, "Stalled") or status.is_false(holder, "Ready")
+    # Between two rounds it is ready or not; while it works it is neither.
+    is_silent = holder.get("kind") in _READY and not status.condition(holder, "Ready")
+    return ready.judged(holder, name, now=now, expected=("Ready",)).reason if is_bad or is_silent else ""
+
+
 def _tell(verdict: Verdict, world: World, step: str) -> None:
     if step and isinstance(verdict, Waiting):
         world.tell(step, f"waits for the engine: {verdict.reason}")
@@ -58,6 +85,8 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> Part:
             return ready.absent(id, is_served=look not in view.unserved)
         name = looking.called(id)
         verdict: Verdict = Passed(name)
+        if (resting := flux.suspended(found, name)) is not None:
+            return Failed(resting.reason)
         match id.kind:
             case "Kustomization":
                 sources = view.all(flux.GIT)

@@ -2,17 +2,16 @@
 
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import at
-from firstlight.execute import cluster_keys
 from firstlight.execute.baseline import keeping, snapshot
-from firstlight.execute.handing import awaiting, evidence, finishing, releasing
+from firstlight.execute.handing import awaiting, evidence, finishing, keeping_certificate, releasing, upgrade_preview
 from firstlight.execute.handing.releasing import TalosState
-from firstlight.execute.handing.upgrade_preview import Preview, preview
+from firstlight.execute.handing.upgrade_preview import Preview
 from firstlight.execute.world import World
 from firstlight.model.baseline import Baseline, ObjectSeen, OwnerSeen
 from firstlight.model.certificate import Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
@@ -20,13 +19,22 @@ from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.work import Certify
 from firstlight.ownership import certifying, listing, same_pods
+from firstlight.ownership.covering import agreed, renewed, standing, unproven
 from firstlight.ownership.evidence import Evidence
 from firstlight.ownership.same_pods import Pods
 from firstlight.ownership.sealing import is_sealed, seal
+from firstlight.plan import pods as templates
 
 _REPLICAS = ("f:spec", "f:replicas")
+STAYS = Proof(
+    claim=Claim.RELEASED, holds=True, is_tried=False,
+    says="Talos keeps it: its manifest is not released, and its values come back with every upgrade of Kubernetes",
+)  # fmt: skip
 
-__all__ = ["certify", "is_sealed", "prove", "seal", "talos_proofs", "uid_of", "unproven"]
+__all__ = [
+    "agreed", "certify", "is_sealed", "prove", "replaced", "seal", "standing", "talos_proofs", "uid_of", "uncertified",
+    "unproven",
+]  # fmt: skip
 
 
 async def certify(
@@ -37,7 +45,7 @@ async def certify(
     Args:
         task: What was handed over.
         world: The run.
-        stage: Whether Talos has released its manifests already.
+        stage: Whether Talos has released its manifests already; what it keeps makes it provisional in any case.
         step: Who is told what is waited for.
         kept: A complete certificate: what it proves was handed over then, and its pods may be others by now.
 
@@ -54,37 +62,62 @@ async def certify(
             f"{whose}: nothing tells how everything was before Git took over",
             hint="A baseline is saved before the root object exists: firstlight up, or firstlight handover.",
         )
-    passing = unproven(task.passing, kept)
+    passing = unproven(task.passing, kept, staying=task.staying)
     await awaiting.settled(passing, world, step=step)
     await finishing.finish(passing, client)
     held = await evidence.holders((each.owner for each in task.passing), client)
-    fresh = await prove(passing, held, client, baseline=baseline, is_final=stage == Stage.FINAL, is_repeated=True)
-    objects = tuple(sorted((*fresh, *(kept.objects if kept is not None else ())), key=lambda each: each.id))
-    released = _released(task, kept) if stage == Stage.FINAL else ()
+    fresh = await prove(
+        passing, held, client, baseline=baseline, is_final=stage == Stage.FINAL, is_repeated=True, staying=task.staying
+    )
+    objects = renewed(fresh, kept)
+    released = _released(task, kept)
     machines = kept.machines if kept is not None else ()
     if released and task.control_planes:
         machines = await _talos(task, released, world)
     made = Certificate(
         cluster=world.cluster.name, uid=uid, engine=_engine(task.passing), revision=_revision(task, held.values()),
-        run=world.run, at=round(time.time()), baseline_at=round(baseline.at), stage=stage, objects=objects,
+        run=world.run, at=round(time.time()), baseline_at=round(baseline.at),
+        stage=Stage.PROVISIONAL if any(each.is_staying for each in objects) else stage, objects=objects,
         machines=machines, released=released, kept=task.kept,
         missing=tuple(_named(each.id) for each in objects if not each.uid),
     )  # fmt: skip
     return seal(made)
 
 
-def unproven(passing: Sequence[Passing], kept: Certificate | None) -> tuple[Passing, ...]:
-    """What a certificate does not cover yet."""
-    proven = {each.id for each in kept.objects} if kept is not None else set()
-    # A repo may name a namespace for what has none, and none for what has one.
-    names = {(each.group, each.kind, each.name) for each in proven}
-    wide = {(each.group, each.kind, each.name) for each in proven if not each.namespace}
-    return tuple(
-        each
-        for each in passing
-        if each.id not in proven
-        and (each.id.group, each.id.kind, each.id.name) not in (wide if each.id.namespace else names)
-    )
+async def uncertified(passing: Sequence[Passing], client: "kube.Client") -> tuple[Passing, ...]:
+    """What the certificate of the cluster does not cover for good: all without one, and always what Talos keeps.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    kept = await keeping_certificate.load(client, uid=await uid_of(client))
+    return unproven(passing, standing(kept))
+
+
+async def replaced(passing: Sequence[Passing], client: "kube.Client") -> tuple[ObjectId, ...]:
+    """What makes pods, and does not make those of the baseline any more; nothing is tried or written.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    if not await keeping.is_kept(client, uid=await uid_of(client)):
+        return ()
+    baseline = await keeping.load(client)
+    makers = [each for each in passing if templates.template(each.object)]
+    if baseline is None or not makers:
+        return ()
+    held = await evidence.holders((each.owner for each in makers), client)
+    pods, before = await _pods(baseline, client), _by_name(baseline)
+    found = []
+    for one, seen in zip(makers, await evidence.look(makers, held, client), strict=True):
+        if seen.live is not None:
+            id = ObjectId.of(seen.live)
+            now = snapshot.of_object(id, seen.live)
+            has_replicas = at(one.object.value, "spec", "replicas") is not None
+            replicas = None if has_replicas else at(seen.live, "spec", "replicas")
+            then = _before(id, one.id.namespace, before)
+            found += [id] if any(not each.holds for each in same_pods.prove(then, now, pods, replicas=replicas)) else []
+    return tuple(sorted(found))
 
 
 async def prove(
@@ -95,6 +128,7 @@ async def prove(
     baseline: Baseline,
     is_final: bool,
     is_repeated: bool,
+    staying: Collection[ObjectId] = (),
 ) -> tuple[ObjectProof, ...]:
     """Everything that is claimed of objects, tried now.
 
@@ -105,20 +139,20 @@ async def prove(
         baseline: How everything was.
         is_final: Whether Talos has released its manifests.
         is_repeated: Whether real applies are repeated; the one thing here that may write.
+        staying: What Talos keeps as well.
 
     Raises:
         errors.ClientError: The API does not answer.
     """
     found = await evidence.gather(passing, held, client, is_repeated=is_repeated)
-    pods = Pods(
-        before=baseline.pods,
-        after=snapshot.of_pods((await client.list("v1", "Pod")).items),
-        nodes=frozenset(str(each["metadata"]["name"]) for each in await _nodes(client)),
-    )
-    before = {(each.group, each.kind, each.namespace, each.name): each for each in baseline.objects}
-    return tuple(
-        _proof(each, _before(each, before), pods, is_final=is_final, is_repeated=is_repeated) for each in found
-    )
+    pods, before = await _pods(baseline, client), _by_name(baseline)
+    made = []
+    for each in found:
+        stays = each.passing.id in staying or each.id in staying
+        seen = _before(each.id, each.passing.id.namespace, before)
+        proof = _proof(each, seen, pods, is_final=is_final and not stays, is_repeated=is_repeated)
+        made.append(dataclasses.replace(proof, proofs=(*proof.proofs, STAYS)) if stays and proof.uid else proof)
+    return tuple(made)
 
 
 def talos_proofs(state: TalosState, upgrade: Preview | None = None) -> tuple[MachineProof, ...]:
@@ -134,11 +168,13 @@ def talos_proofs(state: TalosState, upgrade: Preview | None = None) -> tuple[Mac
         says = f"it still has {', '.join(has)}" if has else state.silent.get(name, "")
         proof = Proof(claim=Claim.NOT_IN_CONFIG, holds=not says, says=says)
         found.append(MachineProof(machine=name, proofs=(proof,)))
+    for name in state.undeclared:
+        proof = Proof(claim=Claim.NOT_IN_CONFIG, holds=False, says="it is not declared, and was not asked")
+        found.append(MachineProof(machine=name, proofs=(proof,)))
     whole = [Proof(claim=Claim.NOT_IN_INVENTORY, holds=not state.keys, says=_shown(state.keys))]
     if not state.has_inventory:
-        whole = [
-            Proof(claim=Claim.NOT_IN_INVENTORY, holds=True, is_tried=False, says="Talos before 1.13 keeps none")
-        ]  # fmt: skip
+        says = "there is none; Talos keeps one from 1.13 on"
+        whole = [Proof(claim=Claim.NOT_IN_INVENTORY, holds=True, is_tried=False, says=says)]
     touched = [*(f"{_named(each)} has Talos's annotation" for each in state.annotated)]
     touched += [f"Talos owns fields of {_named(each)}" for each in state.managed]
     whole.append(Proof(claim=Claim.NOT_TALOS, holds=not touched, says=_shown(touched)))
@@ -156,14 +192,9 @@ async def uid_of(client: "kube.Client") -> str:
 
 
 async def _talos(task: Certify, released: Sequence[str], world: World) -> tuple[MachineProof, ...]:
-    ids = [each.id for each in task.passing]
+    ids = [each.id for each in task.passing if each.id not in task.staying]
     state = await releasing.talos_state(task.control_planes, released, ids, world)
-    speaking = next((each for each in task.control_planes if each.name in state.configs), None)
-    upgrade = None
-    if speaking is not None:
-        way = await cluster_keys.ensure(world)
-        upgrade = await preview(speaking, ids, way=way, world=world, has_inventory=state.has_inventory)
-    return talos_proofs(state, upgrade)
+    return talos_proofs(state, await upgrade_preview.of(task.control_planes, ids, state=state, world=world))
 
 
 def _proof(seen: Evidence, before: ObjectSeen | None, pods: Pods, *, is_final: bool, is_repeated: bool) -> ObjectProof:
@@ -177,12 +208,26 @@ def _proof(seen: Evidence, before: ObjectSeen | None, pods: Pods, *, is_final: b
     )  # fmt: skip
 
 
-def _before(seen: Evidence, before: Mapping[tuple[str, str, str, str], ObjectSeen]) -> ObjectSeen | None:
-    """The object in the baseline, which may have a namespace that its kind has not."""
-    id = seen.id
-    spaces = (id.namespace, seen.passing.id.namespace)
+_Name = tuple[str, str, str, str]
+
+
+def _by_name(baseline: Baseline) -> Mapping[_Name, ObjectSeen]:
+    return {(each.group, each.kind, each.namespace, each.name): each for each in baseline.objects}
+
+
+def _before(id: ObjectId, place: str, before: Mapping[_Name, ObjectSeen]) -> ObjectSeen | None:
+    """The object in the baseline, which may have a namespace that its kind has not: that of the repo."""
+    spaces = (id.namespace, place)
     found = [before[key] for space in spaces if (key := (id.group, id.kind, space, id.name)) in before]
     return next((each for each in found if each.uid), next(iter(found), None))
+
+
+async def _pods(baseline: Baseline, client: "kube.Client") -> Pods:
+    return Pods(
+        before=baseline.pods,
+        after=snapshot.of_pods((await client.list("v1", "Pod")).items),
+        nodes=frozenset(str(each["metadata"]["name"]) for each in await _nodes(client)),
+    )
 
 
 async def _nodes(client: "kube.Client") -> Sequence[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ the server compares the version once more with the write.
 
 import asyncio
 import dataclasses
-import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +15,7 @@ from firstlight.clients.kube.errors import UnknownKind
 from firstlight.document.within import text
 from firstlight.execute.applying.guarding import guarded
 from firstlight.execute.applying.observing import Seen, observe
+from firstlight.execute.handing import awaiting, refusal
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner
@@ -27,8 +28,6 @@ TRIES = 5
 """How often an object is looked at anew that somebody writes at the same time."""
 OMITTED = 6
 """How many fields are left out at most until one goes: each is a dry run."""
-_WEBHOOK = re.compile(r'admission webhook "(?P<name>[^"]+)"')
-_NO_DRY_RUN = "does not support dry run"
 
 Holders = Mapping[ObjectOwner, Mapping[str, Any] | None]
 """The engine's objects that own others; None for one that is not there."""
@@ -59,6 +58,33 @@ async def gather(
         errors.ClientError: The API does not answer.
     """
     listed = {owner: listing.objects_of(each) for owner, each in held.items() if each is not None}
+    now = time.time()
+    faults = {owner: awaiting.fault(each, now=now) for owner, each in held.items() if each is not None}
+    seen = await look(passing, held, client)
+
+    async def one(number: int, each: Passing) -> Evidence:
+        id = ObjectId.of(seen[number].live or seen[number].object.value)
+        objects = listed.get(each.owner)
+        base = Evidence(
+            passing=each, id=id, has_holder=each.owner in listed, fault=faults.get(each.owner, ""),
+            is_listed=None if objects is None else id in objects,
+        )  # fmt: skip
+        return await _tried(base, seen[number], client, is_repeated=is_repeated)
+
+    return list(await asyncio.gather(*(one(number, each) for number, each in enumerate(passing))))
+
+
+async def look(passing: Sequence[Passing], held: Holders, client: "kube.Client") -> list[Seen]:
+    """All objects as they are now, in their order; nothing is tried.
+
+    Args:
+        passing: What the engine is to own.
+        held: The engine's objects.
+        client: The API.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
     placed = [_placed(each, held.get(each.owner)) for each in passing]
     seen: dict[int, Seen] = {}
     # Only what the repo does not place goes where the engine says.
@@ -66,16 +92,7 @@ async def gather(
         numbers = [number for number, (_, place) in enumerate(placed) if place == namespace]
         found = await observe([placed[number][0] for number in numbers], client, namespace=namespace)
         seen |= dict(zip(numbers, found, strict=True))
-
-    async def one(number: int, each: Passing) -> Evidence:
-        id = ObjectId.of(seen[number].live or seen[number].object.value)
-        objects = listed.get(each.owner)
-        base = Evidence(
-            passing=each, id=id, has_holder=each.owner in listed, is_listed=None if objects is None else id in objects
-        )
-        return await _tried(base, seen[number], client, is_repeated=is_repeated)
-
-    return list(await asyncio.gather(*(one(number, each) for number, each in enumerate(passing))))
+    return [seen[number] for number in range(len(passing))]
 
 
 async def _holder(owner: ObjectOwner, client: "kube.Client") -> Mapping[str, Any] | None:
@@ -119,7 +136,7 @@ async def _once(
     for path in left:
         body = omitting.without(body, path) or body
     attempt = await _attempt(body, live, client, manager, has_status=has_status)
-    fields = await _fields(body, attempt, client, manager=manager)
+    fields = await _fields(body, live, attempt, client, manager=manager)
     is_client_side = certifying.is_client_side(live, manager)
     extra = certifying.fields_of(live, manager) - fields
     if attempt.after is not None and not attempt.is_same and not attempt.changed and extra:
@@ -163,17 +180,24 @@ async def _attempt(
     except kube.ServerError:
         raise
     except kube.ApiError as error:
-        return Attempt(refusal=_refusal(error), is_possible=_NO_DRY_RUN not in error.detail)
+        return Attempt(refusal=refusal.told(error), is_possible=not refusal.is_for_want_of_dry_runs(error))
     return Attempt(
         after=after, is_same=comparing.is_same(live, after, has_status=has_status),
         changed=comparing.changes(live, after, has_status=has_status),
     )  # fmt: skip
 
 
-async def _fields(body: Mapping[str, Any], attempt: Attempt, client: "kube.Client", *, manager: str) -> FieldSet:
-    """What Git has, as the server counts fields: what the manager would own after its apply."""
+async def _fields(
+    body: Mapping[str, Any], live: Mapping[str, Any], attempt: Attempt, client: "kube.Client", *, manager: str
+) -> FieldSet:
+    """What Git has, as the server counts fields: what the manager would own after its apply.
+
+    Where nothing can be tried, it is told by how everybody's fields of the object are counted.
+    """
+    if not attempt.is_possible:
+        return certifying.counted(body, live)
     after = attempt.after
-    if after is None and attempt.is_possible:
+    if after is None:
         try:
             after = await client.apply(body, manager=manager, force=True, dry_run=True)
         except kube.ServerError:
@@ -220,21 +244,6 @@ async def _again(body: Mapping[str, Any], live: Mapping[str, Any], client: "kube
         return await client.get(str(body["apiVersion"]), id.kind, id.name, namespace=id.namespace or None)
     except kube.NotFound:
         return None
-
-
-def _refusal(error: "kube.ApiError") -> str:
-    """Why the server would not, without values."""
-    if isinstance(error, kube.Conflict) and error.conflicts:
-        told = [f"{each.manager} owns {each.field.lstrip('.')}" for each in error.conflicts[:3]]
-        more = f" and {len(error.conflicts) - 3} more" if len(error.conflicts) > 3 else ""
-        return f"in conflict: {', '.join(told)}{more}"
-    webhook = _WEBHOOK.search(error.detail)
-    if webhook:
-        what = "takes no dry runs" if _NO_DRY_RUN in error.detail else "refuses it"
-        return f"the webhook {webhook['name']} {what}"
-    fields = list(dict.fromkeys(each.field for each in error.causes if each.field))
-    what = f" ({', '.join(fields[:3])})" if fields else ""
-    return f"the server refuses it: {error.code} {error.reason}{what}"
 
 
 def _version(value: Mapping[str, Any]) -> str:

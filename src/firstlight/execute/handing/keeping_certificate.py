@@ -3,6 +3,7 @@
 Only a complete one is kept under its name. One that is not complete is a file of another name, to be read by people.
 """
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -37,6 +38,20 @@ async def load(client: "kube.Client", *, uid: str) -> Certificate | None:
     return certificate if is_fine else None
 
 
+def copy_of(directory: Path, *, uid: str) -> Certificate | None:
+    """The certificate of a cluster out of its file, sealed and complete; None if the file has none of this cluster.
+
+    Args:
+        directory: Of the cluster, beside the journal.
+        uid: Of its kube-system.
+    """
+    try:
+        found = read(directory / FILE)
+    except errors.ConfigError:
+        return None
+    return found if sealing.is_sealed(found) and found.is_complete and found.uid == uid else None
+
+
 async def keep(certificate: Certificate, client: "kube.Client", directory: Path) -> None:
     """Keep a complete certificate: in files first, then in the cluster; one that was incomplete is forgotten.
 
@@ -54,6 +69,24 @@ async def keep(certificate: Certificate, client: "kube.Client", directory: Path)
     await stowing.store(content, client, name=NAME, cluster=certificate.uid)
     for name in (INCOMPLETE, INCOMPLETE_PAGE):
         stowing.remove(directory / name)
+
+
+def keep_copy(certificate: Certificate, directory: Path) -> Path:
+    """The file of what the cluster has, written anew if it is another one; where.
+
+    Args:
+        certificate: As the cluster has it.
+        directory: Of the cluster, beside the journal.
+
+    Raises:
+        errors.FirstlightError: It cannot be written.
+    """
+    path, content = directory / FILE, encoded(certificate)
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            return path
+    _write(certificate, content, path, directory / PAGE)
+    return path
 
 
 def keep_incomplete(certificate: Certificate, directory: Path) -> Path:

@@ -1,14 +1,15 @@
 """The last proof of sole ownership: a label that is added in Git and removed again, seen to come and to go.
 
-It writes to the branch that the engine follows, in a clone of its own: the user's work tree is not touched. The label
-is taken away again whatever happens in between.
+It writes to the branch that the engine follows, in clones of its own: the user's work tree is not touched. The label
+is taken out of the branch as it is by then, whatever happens in between; where that cannot be, the error says where.
 """
 
+import asyncio
 import dataclasses
 import datetime
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ LABEL = "firstlight.dev/canary"
 AUTHOR = Person("firstlight", "firstlight@localhost")
 TIMEOUT = 600.0
 """Seconds for a commit to reach the cluster: an engine that is asked does not wait for its interval."""
+TRIES = 5
+PAUSE = 1.0
+"""Seconds between two attempts to take the label out of Git."""
+_STEPS = ("metadata", "labels", LABEL)
 _HARMLESS = ("ConfigMap", "Namespace")
 _FILES = (".yaml", ".yml")
 _REQUESTED = "reconcile.fluxcd.io/requestedAt"
@@ -85,6 +90,7 @@ async def prove(
     branch: Branch,
     *,
     confirm: Callable[[str], bool],
+    claim: Callable[[], Awaitable[object]],
     tell: Callable[[str], None] = lambda text: None,
     timeout: float = TIMEOUT,
 ) -> Proof:
@@ -95,11 +101,12 @@ async def prove(
         client: The API.
         branch: What the engine follows.
         confirm: Asked before anything is pushed.
+        claim: Takes the right to write, once it is confirmed.
         tell: Told what is done.
         timeout: Seconds for each way.
 
     Raises:
-        errors.Refused: It was not confirmed.
+        errors.Refused: It was not confirmed, or another run works on this cluster.
         errors.ClientError: The branch cannot be cloned, or the label cannot be removed from it again.
     """
     with tempfile.TemporaryDirectory(prefix="firstlight-canary-") as home:
@@ -108,29 +115,75 @@ async def prove(
         bird = choose(passing, clone)
         if bird is None:
             why = "no ConfigMap or Namespace that passes is in Git as plain YAML"
-            return Proof(claim=Claim.CANARY, holds=True, is_tried=False, says=why)
+            return _untried(why)
         if not confirm(f"two commits are pushed to {branch.name}: a label is added to {bird}, and removed again"):
             raise errors.Refused("not confirmed: nothing was pushed", hint="Leave --canary out, or give --yes.")
+        await claim()
         value = f"{time.time():.0f}"
         before = (clone / bird.file).read_bytes()
+        label = Label(bird=bird, value=value, before=before, after=_labelled(before, bird, value))
+        came, why = False, ""
         try:
-            await _push(clone, bird, _labelled(before, bird, value), branch, message=f"Canary: a label on {bird}")
-        except errors.ClientError as error:
-            return Proof(
-                claim=Claim.CANARY, holds=True, is_tried=False, says=f"{branch.name} cannot be pushed to: {error}"
-            )
-        tell(f"pushed a label for {bird}")
-        try:
-            came = await _seen(bird, value, client, timeout=timeout, tell=tell)
+            try:
+                await _push(clone, {bird.file: label.after}, branch, message=f"Canary: a label on {bird}")
+            except errors.ClientError as error:
+                why = f"{branch.name} cannot be pushed to: {error}"
+            else:
+                tell(f"pushed a label for {bird}")
+                came = await _seen(bird, value, client, timeout=timeout, tell=tell)
         finally:
-            await _push(clone, bird, before, branch, message=f"Canary: the label of {bird} is removed")
-        tell("removed it in Git again")
+            # Also where the push was cut short or had no answer: it may have arrived all the same.
+            is_removed = await remove(label, branch, Path(home))
+        if why:
+            return _untried(why)
+        if is_removed:
+            tell("removed it in Git again")
         went = await _seen(bird, "", client, timeout=timeout, tell=tell)
     if not came:
         return Proof(claim=Claim.CANARY, holds=False, says=f"the label of {bird} did not come within {timeout:.0f} s")
     if not went:
         return Proof(claim=Claim.CANARY, holds=False, says=f"the label of {bird} did not go within {timeout:.0f} s")
     return Proof(claim=Claim.CANARY, holds=True, says=str(bird))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A label as it was pushed."""
+
+    bird: Bird
+    value: str
+    before: bytes = dataclasses.field(repr=False)
+    """The file without it."""
+    after: bytes = dataclasses.field(repr=False)
+
+
+async def remove(label: Label, branch: Branch, home: Path) -> bool:
+    """Take a label out of a branch as it is by now, wherever it stands; whether it was there.
+
+    Args:
+        label: As it was pushed.
+        branch: What the engine follows.
+        home: A directory for clones.
+
+    Raises:
+        errors.ClientError: It cannot be; the message says where it may still be.
+    """
+    for attempt in range(1, TRIES + 1):
+        clone = home / f"removal-{attempt}"
+        try:
+            await branch.git.clone(branch.url, clone, ref=branch.name, credentials=branch.credentials)
+            files = _without(clone, label)
+            if files:
+                await _push(clone, files, branch, message=f"Canary: the label of {label.bird} is removed")
+            return bool(files)
+        except errors.FirstlightError as error:
+            if attempt == TRIES or isinstance(error, errors.ConfigError):
+                raise errors.ClientError(
+                    f"the label {LABEL}: {label.value} of {label.bird} may still be in {branch.name}: {error.message}",
+                    hint=f"Look into {label.bird.file} on {branch.name}, and remove it there by hand.",
+                ) from error
+        await asyncio.sleep(PAUSE)  # somebody else has pushed, or the server does not answer
+    raise AssertionError("unreachable")
 
 
 async def record(certificate: Certificate, proof: Proof, client: "kube.Client", directory: Path) -> Certificate:
@@ -174,10 +227,7 @@ def choose(passing: Sequence[Passing], root: Path) -> Bird | None:
 def _places(root: Path) -> dict[tuple[str, str, str], list[tuple[str, int]]]:
     """Every harmless object that stands in a file of the repo."""
     found: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
-    for path in sorted(root.rglob("*")):
-        if path.suffix not in _FILES or path.is_symlink() or ".git" in path.parts or not path.is_file():
-            continue
-        name = str(path.relative_to(root))
+    for name, path in _yaml(root):
         for document in reading.read(path.read_bytes(), name).documents:
             value = document.value
             if isinstance(value, Mapping) and value.get("kind") in _HARMLESS and value.get("apiVersion") == "v1":
@@ -186,16 +236,45 @@ def _places(root: Path) -> dict[tuple[str, str, str], list[tuple[str, int]]]:
     return found
 
 
+def _yaml(root: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a clone that may have objects, by their names in the repo."""
+    for path in sorted(root.rglob("*")):
+        if path.suffix in _FILES and not path.is_symlink() and ".git" not in path.parts and path.is_file():
+            yield str(path.relative_to(root)), path
+
+
 def _labelled(content: bytes, bird: Bird, value: str) -> bytes:
-    steps = ("metadata", "labels", LABEL)
     return splicing.set_value(
-        content.decode(), steps, value, document=bird.document, path=bird.file
+        content.decode(), _STEPS, value, document=bird.document, path=bird.file
     ).encode()  # fmt: skip
 
 
-async def _push(clone: Path, bird: Bird, content: bytes, branch: Branch, *, message: str) -> None:
-    (clone / bird.file).write_bytes(content)
-    await branch.git.add(clone, [bird.file])
+def _without(root: Path, label: Label) -> dict[str, bytes]:
+    """The files of a clone that have the label, without it; somebody may have moved or changed them meanwhile."""
+    found: dict[str, bytes] = {}
+    for name, path in _yaml(root):
+        content = path.read_bytes()
+        if content == label.after:
+            found[name] = label.before
+        elif LABEL.encode() in content:
+            for document in reading.read(content, name).documents:
+                labels = mapping(document.value, "metadata", "labels")
+                if labels.get(LABEL) == label.value:
+                    steps = _STEPS if len(labels) > 1 else _STEPS[:-1]
+                    was = found.get(name, content).decode()
+                    found[name] = splicing.remove(was, steps, document=document.index, path=name).encode()
+    return found
+
+
+def _untried(why: str) -> Proof:
+    """Somebody has asked for it: that it could not be tried is no proof."""
+    return Proof(claim=Claim.CANARY, holds=False, is_tried=False, says=why)
+
+
+async def _push(clone: Path, files: Mapping[str, bytes], branch: Branch, *, message: str) -> None:
+    for name, content in files.items():
+        (clone / name).write_bytes(content)
+    await branch.git.add(clone, list(files))
     now = datetime.datetime.now(tz=datetime.UTC)
     await branch.git.commit(clone, f"{message}\n", author=branch.author, when=now)
     await branch.git.push(clone, branch.url, branch.name, credentials=branch.credentials)

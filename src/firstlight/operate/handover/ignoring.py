@@ -12,16 +12,10 @@ from firstlight.model.component import ObjectId, Origin
 from firstlight.model.handover import Passing
 from firstlight.model.rendition import Object
 from firstlight.model.source import Chart
+from firstlight.ownership import ignoring as rules
 from firstlight.plan import facts
 
-_CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "ca.key"})
-"""Keys of Secrets in which charts put the certificates that they make by ``genCA``, or take over by ``lookup``."""
 _HOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-_INJECTED = tuple(
-    f"cert-manager.io/inject-{each}" for each in ("ca-from", "ca-from-secret", "apiserver-ca")
-)  # fmt: skip
-_PLACEHOLDERS = ("", "Cg==", "Cgo=")
-"""What charts write where a CA bundle comes later: nothing, or an empty line."""
 _BUNDLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "CustomResourceDefinition": (
         ("spec", "conversion", "webhook", "clientConfig"),
@@ -29,7 +23,6 @@ _BUNDLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "APIService": (("spec",), "/spec/caBundle"),
 }
-_SCALERS = {("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")}
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
 
 
@@ -75,21 +68,17 @@ def needed(passing: Sequence[Passing], everything: Iterable[Object], origin: Ori
 
 
 def _certificates(id: ObjectId, value: Mapping[str, Any]) -> Iterator[Ignored]:
-    if (id.group, id.kind) != ("", "Secret"):
-        return
-    keys = sorted({*mapping(value, "data"), *mapping(value, "stringData")} & _CERTIFICATES)
-    if keys:
+    if keys := rules.certificates(value):
         pointers = tuple(f"/data/{each}" for each in keys)
         yield Ignored(id=id, pointers=pointers, why="every rendering of the chart makes another certificate")
 
 
 def _bundles(id: ObjectId, value: Mapping[str, Any]) -> Iterator[Ignored]:
     """A CA bundle that Git has and somebody in the cluster writes; one that Git does not have is no difference."""
-    annotations = mapping(value, "metadata", "annotations")
-    injector = "cert-manager" if any(each in annotations for each in _INJECTED) else ""
+    injector = "cert-manager" if rules.is_injected(value) else ""
 
     def is_foreign(config: Mapping[str, Any]) -> bool:
-        return "caBundle" in config and (bool(injector) or (config["caBundle"] or "") in _PLACEHOLDERS)
+        return "caBundle" in config and (bool(injector) or rules.is_placeholder(config["caBundle"]))
 
     why = f"{injector or 'its own controller'} writes the CA bundle, and Git has another"
     if id.kind in _HOOKS:
@@ -102,7 +91,7 @@ def _bundles(id: ObjectId, value: Mapping[str, Any]) -> Iterator[Ignored]:
 
 
 def _targets(scaler: Object) -> Iterator[tuple[tuple[str, str, str], str]]:
-    if (scaler.id.group, scaler.id.kind) not in _SCALERS:
+    if not rules.is_autoscaler(scaler.value):
         return
     target = mapping(scaler.value, "spec", "scaleTargetRef")
     kind = text(target, "kind") or "Deployment"

@@ -2,23 +2,33 @@
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.execute import cluster_keys
+from firstlight.execute import holders
 from firstlight.execute.actions import kubeconfig
-from firstlight.execute.handing import certifying, keeping_certificate, predicting, releasing, signing, upgrade_preview
+from firstlight.execute.handing import (
+    certifying,
+    keeping_certificate,
+    leftovers,
+    predicting,
+    releasing,
+    signing,
+    upgrade_preview,
+)
+from firstlight.execute.handing.leftovers import Leftover
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
+from firstlight.execute.lease import Lease
 from firstlight.execute.loop import Result
 from firstlight.execute.world import World
 from firstlight.gates import ground as gate_ground
 from firstlight.journal import run_id
 from firstlight.model import work as works
-from firstlight.model.certificate import Certificate
+from firstlight.model.certificate import Certificate, Stage
 from firstlight.model.cluster import MachineRole
 from firstlight.model.component import Owner
 from firstlight.model.handover import Offer, Passing, Prediction
@@ -26,7 +36,7 @@ from firstlight.model.plan import Action
 from firstlight.model.platform import Platform
 from firstlight.model.verdict import Failed, Passed
 from firstlight.operate import up
-from firstlight.operate.handover import canary, offering, verifying
+from firstlight.operate.handover import argocd_checks, canary, offering, verifying
 from firstlight.operate.means import Means, Wishes
 from firstlight.operate.up import Prepared
 from firstlight.plan import facts, roots
@@ -41,6 +51,8 @@ class Asked:
     """Those that are meant; all if it is empty."""
     is_dry_run: bool = False
     is_loss_allowed: bool = False
+    is_restart_accepted: bool = False
+    """Whether a certificate is kept although pods are others than before, with that said."""
     key: Path | None = None
     """The user's SSH key that signs the certificate."""
 
@@ -83,8 +95,13 @@ async def prepare(platform: Platform, asked: Asked, means: Means, *, is_checked:
                 f"{name} stays with bootstrap: firstlight.yaml says owner: bootstrap",
                 hint=f"It is left alone; to hand it over, write components, {name}, owner: gitops.",
             )
-    prepared = await up.prepare(platform, asked.wishes, means, is_checked=is_checked)
-    tasks = {name: _narrowed(task, asked) for name, task in prepared.work.tasks.items()}
+    return narrowed(await up.prepare(platform, asked.wishes, means, is_checked=is_checked), asked)
+
+
+def narrowed(prepared: Prepared, asked: Asked) -> Prepared:
+    """The same with tasks about what was asked for alone, in the way that was asked for."""
+    released = tuple(name for each in _releases(prepared) for name in each.manifests)
+    tasks = {name: _narrowed(task, asked, released=released) for name, task in prepared.work.tasks.items()}
     return dataclasses.replace(prepared, work=dataclasses.replace(prepared.work, tasks=tasks))
 
 
@@ -134,25 +151,19 @@ async def foresee(prepared: Prepared, world: World) -> Foreseen:
         errors.ClientError: The API does not answer.
     """
     predictions = await predicting.predict(passing(prepared), world.kube)
-    releases = [each for each in prepared.work.tasks.values() if isinstance(each, works.Release)]
+    releases = _releases(prepared)
     if not releases:
         return Foreseen(predictions=predictions)
     task = releases[0]
     ids = [each.id for each in task.passing]
     state = await releasing.talos_state(task.control_planes, task.manifests, ids, world)
-    speaking = [each for each in task.control_planes if each.name in state.configs]
-    way = await cluster_keys.ensure(world)
-    upgrade = (
-        await upgrade_preview.preview(speaking[0], ids, way=way, world=world, has_inventory=state.has_inventory)
-        if speaking
-        else None
-    )
+    upgrade = await upgrade_preview.of(task.control_planes, ids, state=state, world=world)
     return Foreseen(predictions=predictions, talos=state, upgrade=upgrade)
 
 
 async def certificate(
     prepared: Prepared, means: Means, result: Result, *, since: float
-) -> tuple[Certificate, Path | None] | None:
+) -> tuple[Certificate, Path] | None:
     """The certificate that a run has made, or found, and the file that has it; None if it did not get that far.
 
     Args:
@@ -162,39 +173,37 @@ async def certificate(
         since: When it began, in seconds since the epoch.
 
     Raises:
-        errors.ConfigError: Somebody has changed the file.
+        errors.ClientError: The API does not answer.
+        errors.FirstlightError: The file cannot be written.
     """
     steps = [each.id for each in prepared.work.plan.steps if each.action == Action.CERTIFY]
     outcome = result.outcomes.get(steps[0]) if steps else None
     directory = means.state / prepared.cluster.name
-    path = directory / keeping_certificate.FILE
     if isinstance(outcome, Failed):
         path = directory / keeping_certificate.INCOMPLETE
         made = keeping_certificate.read(path) if path.exists() else None
         return (made, path) if made is not None and made.at >= int(since) else None
     if not isinstance(outcome, Passed):
         return None
-    if not path.exists():
-        # It was made elsewhere: this repo has no copy of what the cluster has.
-        async with reached(prepared, means) as world:
-            found = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
-            return (found, None) if found is not None else None
-    return keeping_certificate.read(path), path
+    # What counts is what the cluster has: the file may be older, another cluster's, or changed by somebody.
+    async with reached(prepared, means) as world:
+        found = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
+    return (found, keeping_certificate.keep_copy(found, directory)) if found is not None else None
 
 
 async def fly_canary(
-    made: Certificate,
     prepared: Prepared,
     means: Means,
     *,
     key: Path | None,
     confirm: Callable[[str], bool],
     tell: Callable[[str], None],
-) -> Certificate:
-    """The certificate with what a label showed that was added and removed through Git; kept, and signed again.
+) -> tuple[Certificate, Path]:
+    """The cluster's certificate with what a label showed that was added and removed through Git; and where it is.
+
+    It is kept, and signed again; one that is not complete by then is kept for reading alone.
 
     Args:
-        made: A complete one.
         prepared: What was handed over.
         means: How the world is reached.
         key: The user's SSH key that signs it.
@@ -202,7 +211,7 @@ async def fly_canary(
         tell: Told what is done.
 
     Raises:
-        errors.Refused: It was not confirmed, or there is no git.
+        errors.Refused: It was not confirmed, there is no git, or another run works on this cluster.
         errors.ClientError: The branch cannot be cloned, or the label cannot be removed from it again.
     """
     if means.git is None:
@@ -210,12 +219,27 @@ async def fly_canary(
     directory = means.state / prepared.cluster.name
     async with reached(prepared, means) as world:
         branch = canary.branch_of(prepared.cluster, means.git)
-        proof = await canary.prove(passing(prepared), world.kube, branch, confirm=confirm, tell=tell)
-        found = await canary.record(made, proof, world.kube, directory)
-        if key is not None and found.is_complete:
-            found = await signing.sign(found, key)
-            await keeping_certificate.keep(found, world.kube, directory)
-    return found
+        lease = Lease(world.kube, holder=holders.name(world.run), tell=tell)
+        try:
+            proof = await canary.prove(
+                passing(prepared), world.kube, branch, confirm=confirm, claim=lease.claim, tell=tell
+            )  # fmt: skip
+            await lease.claim()
+            made = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
+            if made is None:
+                raise errors.Refused(
+                    "the cluster has no certificate any more that this could be added to",
+                    hint=f"Make it again: firstlight handover {prepared.cluster.name}",
+                )
+            found = await canary.record(made, proof, world.kube, directory)
+            if key is not None and found.is_complete:
+                found = await signing.sign(found, key)
+                await keeping_certificate.keep(found, world.kube, directory)
+            elif made.signature and found.is_complete:
+                tell("it says more than the one that was signed: sign it again with --sign KEY")
+        finally:
+            await lease.release()
+    return found, directory / (keeping_certificate.FILE if found.is_complete else keeping_certificate.INCOMPLETE)
 
 
 async def verify(made: Certificate, prepared: Prepared, means: Means, *, signers: Path | None = None) -> Certificate:
@@ -231,13 +255,19 @@ async def verify(made: Certificate, prepared: Prepared, means: Means, *, signers
         errors.Refused: It is of another cluster.
         errors.FirstlightError: It was changed after it was sealed, or its signature is not good.
     """
-    await verifying.check(made, signers=signers)
+    # Of a provisional one Talos may have the manifests still: what it releases today must be released by now.
+    today = _releases(prepared) if made.stage == Stage.PROVISIONAL else []
+    released = tuple(dict.fromkeys([*made.released, *(name for each in today for name in each.manifests)]))
+    ids = {each.id for each in made.objects if not each.is_staying} | {one.id for each in today for one in each.passing}
     async with reached(prepared, means) as world:
         planes = [each for each in prepared.cluster.machines if each.role == MachineRole.CONTROL_PLANE and each.address]
         talos = None
-        if made.released and planes:
-            talos = await releasing.talos_state(planes, made.released, [each.id for each in made.objects], world)
-        return await verifying.verify(made, world.kube, passing=passing(prepared), talos=talos, signers=signers)
+        if released and planes:
+            talos = await releasing.talos_state(planes, released, sorted(ids), world)
+        return await verifying.verify(
+            made, world.kube, passing=passing(prepared), talos=talos, signers=signers,
+            kept=kept(prepared.platform, prepared.cluster.name),
+        )  # fmt: skip
 
 
 async def lost(prepared: Prepared, means: Means) -> int:
@@ -249,6 +279,31 @@ async def lost(prepared: Prepared, means: Means) -> int:
     async with reached(prepared, means) as world:
         found = await predicting.predict(passing(prepared), world.kube)
     return sum(len(each.lost) for each in found)
+
+
+async def left_behind(prepared: Prepared, world: World) -> tuple[Leftover, ...]:
+    """The Secrets in which Helm kept releases that Applications own now.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    known = facts.of(prepared.platform, prepared.cluster, prepared.renditions)
+    return await leftovers.leftovers(world.kube, argocd_checks.releases(known, passing(prepared)))
+
+
+async def forget(found: Sequence[Leftover], world: World, *, tell: Callable[[str], None]) -> None:
+    """Remove such Secrets, and nothing else.
+
+    Raises:
+        errors.Refused: Another run works on this cluster, or something of a release is not Argo CD's.
+        errors.ClientError: The API does not answer.
+    """
+    lease = Lease(world.kube, holder=holders.name(world.run), tell=tell)
+    await lease.claim()
+    try:
+        await leftovers.remove(world.kube, found)
+    finally:
+        await lease.release()
 
 
 async def check_root(prepared: Prepared, world: World) -> None:
@@ -281,15 +336,25 @@ async def _is_there(wanted: Mapping[str, Any], client: "kube.Client") -> bool:
     return True
 
 
-def _narrowed(task: works.Task, asked: Asked) -> works.Task:
+def _releases(prepared: Prepared) -> list[works.Release]:
+    """What Talos releases in this very run; not what it would release in another."""
+    return [each for each in prepared.work.tasks.values() if isinstance(each, works.Release)]
+
+
+def _narrowed(task: works.Task, asked: Asked, *, released: tuple[str, ...]) -> works.Task:
     """A task about what was asked for alone, in the way that was asked for."""
     match task:
         case works.MigrateOwners():
             mine = _mine(task.passing, asked)
-            return dataclasses.replace(task, passing=mine, is_loss_allowed=asked.is_loss_allowed)
+            return dataclasses.replace(task, passing=mine, is_loss_allowed=asked.is_loss_allowed, is_again=True)
         case works.Certify():
             mine = _mine(task.passing, asked)
-            return dataclasses.replace(task, passing=mine, key=asked.key)
+            ids = {each.id for each in mine}
+            staying = tuple(each for each in task.staying if each in ids)
+            return dataclasses.replace(
+                task, passing=mine, released=released, staying=staying, key=asked.key,
+                is_restart_accepted=asked.is_restart_accepted,
+            )  # fmt: skip
         case works.Apply() | works.Install() if asked.components and _is_root(task):
             return works.Watch(objects=task.objects)
     return task

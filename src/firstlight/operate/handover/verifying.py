@@ -6,7 +6,7 @@ is not tried again; what became of it since is told.
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from firstlight import errors
@@ -17,7 +17,7 @@ from firstlight.execute.handing.releasing import TalosState
 from firstlight.model.baseline import Baseline, ObjectSeen
 from firstlight.model.certificate import OF_THE_MOMENT, Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
 from firstlight.model.handover import Passing
-from firstlight.ownership import sealing
+from firstlight.ownership import covering, sealing
 from firstlight.report import certificate as report
 
 
@@ -28,6 +28,7 @@ async def verify(
     passing: Sequence[Passing],
     talos: TalosState | None = None,
     signers: Path | None = None,
+    kept: Collection[str] = (),
 ) -> Certificate:
     """What a certificate claims, tried again now: one like it, whose failures are what no longer holds.
 
@@ -37,6 +38,7 @@ async def verify(
         passing: What Git has today.
         talos: What Talos has today of the released manifests; None where the machines were not asked.
         signers: A file of allowed signers, one of whom must have signed it.
+        kept: Components that bootstrap keeps today.
 
     Raises:
         errors.Refused: It is of another cluster.
@@ -50,17 +52,17 @@ async def verify(
             f"the certificate is of another cluster: kube-system had the UID {certificate.uid}, and here it has {uid}",
             hint="Check the kubeconfig, or give the certificate of this cluster.",
         )
-    others = {each.id for each in certifying.unproven(passing, certificate)}
+    others = {each.id for each in covering.uncovered(passing, certificate.objects)}
     wanted = [each for each in passing if each.id not in others]
     held = await evidence.holders((each.owner for each in wanted), client)
-    is_final = certificate.stage == Stage.FINAL
+    is_final = certificate.stage == Stage.FINAL or bool(certificate.staying)
     baseline = await _baseline(certificate, client)
     tried = await certifying.prove(
-        wanted, held, client, baseline=baseline, is_final=is_final, is_repeated=False
+        wanted, held, client, baseline=baseline, is_final=is_final, is_repeated=False, staying=certificate.staying
     )  # fmt: skip
     now = {each.id: each for each in tried}
     objects = [
-        _again(each, now[each.id], certificate) if each.id in now else await _dropped(each, client)
+        _again(each, now[each.id], certificate) if each.id in now else await _dropped(each, client, kept)
         for each in certificate.objects
     ]
     return sealing.seal(
@@ -100,8 +102,12 @@ def _again(before: ObjectProof, now: ObjectProof, certificate: Certificate) -> O
     return dataclasses.replace(now, before=before.before, proofs=tuple(proofs))
 
 
-async def _dropped(before: ObjectProof, client: "kube.Client") -> ObjectProof:
-    """An object that Git does not have any more: the engine must have taken it away."""
+async def _dropped(before: ObjectProof, client: "kube.Client", kept: Collection[str]) -> ObjectProof:
+    """An object that does not pass any more: the engine must have taken it away, unless bootstrap keeps it now."""
+    if before.component in kept:
+        says = f"bootstrap keeps {before.component} now: firstlight.yaml says owner: bootstrap"
+        proof = Proof(claim=Claim.VANISHES, holds=True, is_tried=False, says=says)
+        return dataclasses.replace(before, proofs=(proof,), at=round(time.time()))
     catalog = await client.catalog()
     versions = [
         each.api_version

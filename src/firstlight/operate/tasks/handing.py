@@ -41,11 +41,14 @@ def released(ready: Ready) -> tuple[str, ...]:
 
 
 def certify(ready: Ready) -> Task:
-    """Everything that passes; Talos must not have any more of what it releases."""
+    """Everything that passes; Talos must not have any more of what it releases, and what it keeps is said."""
     if not ready.passing:
         return works.Leave(why=_NOTHING)
+    components = _released(ready)
+    stays = {one.id for each in _inline(ready) if each not in components for one in ready.objects(each)}
     return works.Certify(
-        passing=ready.passing, released=_manifests(_released(ready)), control_planes=ready.control_planes,
+        passing=ready.passing, released=_manifests(components), control_planes=ready.control_planes,
+        staying=tuple(each.id for each in ready.passing if each.id in stays),
         kept=tuple(each.name for each in ready.facts.bootstrap if each.owner == Owner.BOOTSTRAP),
         revision=ready.revision,
     )  # fmt: skip

@@ -1,0 +1,86 @@
+"""What a certificate covers, what of it stays when more is proven, and what somebody may agree to."""
+
+import dataclasses
+
+import pytest
+
+from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.model.component import ObjectId
+from firstlight.model.handover import Passing
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.rendition import Object
+from firstlight.ownership import covering, sealing
+
+NET, DNS = ObjectId("", "ConfigMap", "kube-system", "net"), ObjectId("", "ConfigMap", "kube-system", "dns")
+STAYS = Proof(claim=Claim.RELEASED, holds=True, is_tried=False, says="Talos keeps it")
+PODS = Proof(claim=Claim.SAME_PODS, holds=False, says="pod a is not there any more")
+
+
+def proven(id: ObjectId, *proofs: Proof) -> ObjectProof:
+    """An object of which everything holds."""
+    found = (Proof(claim=Claim.OWNED, holds=True), *proofs)
+    return ObjectProof(id=id, component="all", manager="m", owner="o", uid="1", proofs=found)
+
+
+def certificate(*objects: ObjectProof, stage: Stage = Stage.FINAL) -> Certificate:
+    """A certificate of some objects."""
+    return Certificate(
+        cluster="infra", uid="u", engine="flux", revision="", run="", at=1, baseline_at=1, stage=stage, objects=objects
+    )
+
+
+def passing(id: ObjectId) -> Passing:
+    """An object that passes."""
+    value = {"apiVersion": "v1", "kind": id.kind, "metadata": {"name": id.name, "namespace": id.namespace}}
+    owner = ObjectOwner(Party.FLUX, "Kustomization flux/all")
+    return Passing(object=Object(value), component="all", manager="m", owner=owner)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "left"), [((), (), 0), ((STAYS,), (NET,), 0), ((), (NET,), 1), ((STAYS,), (), 1)]
+)
+def test_it_covers_what_is_as_it_was(was: tuple[Proof, ...], now: tuple[ObjectId, ...], left: int) -> None:
+    kept = certificate(proven(NET, *was), proven(DNS))
+    found = covering.unproven([passing(NET), passing(DNS)], kept, staying=now)
+    assert [each.id for each in found] == [NET][:left]
+
+
+def test_one_that_only_came_before_a_release_does_not_stand() -> None:
+    assert covering.standing(None) is None
+    assert covering.standing(certificate(proven(NET), stage=Stage.PROVISIONAL)) is None
+    for each in (certificate(proven(NET)), certificate(proven(NET, STAYS), stage=Stage.PROVISIONAL)):
+        assert covering.standing(each) == each
+
+
+def test_what_was_claimed_of_pods_at_first_stays() -> None:
+    held = dataclasses.replace(PODS, holds=True, says="1 of 1")
+    kept = certificate(proven(NET, held, STAYS), proven(DNS))
+
+    found = covering.renewed([proven(NET, PODS)], kept)
+
+    assert [each.id for each in found] == [DNS, NET]
+    assert found[1].proofs == (Proof(claim=Claim.OWNED, holds=True), held), "Talos does not keep it any more"
+    another = dataclasses.replace(proven(NET, PODS), uid="2")
+    assert covering.renewed([another], kept)[1] == another, "the pods of another object are not those"
+
+
+def test_what_somebody_agrees_to() -> None:
+    made = sealing.seal(certificate(proven(NET, PODS), proven(DNS)))
+
+    found = covering.agreed(made, [NET])
+
+    assert not made.is_complete
+    assert found.is_complete
+    assert sealing.is_sealed(found)
+    assert found.digest != made.digest
+    assert found.objects[0].proofs[1].says == "replaced, as agreed: pod a is not there any more"
+    assert not found.objects[0].proofs[1].holds, "it is not so, whoever agrees"
+    assert covering.agreed(made, [DNS]) == made
+    assert covering.agreed(made) == found
+    assert covering.agreed(found) == found
+
+
+def test_nobody_agrees_to_anything_but_pods() -> None:
+    bad = Proof(claim=Claim.ALONE, holds=False, says="talos (Apply) owns data.word")
+    made = sealing.seal(certificate(proven(NET, bad)))
+    assert covering.agreed(made) == made

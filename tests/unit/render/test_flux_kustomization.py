@@ -1,0 +1,18 @@
+"""What remarks of a Kustomization tell of its variables."""
+
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import Reference
+from firstlight.render import flux_kustomization
+from firstlight.repo.flux.variables import Variables
+
+HERE = Place("x.yaml", 1)
+SECRETS = Reference(kind="Secret", name="secrets")
+
+
+def test_a_variable_that_is_left_is_known_by_its_remark() -> None:
+    known = Variables(values={"A": "1"}, hidden={"TOKEN": SECRETS, "HOST": SECRETS})
+    made = flux_kustomization._substituted("a: ${A}\nb: ${TOKEN}\nc: ${HOST:=x}\n", known, HERE)
+    assert "${TOKEN}" in made.text
+    assert [flux_kustomization.left_as_text(each) for each in made.remarks] == ["TOKEN", ""]
+    assert flux_kustomization.left_as_text(Remark(HERE, Grade.UNKNOWN, "something else")) == ""
