@@ -1,6 +1,7 @@
 """``up`` on bare machines, from nothing to a cluster that Git owns: repeated, contended, killed and misled."""
 
 import asyncio
+import re
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -190,7 +191,8 @@ async def test_killed_before_and_after_its_steps_a_run_ends_where_an_undisturbed
 ) -> None:
     left = sample(request.config, "kill and resume", CELLS, SAMPLE)
     while left:
-        stage: runs.Stage = await make(f"killed-{left[0].step.replace('/', '-')}-{left[0].moment}")
+        # A colon would end the path in KUBECONFIG, which the engine's programs get.
+        stage: runs.Stage = await make(re.sub("[:/]", "-", f"killed-{left[0].step}-{left[0].moment}"))
         # A step that ran beside one that was killed is done already: its turn comes on a machine that is bare again.
         missed = [each for each in left if await stage.up_killed(each) != -signal.SIGKILL]
         assert left[0] not in missed, f"the run was over before {left[0]}"
