@@ -18,7 +18,7 @@ hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.distribution", "tests.labs", "tests.machines", "tests.flux", "tests.argocd"]
 
-BUDGETS = {"unit": 240, "scenarios": 60, "integration": 600, "journeys": 480, "faults": 180}
+BUDGETS = {"unit": 240, "scenarios": 60, "integration": 720, "journeys": 360, "faults": 180}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""
 
 T = TypeVar("T")
