@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings, strategies
 
 from firstlight import errors
 from firstlight.clients import kube as kube_client
@@ -178,31 +178,10 @@ EXAMINED = settings(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["ConfigMap", "PodTemplate", "Deployment", "Service", "Sample"])
 @EXAMINED
-@given(history=histories.histories("ConfigMap"))
-async def test_config_maps(kube: kube_client.Client, namespace: str, history: History) -> None:
-    await check(kube, "ConfigMap", namespace, history)
-
-
-@EXAMINED
-@given(history=histories.histories("PodTemplate"))
-async def test_pod_templates(kube: kube_client.Client, namespace: str, history: History) -> None:
-    await check(kube, "PodTemplate", namespace, history)
-
-
-@EXAMINED
-@given(history=histories.histories("Deployment"))
-async def test_deployments(kube: kube_client.Client, namespace: str, history: History) -> None:
-    await check(kube, "Deployment", namespace, history)
-
-
-@EXAMINED
-@given(history=histories.histories("Service"))
-async def test_services(kube: kube_client.Client, namespace: str, history: History) -> None:
-    await check(kube, "Service", namespace, history)
-
-
-@EXAMINED
-@given(history=histories.histories("Sample"))
-async def test_custom_resources(kube: kube_client.Client, namespace: str, history: History) -> None:
-    await check(kube, "Sample", namespace, history)
+@given(data=strategies.data())
+async def test_what_is_foretold_is_what_the_server_does(
+    kube: kube_client.Client, namespace: str, kind: str, data: strategies.DataObject
+) -> None:
+    await check(kube, kind, namespace, data.draw(histories.histories(kind)))

@@ -172,4 +172,6 @@ def test_the_picture_shows_all_and_is_the_same_every_time() -> None:
 
 
 def test_a_picture_of_nothing() -> None:
-    ElementTree.fromstring(owners_picture.svg(OwnerMap(cluster="infra", objects=())))
+    made = ElementTree.fromstring(owners_picture.svg(OwnerMap(cluster="infra", objects=())))
+
+    assert "infra" in "".join(made.itertext())
