@@ -174,8 +174,13 @@ class Directory:
         """Create the directory, for its owner alone.
 
         Raises:
-            errors.Refused: Something else is there.
+            errors.Refused: Something else is there, or programs could not be told where it is.
         """
+        if ":" in str(self.path):
+            raise errors.Refused(
+                f"{self.path} has a colon in it, at which programs would part it in KUBECONFIG",
+                hint="Let FIRSTLIGHT_LABS name a directory without one.",
+            )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.mkdir(mode=0o700, exist_ok=True)
         if not self.mark.exists() and any(self.path.iterdir()):
