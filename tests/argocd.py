@@ -1,5 +1,6 @@
 """Real Argo CD in a lab for tests: the lab, its sources, and questions to Applications."""
 
+import contextlib
 import dataclasses
 import os
 import uuid
@@ -30,6 +31,7 @@ HOME = "argocd"
 REFRESH = "argocd.argoproj.io/refresh"
 CONTROLLER, REPO_SERVER = "argocd-application-controller", "argocd-repo-server"
 ACTORS = ("argocd-redis", REPO_SERVER, CONTROLLER, "argocd-applicationset-controller")
+_KINDS = ("ApplicationSet", "Application")
 AUTOMATED = {"prune": True, "selfHeal": True}
 PARAMETERS = {
     "controller.sync.wave.delay.seconds": "0",
@@ -227,7 +229,14 @@ async def site(argocd: ArgoCD) -> AsyncIterator[str]:
     name = f"test-{uuid.uuid4().hex[:8]}"
     await argocd.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="tests")
     yield name
-    for kind in ("ApplicationSet", "Application"):
-        for each in (await argocd.kube.list(API, kind, namespace=HOME)).items:
-            await argocd.kube.delete(API, kind, each["metadata"]["name"], namespace=HOME)
+    await until(lambda: _is_clear(argocd), "all Applications to go")
     await argocd.kube.delete("v1", "Namespace", name)
+
+
+async def _is_clear(argocd: ArgoCD) -> bool:
+    """Delete what is there; more than once, since a set that goes may still make its Applications anew."""
+    left = [(kind, each) for kind in _KINDS for each in (await argocd.kube.list(API, kind, namespace=HOME)).items]
+    for kind, each in left:
+        with contextlib.suppress(kube_client.NotFound):
+            await argocd.kube.delete(API, kind, each["metadata"]["name"], namespace=HOME)
+    return not left

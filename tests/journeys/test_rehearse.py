@@ -168,7 +168,16 @@ def test_ctrl_c_takes_the_lab_down(repo: Path, tmp_path: Path, machine_programs:
     argv = [sys.executable, "-m", "firstlight", "rehearse", "--repo", str(repo), "--until", "core", "--offline"]
     home = tmp_path / "labs" / "rehearsal-small"
 
-    with subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+    run = subprocess.Popen(
+        argv,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the suite in the background has it ignored, and so has every child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with run:
         deadline = time.monotonic() + 60
         while not processes.of(home) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -193,9 +193,8 @@ async def test_the_controller_makes_the_same_applications(argocd: ArgoCD, site: 
     theirs: dict[str, Any] = {}
 
     async def are_made() -> bool:
-        found = (await argocd.kube.list(API, "Application", namespace=HOME)).items
         theirs.clear()
-        theirs.update({each["metadata"]["name"]: shape(each) for each in found})
+        theirs.update({each["metadata"]["name"]: shape(each) for each in await _made(argocd, site)})
         return set(theirs) == set(ours)
 
     try:
@@ -207,11 +206,16 @@ async def test_the_controller_makes_the_same_applications(argocd: ArgoCD, site: 
     assert ours == theirs
     assert ours
     await argocd.kube.delete(API, "ApplicationSet", site, namespace=HOME)
-    await until(lambda: _are_gone(argocd), "the Applications to go with their set")
+    await until(lambda: _are_gone(argocd, site), "the Applications to go with their set")
 
 
-async def _are_gone(argocd: ArgoCD) -> bool:
-    return not (await argocd.kube.list(API, "Application", namespace=HOME)).items
+async def _made(argocd: ArgoCD, site: str) -> list[dict[str, Any]]:
+    found = (await argocd.kube.list(API, "Application", namespace=HOME)).items
+    return [dict(each) for each in found if each["metadata"]["name"].startswith(f"{site}-")]
+
+
+async def _are_gone(argocd: ArgoCD, site: str) -> bool:
+    return not await _made(argocd, site)
 
 
 def read(root: Path, one: dict[str, Any], url: str) -> dict[str, Any]:
