@@ -38,7 +38,7 @@ def _instance(item: Object) -> Part:
         found = view.one(look)
         if found is None:
             return ready.absent(item.id, is_served=look not in view.unserved)
-        return ready.judged(found, looking.called(item.id), now=view.now, expected=("Ready",))
+        return ready.judged(found, str(item.id), now=view.now, expected=("Ready",))
 
     return Part((look,), judge)
 

@@ -42,11 +42,6 @@ def at(identity: ObjectId, declared: Mapping[str, Any] | None = None, *, with_co
     )
 
 
-def called(identity: ObjectId) -> str:
-    """An object for people: ``Deployment cert-manager/cert-manager-webhook``."""
-    return f"{identity.kind} {short(identity)}"
-
-
 def short(identity: ObjectId) -> str:
     """An object without its kind: ``cert-manager/cert-manager-webhook``."""
     return f"{identity.namespace}/{identity.name}" if identity.namespace else identity.name

@@ -61,7 +61,7 @@ def _look(watched: Watched) -> Look:
 
 def _condition(asked: ConditionGate) -> Part:
     look, identity = _look(asked.object), _identity(asked.object)
-    name = looking.called(identity)
+    name = str(identity)
 
     def judge(view: View) -> Verdict:
         found = view.one(look)
@@ -83,7 +83,7 @@ def _condition(asked: ConditionGate) -> Part:
 
 def _field(asked: FieldGate) -> Part:
     look, identity = _look(asked.object), _identity(asked.object)
-    name = looking.called(identity)
+    name = str(identity)
     is_secret = _is_secret(identity)
 
     def judge(view: View) -> Verdict:
@@ -115,7 +115,7 @@ def _cel(asked: CelGate) -> Part:
         found = view.one(look)
         if found is None:
             return ready.absent(identity, is_served=look not in view.unserved)
-        return cel.judged(asked.expression, found, looking.called(identity), is_secret=_is_secret(identity))
+        return cel.judged(asked.expression, found, str(identity), is_secret=_is_secret(identity))
 
     return Part((look,), judge)
 

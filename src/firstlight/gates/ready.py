@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, text
-from firstlight.gates import looking, status
+from firstlight.gates import status
 from firstlight.model.component import ObjectId
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 
@@ -17,7 +17,7 @@ EXPECTED = ("Ready", "Available", "Healthy", "Accepted")
 
 def absent(identity: ObjectId, *, is_served: bool) -> Waiting:
     """The verdict of an object that is not there."""
-    name = looking.called(identity)
+    name = str(identity)
     if not is_served:
         return Waiting(f"{name}: the server does not know the kind {identity.kind} yet; usually its CRD is missing")
     return Waiting(f"{name} is not there yet")

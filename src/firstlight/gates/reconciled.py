@@ -20,7 +20,7 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
         return None
     identity = gate.object
     declared = ground.declared(identity, task)
-    look, name = looking.at(identity, declared), looking.called(identity)
+    look, name = looking.at(identity, declared), str(identity)
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
     is_kustomization = (identity.group, identity.kind) == ("kustomize.toolkit.fluxcd.io", "Kustomization")
     is_suspended = at(declared, "spec", "suspend") is True

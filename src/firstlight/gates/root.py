@@ -30,7 +30,7 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
 
 
 def _of(identity: ObjectId, declared: Mapping[str, Any]) -> Part:
-    look, name = looking.at(identity, declared), looking.called(identity)
+    look, name = looking.at(identity, declared), str(identity)
 
     def judge(view: View) -> Verdict:
         found = view.one(look)

@@ -26,7 +26,7 @@ def of(identity: ObjectId, keys: tuple[str, ...]) -> Part:
     look = looking.at(identity, with_content=bool(keys))
 
     def judge(view: View) -> Verdict:
-        found, name = view.one(look), looking.called(identity)
+        found, name = view.one(look), str(identity)
         if found is None:
             return Waiting(f"{name} is not there yet")
         if status.is_going(found):

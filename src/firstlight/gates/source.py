@@ -44,7 +44,7 @@ def _called(gate: Gate) -> Mapping[str, Any]:
 
 def _of(item: Object, revision: str) -> Part:
     look = looking.at(item.id, item.value)
-    name = looking.called(item.id)
+    name = str(item.id)
 
     def judge(view: View) -> Verdict:
         found = view.one(look)

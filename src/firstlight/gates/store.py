@@ -21,7 +21,7 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
         found = view.one(look)
         if found is None:
             return ready.absent(identity, is_served=look not in view.unserved)
-        verdict = ready.judged(found, looking.called(identity), now=view.now, expected=("Ready",))
+        verdict = ready.judged(found, str(identity), now=view.now, expected=("Ready",))
         if isinstance(verdict, Waiting) and "is not Ready" in verdict.reason:
             return Waiting(f"{verdict.reason}; usually the Secret that it logs in with is missing or wrong")
         return verdict

@@ -103,11 +103,11 @@ def judged(
     kind, name = (identity.group, identity.kind), identity.name
     if status.is_going(found):
         since = status.moment(text(found, "metadata", "deletionTimestamp"))
-        return status.waiting(f"{looking.called(identity)} is being deleted", now=view.now, since=since)
+        return status.waiting(f"{identity} is being deleted", now=view.now, since=since)
     if kind == ("", "PersistentVolumeClaim"):
         return _claim(found, name, view.now, seen.get("events", ()))
     if kind not in _PODS:
-        return ready.judged(found, looking.called(identity), now=view.now)
+        return ready.judged(found, str(identity), now=view.now)
     scene = finding.Scene(
         pods=[found] if kind[1] == "Pod" else _pods(found, kind[1], seen.get("pods", ())),
         events=seen.get("events", ()),

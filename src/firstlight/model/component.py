@@ -90,6 +90,10 @@ class ObjectId:
             str(metadata.get("name") or ""),
         )
 
+    def __str__(self) -> str:
+        """As people call it: ``Deployment kube-system/coredns``."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
     @property
     def is_secret(self) -> bool:
         """Whether it is a Secret of Kubernetes itself; other groups have kinds of that name that are none."""

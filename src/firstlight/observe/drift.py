@@ -7,7 +7,6 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.gates import looking
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drifted
 from firstlight.model.owner import ObjectOwner
@@ -125,7 +124,7 @@ async def judge(
     if ignored.is_whole:
         return Result(judgement=Judgement(None, 1))
     if live is None and kind.problem:
-        why = f"{looking.called(wanted.id)} could not be read: {kind.problem}"
+        why = f"{wanted.id} could not be read: {kind.problem}"
         return Result(judgement=Judgement(), unread=why)
     if live is None:
         says = "it is not there" if kind.resource is not None else "it is not there: its kind is not served"
@@ -137,7 +136,7 @@ async def judge(
     if wanted.doubt:
         return Result(judgement=Judgement())  # it is told once for all of a component
     if not wanted.is_known:
-        why = f"{looking.called(wanted.id)} is encrypted in Git: only that it is there was looked at"
+        why = f"{wanted.id} is encrypted in Git: only that it is there was looked at"
         return Result(judgement=Judgement(), unread=why)
     value = drifting.form(wanted, live)
     is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=kind.has_status)
@@ -171,7 +170,7 @@ async def _tried(
             judgement = Judgement(drifting.refused(wanted, seen, why=_short(error)))
         except errors.ClientError as error:
             said = drifting.told(wanted, error.message) or type(error).__name__
-            why = f"{looking.called(wanted.id)} could not be compared: {said}"
+            why = f"{wanted.id} could not be compared: {said}"
             return Result(judgement=Judgement(), dry_runs=asked, unread=why)
         if judgement == Judgement():
             return Result(judgement=judgement, dry_runs=asked)
@@ -179,12 +178,12 @@ async def _tried(
         try:
             fresh = await live_objects.one(kind_of(wanted), kind.key(wanted.id, namespace=NAMESPACE), client)
         except live_objects.UNREADABLE as error:
-            why = f"{looking.called(wanted.id)} could not be read again: {error.message}"
+            why = f"{wanted.id} could not be read again: {error.message}"
             return Result(judgement=Judgement(), dry_runs=asked, unread=why)
         if fresh is not None and drifting.is_unchanged(seen, fresh):
             return Result(judgement=judgement, dry_runs=asked)
         seen = fresh
-    why = f"{looking.called(wanted.id)} changes all the time, so that it could not be compared"
+    why = f"{wanted.id} changes all the time, so that it could not be compared"
     return Result(judgement=Judgement(), dry_runs=asked, unread=why)
 
 

@@ -109,7 +109,7 @@ def compare(before: Mapping[ObjectId, Print], after: Mapping[ObjectId, Print], *
             continue
         what, writers = _change(old, new)
         if what:
-            told = f"{what} {_name(key)}" + (f" ({', '.join(sorted(writers))})" if writers else "")
+            told = f"{what} {key}" + (f" ({', '.join(sorted(writers))})" if writers else "")
             by_itself = key.namespace in going or (old is not None and (old.is_owned or old.is_going))
             is_ours = any(each in ours for each in writers) or not (writers or by_itself)
             (written if is_ours else by_others).append(told)
@@ -172,7 +172,3 @@ def _print(metadata: Mapping[str, Any]) -> Print:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
-
-
-def _name(key: ObjectId) -> str:
-    return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"

@@ -10,7 +10,6 @@ import msgspec
 from firstlight import errors
 from firstlight.clients.sops import Sops
 from firstlight.document.within import mapping
-from firstlight.gates import looking
 from firstlight.model.rendition import Object
 from firstlight.ownership.drifting import Wanted
 
@@ -33,7 +32,7 @@ async def decrypted(wanted: tuple[Wanted, ...], program: Path | None) -> tuple[t
         # What is no Secret would be shown where it differs.
         if client is None or not each.id.is_secret or not isinstance(each.object.value.get("sops"), Mapping):
             return each, ""
-        about = looking.called(each.id)
+        about = str(each.id)
         try:
             async with turns:
                 plain = await client.reread(msgspec.json.encode(each.object.value), _FORM, about=about, is_whole=False)

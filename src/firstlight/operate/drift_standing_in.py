@@ -7,7 +7,6 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping
 from firstlight.execute.lease import Lease
-from firstlight.gates.looking import called
 from firstlight.model.drift import Drifted
 from firstlight.observe import drift as observing
 from firstlight.observe import live_objects
@@ -47,13 +46,13 @@ async def apply(
     mine = [by_id[each.id] for each in drifted]
     for each in mine:
         if not each.is_applicable:
-            tell(f"{called(each.id)} was left: some of its values are not known here")
+            tell(f"{each.id} was left: some of its values are not known here")
     wanted = [each for each in mine if each.is_applicable]
     if not wanted:
         return
     managers = ", ".join(sorted({each.manager for each in wanted}))
     applicable = {each.id for each in wanted}
-    names = "\n".join(f"  {each.difference.value}   {called(each.id)}" for each in drifted if each.id in applicable)
+    names = "\n".join(f"  {each.difference.value}   {each.id}" for each in drifted if each.id in applicable)
     if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
         tell("nothing was applied")
         return
@@ -63,15 +62,15 @@ async def apply(
         try:
             tell(await _one(each, client, scaled))
         except kube.Conflict:
-            tell(f"{called(each.id)} is written by somebody else all the time: it was left")
+            tell(f"{each.id} is written by somebody else all the time: it was left")
         except errors.ClientError as error:
             told = "" if each.id.is_secret else f": {error.message}"
-            tell(f"{called(each.id)} could not be applied{told}")
+            tell(f"{each.id} could not be applied{told}")
 
 
 async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
     """Look at an object again and apply it to just what was seen; what came of it."""
-    name = called(wanted.id)
+    name = str(wanted.id)
     for tries_left in range(_TRIES - 1, -1, -1):
         if await engine_objects.of(wanted.owner, client) is None:
             return f"{name} was left: {wanted.owner.name} is not there any more"

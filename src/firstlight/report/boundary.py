@@ -56,8 +56,7 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
 
 def named(identity: ObjectId) -> str:
     """An object as people call it: ``Deployment kube-system/cilium-operator``."""
-    path = "/".join(each for each in (identity.namespace, identity.name) if each)
-    return safe.text(f"{identity.kind} {path}")
+    return safe.text(str(identity))
 
 
 def _object(compared: Compared, columns: int, *, everything: bool) -> list[str]:

@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Iterable, Sequence
 
 from firstlight.model.certificate import OF_PODS, Certificate, Claim, ObjectProof, Proof, Stage
-from firstlight.model.component import ObjectId
 from firstlight.report import safe, table
 
 _SEAL = 12
@@ -64,8 +63,8 @@ def failures(certificate: Certificate) -> list[str]:
     missing = {each.id for each in certificate.objects if not each.uid}
     for each in certificate.objects:
         if each.id not in missing:
-            found += [f"{name(each.id)}: {_failed(one)}" for one in each.proofs if not one.is_fine]
-            found += [] if each.proofs else [f"{name(each.id)}: nothing was tried"]
+            found += [f"{each.id}: {_failed(one)}" for one in each.proofs if not one.is_fine]
+            found += [] if each.proofs else [f"{each.id}: nothing was tried"]
     for machine in certificate.machines:
         where = machine.machine or "Talos"
         found += [f"{where}: {_failed(one)}" for one in machine.proofs if not one.holds]
@@ -75,7 +74,7 @@ def failures(certificate: Certificate) -> list[str]:
 def agreed(certificate: Certificate) -> list[str]:
     """What does not hold, and somebody agreed to that."""
     return [
-        f"agreed: {name(each.id)}: {_failed(one)}"
+        f"agreed: {each.id}: {_failed(one)}"
         for each in certificate.objects
         for one in each.proofs
         if not one.holds and one.is_fine
@@ -88,7 +87,7 @@ def notes(certificate: Certificate) -> list[str]:
     for each in certificate.objects:
         for one in each.proofs:
             if not one.is_tried:
-                reasons.setdefault((one.claim, one.says), []).append(name(each.id))
+                reasons.setdefault((one.claim, one.says), []).append(str(each.id))
     for machine in certificate.machines:
         for one in machine.proofs:
             if not one.is_tried:
@@ -133,11 +132,6 @@ def moved(certificate: Certificate) -> str:
         return ""
     told = "" if not as_agreed else ", as agreed" if as_agreed == len(found) else f", {as_agreed} of them as agreed"
     return f"pods of {_count(len(found), 'workload')} replaced or restarted{told}"
-
-
-def name(id: ObjectId) -> str:
-    """An object for people: ``Deployment kube-system/coredns``."""
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
 
 
 def moment(seconds: int) -> str:

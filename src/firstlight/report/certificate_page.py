@@ -127,7 +127,7 @@ def _table(objects: Sequence[ObjectProof]) -> Iterator[str]:
     for each in sorted(objects, key=lambda one: (one.is_proven, one.id)):
         by_claim = {one.claim: one for one in each.proofs}
         uid = _e(each.uid or "not there")
-        yield f'<tr><td class="object"><b>{_e(texts.name(each.id))}</b><small>{uid}</small></td>'
+        yield f'<tr><td class="object"><b>{_e(str(each.id))}</b><small>{uid}</small></td>'
         yield from (_cell(by_claim.get(claim)) for claim in _COLUMNS)
         yield f"<td><small>{_owners(each.before)} › {_owners(each.after)}</small></td></tr>"
     yield "</tbody></table></div>"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from firstlight.model.component import ObjectId
 from firstlight.model.drift import Difference, Drift, Drifted, FieldDifference
 from firstlight.report import safe, table
 
@@ -51,15 +50,10 @@ def summary(drift: Drift) -> str:
 
 def lines(drifted: Drifted) -> Iterator[str]:
     """One object, and its fields below it."""
-    yield f"  {_MARKS[drifted.difference]}   {safe.text(called(drifted.id))}   {safe.text(drifted.says)}"
+    yield f"  {_MARKS[drifted.difference]}   {safe.text(str(drifted.id))}   {safe.text(drifted.says)}"
     yield from table.render([_row(each) for each in drifted.fields[:SHOWN]], indent="      ")
     if len(drifted.fields) > SHOWN:
         yield f"      and {len(drifted.fields) - SHOWN} more: --output json has all"
-
-
-def called(id: ObjectId) -> str:
-    """An object for people."""
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
 
 
 def news(before: Drift | None, after: Drift) -> list[str]:
@@ -71,7 +65,7 @@ def news(before: Drift | None, after: Drift) -> list[str]:
         if known.get(key) != each:
             made += [f"{each.component}:", *lines(each)]
     made += [
-        f"{each.component}:\n  ✔ as Git has it   {safe.text(called(each.id))}"
+        f"{each.component}:\n  ✔ as Git has it   {safe.text(str(each.id))}"
         for key, each in known.items()
         if key not in now
     ]
@@ -140,4 +134,4 @@ def _extra(extra: Sequence[Drifted]) -> list[str]:
     if found is None:
         return [f"{said}: a {extra[0].id.kind} takes with it what is in it, so look first; or write it into Git"]
     space = f" -n {found.namespace}" if found.namespace else ""
-    return [f"{said}; for {called(found)}: kubectl delete {found.kind.lower()} {found.name}{space}"]
+    return [f"{said}; for {found}: kubectl delete {found.kind.lower()} {found.name}{space}"]

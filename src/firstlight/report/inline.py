@@ -52,12 +52,12 @@ def rows(embedding: Embedding) -> Iterator[list[str]]:
     before = f" (was {_size(embedding.before)})" if embedding.before not in (0, embedding.after) else ""
     yield ["objects", f"{len(embedding.objects)} in {_size(embedding.after)}{before}: {changes}"]
     for change in _some(embedding.changes):
-        yield [change.what, safe.text(_title(change.id))]
+        yield [change.what, safe.text(str(change.id))]
     yield from _rest(embedding.changes)
     for each in embedding.left_out:
-        yield ["left out", safe.text(f"{_title(each.id)}: {each.reason}")]
+        yield ["left out", safe.text(f"{each.id}: {each.reason}")]
     for id in embedding.added_crds:
-        yield ["with", safe.text(f"{_title(id)}: it must be served when this starts")]
+        yield ["with", safe.text(f"{id}: it must be served when this starts")]
     for value in _some(embedding.kept):
         yield ["kept", safe.text(f"{value}: every rendering makes another one")]
     yield from _rest(embedding.kept)
@@ -131,10 +131,6 @@ def _some(items: Sequence[Any]) -> Sequence[Any]:
 def _rest(items: Sequence[Any]) -> Iterator[list[str]]:
     if len(items) > _LISTED + 1:
         yield ["", f"and {len(items) - _LISTED} more"]
-
-
-def _title(id: ObjectId) -> str:
-    return f"{id.kind} {'/'.join(each for each in (id.namespace, id.name) if each)}"
 
 
 def _size(size: int) -> str:

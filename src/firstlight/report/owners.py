@@ -3,7 +3,6 @@
 import collections
 from collections.abc import Iterable, Sequence
 
-from firstlight.model.component import ObjectId
 from firstlight.model.owner import Flaw, ObjectOwner, OwnedObject, OwnerMap, Party
 from firstlight.report import safe, table
 
@@ -75,7 +74,7 @@ def flaw_parts(found: OwnerMap, *, columns: int, limit: int = 0) -> list[list[st
     parts = []
     for flaw in Flaw:
         rows = [
-            [safe.text(named(each.id)), safe.text(one.says)]
+            [safe.text(str(each.id)), safe.text(one.says)]
             for each in found.objects
             for one in each.flaws
             if one.flaw == flaw
@@ -130,11 +129,6 @@ def note_lines(found: OwnerMap, *, hidden: int, columns: int) -> list[str]:
     return [table.cut(each, columns) if each.startswith("not read") else each for each in lines]
 
 
-def named(id: ObjectId) -> str:
-    """An object as people call it."""
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
-
-
 def _by_kind(objects: Iterable[OwnedObject], columns: int) -> list[str]:
     """A line for each kind in a namespace: how many, and their names as far as they fit."""
     groups: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
@@ -175,7 +169,7 @@ def _beside(each: OwnedObject) -> str:
         part
         for part in (
             f"of {each.component}" if each.component else "",
-            f"by {named(each.under)}" if each.under else "",
+            f"by {each.under}" if each.under else "",
             f"also {', '.join(map(str, each.co_owners))}" if each.co_owners else "",
             ", ".join(dict.fromkeys(one.flaw for one in each.flaws)),
         )

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from firstlight.model.component import ObjectId
 from firstlight.model.handover import Prediction
 from firstlight.model.owner import ObjectOwner
 from firstlight.report import safe, table
@@ -19,7 +18,7 @@ def text(predictions: Sequence[Prediction], *, columns: int = 0, everything: boo
     for those in _by_owner(predictions):
         lines.append(_sentence(those))
         shown = those if everything else [each for each in those if _effects(each)]
-        rows = [[_title(each.id), effect] for each in shown for effect in _effects(each) or ["nothing but marks"]]
+        rows = [[str(each.id), effect] for each in shown for effect in _effects(each) or ["nothing but marks"]]
         lines += table.render([[safe.text(cell) for cell in row] for row in rows], indent="  ", columns=columns)
     return "\n".join(lines)
 
@@ -61,8 +60,8 @@ def _sentence(those: Sequence[Prediction]) -> str:
     parts = [*_marks(those)]
     changed = sum(bool(each.changed) for each in those)
     lost = sum(len(each.lost) for each in those)
-    refused = [_title(each.id) for each in those if each.refused]
-    rolling = [_title(each.id) for each in those if each.rolls]
+    refused = [str(each.id) for each in those if each.refused]
+    rolling = [str(each.id) for each in those if each.rolls]
     if changed:
         parts.append(f"{_count(changed, 'object')} {'changes' if changed == 1 else 'change'}")
     if lost:
@@ -117,7 +116,3 @@ def _some(names: Sequence[str]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _title(id: ObjectId) -> str:
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"

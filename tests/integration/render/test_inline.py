@@ -18,7 +18,6 @@ from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render import manifests
 from firstlight.render.inline import file, making, preparing
-from firstlight.render.inline.contents import title
 from firstlight.render.inline.making import Request
 from firstlight.repo import platform as platforms
 from firstlight.tools import content, install
@@ -129,10 +128,10 @@ async def test_a_machine_applies_a_component_as_it_is_rendered(
             live = await client.get(
                 str(each.value["apiVersion"]), each.id.kind, each.id.name, namespace=each.id.namespace
             )  # fmt: skip
-            assert ("talos", "Apply") in managers(live), title(each.id)
+            assert ("talos", "Apply") in managers(live), str(each.id)
             # What Talos applied is what is rendered, if applying that in Talos's name would change nothing.
             again = await client.apply(noted(each), manager="talos", dry_run=True)
-            assert settled(again) == settled(live), title(each.id)
+            assert settled(again) == settled(live), str(each.id)
         with pytest.raises(kube_client.NotFound):
             await client.get("batch/v1", "Job", "hubble-generate-certs", namespace="kube-system")
     fresh = making.make(request(tmp_path, objects, text=made.text, crds=crds(contents)))

@@ -18,7 +18,6 @@ from firstlight.model.inline import Embedding, State
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render.inline import making
-from firstlight.render.inline.contents import title
 from firstlight.render.inline.making import Request
 
 HERE = Path(__file__).parent
@@ -77,8 +76,8 @@ def observed(made: Embedding) -> dict[str, Any]:
         "line": made.place.line,
         "omni": made.is_omni,
         "refused": made.is_refused,
-        "changes": [f"{each.what} {title(each.id)}" for each in made.changes],
-        "left out": [title(each.id) for each in made.left_out],
+        "changes": [f"{each.what} {each.id}" for each in made.changes],
+        "left out": [str(each.id) for each in made.left_out],
         "crds": [each.name for each in made.added_crds],
         "kept": list(made.kept),
         "remarks": [f"{each.grade} {each.place}: {each.message}" for each in made.remarks],

@@ -10,7 +10,6 @@ from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, OwnedObject, Party
 from firstlight.ownership import inventories, owners
 from firstlight.ownership.owners import Declared
-from firstlight.report.owners import named
 
 SHORT = {
     "ConfigMap": "v1",
@@ -45,9 +44,9 @@ def judged(folder: Path) -> str:
 
 
 def _line(each: OwnedObject) -> str:
-    parts = [named(each.id), str(each.owner)]
+    parts = [str(each.id), str(each.owner)]
     parts += [f"also {', '.join(map(str, each.co_owners))}"] if each.co_owners else []
-    parts += [f"by {named(each.under)}"] if each.under else []
+    parts += [f"by {each.under}"] if each.under else []
     parts += [f"of {each.component}"] if each.component else []
     parts += [f"{one.flaw}: {one.says}" for one in each.flaws]
     return "\n  ".join(parts) + "\n"

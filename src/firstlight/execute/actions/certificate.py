@@ -60,7 +60,7 @@ async def look(task: Certify, world: World, step: str) -> Change | None:
 def _danger(others: Sequence[ObjectId]) -> str:
     if not others:
         return ""
-    names = ", ".join(map(report.name, others))
+    names = ", ".join(map(str, others))
     return f"pods of {names} were replaced or restarted since the baseline; the certificate is kept with that said"
 
 

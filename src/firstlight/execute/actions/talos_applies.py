@@ -133,5 +133,4 @@ def _late(missing: Sequence[ObjectId], manifests: Sequence[str]) -> errors.Clien
 
 
 def _named(missing: Sequence[ObjectId]) -> str:
-    names = [f"{each.kind} {f'{each.namespace}/' if each.namespace else ''}{each.name}" for each in missing[:3]]
-    return ", ".join(names) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    return ", ".join(str(each) for each in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.clients.kube.errors import FieldConflict
-from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from firstlight.ownership.engine_marks import Mark
 
@@ -40,7 +39,7 @@ class Difference:
     @property
     def sentence(self) -> str:
         """What is to be written, for people."""
-        name = title(self.object.id)
+        name = str(self.object.id)
         if self.live is None:
             return f"create {name}"
         if self.is_going:
@@ -57,9 +56,4 @@ class Difference:
             return ""
         what = f" in {', '.join(self.fields[:_SHOWN])}" if self.fields else ""
         whose = f"it is left to {self.mark.engine}: {self.mark.owner}"
-        return f"{title(self.object.id)} differs from the repo{what}; {whose}"
-
-
-def title(id: ObjectId) -> str:
-    """An object for people: ``Deployment kube-system/cilium-operator``."""
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
+        return f"{self.object.id} differs from the repo{what}; {whose}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from firstlight import errors
 from firstlight.clients.kube.errors import FieldConflict
-from firstlight.execute.applying.difference import Difference, title
+from firstlight.execute.applying.difference import Difference
 
 _OWN = frozenset({"before-first-apply", "firstlight", "helm", "talos", "talosctl"})
 """Managers that are bootstrap's own, whatever wrote for it; their fields may be taken."""
@@ -29,7 +29,7 @@ def check(differences: Iterable[Difference]) -> None:
     reasons, hints = [], []
     for each in differences:
         if each.downgrade:
-            reasons.append(f"{title(each.object.id)} would be downgraded: {each.downgrade}")
+            reasons.append(f"{each.object.id} would be downgraded: {each.downgrade}")
             hints.append("take the version that is live into the repo, or newer")
         elif others := strangers(each.conflicts, manager=each.manager):
             reasons.append(conflict(each, others))
@@ -44,4 +44,4 @@ HINT = "leave the field out of the repo, or let go of it there"
 def conflict(difference: Difference, conflicts: Iterable[FieldConflict]) -> str:
     """A conflict for people."""
     owned = ", ".join(f"{each.field} by {each.manager}" for each in conflicts)
-    return f"fields of {title(difference.object.id)} are owned by others, with other values: {owned}"
+    return f"fields of {difference.object.id} are owned by others, with other values: {owned}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute.applying import definitions, refusals, stages
-from firstlight.execute.applying.difference import Difference, title
+from firstlight.execute.applying.difference import Difference
 from firstlight.execute.applying.guarding import guarded
 from firstlight.execute.applying.survey import survey
 from firstlight.model.rendition import Object
@@ -144,7 +144,7 @@ class _Writer:
                 races += 1
                 if races <= _RACES:
                     continue
-                why = errors.ClientError(f"{title(now.object.id)} changes all the time: {error.detail}")
+                why = errors.ClientError(f"{now.object.id} changes all the time: {error.detail}")
             except errors.ClientError as error:
                 passing = _passing(error, now)
                 if passing is None:
@@ -186,7 +186,7 @@ class _Writer:
             if metadata["uid"] != uid:
                 return dataclasses.replace(difference, live=None)  # somebody made another: that is a conflict
             held = ", ".join(metadata.get("finalizers") or (live.get("spec") or {}).get("finalizers") or ())
-            why = f"{title(id)} is being deleted" + (f", and held by {held}" if held else "")
+            why = f"{id} is being deleted" + (f", and held by {held}" if held else "")
             if time.monotonic() > self._deadline:
                 raise _Failed(errors.TimedOut(why, hint="find out who deleted it, and what its finalizers wait for"))
             self._say(why)
@@ -204,7 +204,7 @@ def _version(difference: Difference) -> str:
 
 def _passing(error: errors.ClientError, difference: Difference) -> errors.ClientError | None:
     """The error for people, if waiting may help; None if it does not."""
-    name = title(difference.object.id)
+    name = str(difference.object.id)
     if isinstance(error, kube.UnknownKind):
         text = f"{name} cannot be applied: no kind {error.kind} in {error.api_version}"
         return errors.ClientError(text, target=error.target, hint=error.hint)

@@ -8,7 +8,7 @@ from typing import Any
 
 from firstlight.document.within import text
 from firstlight.execute.world import World
-from firstlight.gates import argocd, flux, looking, parts, ready, status
+from firstlight.gates import argocd, flux, parts, ready, status
 from firstlight.gates.parts import Part
 from firstlight.gates.question import Question
 from firstlight.model.component import ObjectId
@@ -52,7 +52,7 @@ def fault(holder: Mapping[str, Any], *, now: float) -> str:
         holder: As it is now.
         now: Seconds since the epoch.
     """
-    name = looking.called(ObjectId.of(holder))
+    name = str(ObjectId.of(holder))
     if (resting := flux.suspended(holder, name)) is not None:
         return resting.reason
     if holder.get("kind") == "Application":
@@ -83,7 +83,7 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> Part:
         found = view.one(look)
         if found is None:
             return ready.absent(id, is_served=look not in view.unserved)
-        name = looking.called(id)
+        name = str(id)
         verdict: Verdict = Passed(name)
         if (resting := flux.suspended(found, name)) is not None:
             return Failed(resting.reason)
@@ -102,7 +102,7 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> Part:
         left = [each.id for each in mine if (each.id.group, each.id.kind, each.id.name) not in names]
         if listed is not None and left:
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-            return Waiting(f"{name} does not list {looking.called(left[0])}{more}")
+            return Waiting(f"{name} does not list {left[0]}{more}")
         return verdict
 
     return Part((look, flux.GIT) if is_kustomization else (look,), judge)

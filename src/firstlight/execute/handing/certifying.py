@@ -79,7 +79,7 @@ async def certify(
         run=world.run, at=round(time.time()), baseline_at=round(baseline.at),
         stage=Stage.PROVISIONAL if any(each.is_staying for each in objects) else stage, objects=objects,
         machines=machines, released=released, kept=task.kept,
-        missing=tuple(_named(each.id) for each in objects if not each.uid),
+        missing=tuple(str(each.id) for each in objects if not each.uid),
     )  # fmt: skip
     return seal(made)
 
@@ -175,8 +175,8 @@ def talos_proofs(state: TalosState, upgrade: Preview | None = None) -> tuple[Mac
     if not state.has_inventory:
         says = "there is none; Talos keeps one from 1.13 on"
         whole = [Proof(claim=Claim.NOT_IN_INVENTORY, holds=True, is_tried=False, says=says)]
-    touched = [*(f"{_named(each)} has Talos's annotation" for each in state.annotated)]
-    touched += [f"Talos owns fields of {_named(each)}" for each in state.managed]
+    touched = [*(f"{each} has Talos's annotation" for each in state.annotated)]
+    touched += [f"Talos owns fields of {each}" for each in state.managed]
     whole.append(Proof(claim=Claim.NOT_TALOS, holds=not touched, says=_shown(touched)))
     if upgrade is not None:
         is_known = not upgrade.unknown
@@ -250,10 +250,6 @@ def _revision(task: Certify, held: Iterable[Mapping[str, Any] | None]) -> str:
 
 def _released(task: Certify, kept: Certificate | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(kept.released if kept is not None else ()), *task.released)))
-
-
-def _named(id: ObjectId) -> str:
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
 
 
 def _shown(told: Sequence[str]) -> str:

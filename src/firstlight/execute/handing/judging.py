@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from firstlight import errors
-from firstlight.execute.applying.difference import title
 from firstlight.model.handover import Prediction
 
 _SHOWN = 12
@@ -24,7 +23,7 @@ def check(predictions: Iterable[Prediction], *, cluster: str, is_loss_allowed: b
     reasons, hints = [], []
     if refused := [each for each in found if each.refused]:
         reasons += ["the server would not take what Git has:"]
-        reasons += _shown([f"  {title(each.id)}: {each.refused}" for each in refused])
+        reasons += _shown([f"  {each.id}: {each.refused}" for each in refused])
         names = ", ".join(dict.fromkeys(each.component for each in refused))
         hints.append(
             f"make Git say what is live (firstlight boundary {cluster} shows where they differ), or replace the object "
@@ -33,7 +32,7 @@ def check(predictions: Iterable[Prediction], *, cluster: str, is_loss_allowed: b
     lost = [each for each in found if each.lost]
     if lost and not is_loss_allowed:
         reasons += ["fields would disappear that Git does not have, once their old owner is gone:"]
-        reasons += _shown([f"  {title(each.id)}: {path}" for each in lost for path in each.lost])
+        reasons += _shown([f"  {each.id}: {path}" for each in lost for path in each.lost])
         hints.append(f"take them into Git, or let them go: firstlight handover {cluster} --allow-loss")
     if reasons:
         raise errors.Refused("\n".join(reasons), hint="; ".join(hints))
@@ -41,7 +40,7 @@ def check(predictions: Iterable[Prediction], *, cluster: str, is_loss_allowed: b
 
 def danger(predictions: Iterable[Prediction]) -> str:
     """What takes something down, for a person to confirm; empty if nothing does."""
-    rolling = sorted(title(each.id) for each in predictions if each.rolls)
+    rolling = sorted(str(each.id) for each in predictions if each.rolls)
     if not rolling:
         return ""
     return f"the engine replaces the pods of {', '.join(rolling)} when it takes over"

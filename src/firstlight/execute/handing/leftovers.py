@@ -13,7 +13,6 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping, text
 from firstlight.execute.applying import helm_releases
-from firstlight.execute.applying.difference import title
 from firstlight.execute.applying.observing import observe
 from firstlight.model.cluster import Engine
 from firstlight.ownership import engine_marks
@@ -85,7 +84,7 @@ async def _check_taken(client: "kube.Client", namespace: str, name: str) -> None
         mark = engine_marks.of(seen.live) if seen.live is not None else None
         if seen.live is not None and (mark is None or mark.engine != Engine.ARGOCD):
             raise errors.Refused(
-                f"{title(seen.object.id)} of the release {namespace}/{name} is not Argo CD's",
+                f"{seen.object.id} of the release {namespace}/{name} is not Argo CD's",
                 hint="Without its release nothing would upgrade it or remove it: let an Application have it first.",
             )
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.execute.applying.difference import title
 from firstlight.execute.handing import finishing, judging, owner_patch, predicting
 from firstlight.execute.handing.predicting import PARALLEL, Candidate
 from firstlight.ownership import migrating
@@ -37,7 +36,7 @@ def sentence(candidate: Candidate) -> str:
     migration = migrating.migrate(candidate.live, to=manager)
     taken = migration.taken + migration.discarded if migration is not None else ()
     names = ", ".join(dict.fromkeys(each.manager for each in taken))
-    return f"pass what {names} owns of {title(candidate.object.id)} to {manager}"
+    return f"pass what {names} owns of {candidate.object.id} to {manager}"
 
 
 async def migrate(
@@ -79,7 +78,7 @@ async def _one(candidate: Candidate, client: "kube.Client", *, rules: Rules, tel
         if now is None or migration is None:
             return
         for each in migration.discarded:
-            tell(f"{title(now.object.id)}: what {each.manager} applied in another version is nobody's now")
+            tell(f"{now.object.id}: what {each.manager} applied in another version is nobody's now")
         try:
             await owner_patch.write(now, migration, client)
         except kube.NotFound:
@@ -103,7 +102,7 @@ def _together(
     first = next((error for _, error in failures if not isinstance(error, kube.Conflict | kube.Ambiguous)), None)
     if first is None or len(failures) == 1:
         return failures[0][1]
-    lines = "\n".join(f"  {title(each.object.id)}: {error}" for each, error in failures)
+    lines = "\n".join(f"  {each.object.id}: {error}" for each, error in failures)
     message = f"{len(failures)} of {tried} objects did not change their owner:\n{lines}"
     if any(isinstance(error, errors.Refused) for _, error in failures):
         return errors.Refused(message, hint=first.hint)

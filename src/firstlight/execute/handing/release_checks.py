@@ -84,7 +84,7 @@ async def require_nothing_else(state: TalosState, ids: Collection[ObjectId], wor
     for id, seen in zip(extra, found, strict=True):
         if seen.live is not None and id not in state.besides and engine_marks.of(seen.live) is None:
             raise errors.Refused(
-                f"the manifest on {state.listing[0]} also brings {talos_inventory.named(id)}, which no engine has: "
+                f"the manifest on {state.listing[0]} also brings {id}, which no engine has: "
                 "without Talos it would be nobody's",
                 hint="Add it to Git. Or take it out of the manifest, and let talosctl upgrade-k8s delete it.",
             )
@@ -92,7 +92,7 @@ async def require_nothing_else(state: TalosState, ids: Collection[ObjectId], wor
 
 
 def _unowned(passing: Passing, seen: Seen) -> str:
-    name = talos_inventory.named(passing.id)
+    name = str(passing.id)
     if seen.live is None:
         return f"{name} is not there"
     # CRDs of charts and of Argo CD get no marks: there only who owns fields tells.

@@ -87,8 +87,8 @@ class TalosState:
         found += [
             f"the inventory still has {talos_inventory.shown(each)}" for each in self.keys if each not in self.doomed
         ]
-        found += [f"{talos_inventory.named(each)} still has Talos's annotation" for each in self.annotated]
-        found += [f"Talos still owns fields of {talos_inventory.named(each)}" for each in self.managed]
+        found += [f"{each} still has Talos's annotation" for each in self.annotated]
+        found += [f"Talos still owns fields of {each}" for each in self.managed]
         return tuple(found)
 
 

@@ -116,12 +116,7 @@ async def forget(ids: Collection[ObjectId], client: kube.Client, *, manager: str
 def shown(written: str) -> str:
     """A key for people: ``DaemonSet kube-system/cilium``."""
     found = parse(written)
-    return named(found) if found is not None else written
-
-
-def named(id: ObjectId) -> str:
-    """An object for people."""
-    return f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
+    return str(found) if found is not None else written
 
 
 def _without(keys: Collection[str], version: str) -> list[Mapping[str, Any]]:

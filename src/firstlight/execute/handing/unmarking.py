@@ -61,7 +61,7 @@ async def unmark(
         else:
             return True
     raise errors.TimedOut(
-        f"somebody writes {talos_inventory.named(id)} all the time", target=talos_inventory.named(id)
+        f"somebody writes {id} all the time", target=str(id)
     )  # fmt: skip
 
 

@@ -130,7 +130,7 @@ async def _kubernetes(machine: Machine, way: Way, world: World) -> str:
 
 
 def _named(ids: Collection[ObjectId]) -> str:
-    return _first([talos_inventory.named(each) for each in ids])
+    return _first([str(each) for each in ids])
 
 
 def _first(names: Sequence[str]) -> str:

@@ -79,9 +79,7 @@ class Bird:
     document: int
 
     def __str__(self) -> str:
-        id = self.passing.id
-        name = f"{id.kind} {id.namespace}/{id.name}" if id.namespace else f"{id.kind} {id.name}"
-        return f"{name} ({self.file})"
+        return f"{self.passing.id} ({self.file})"
 
 
 async def prove(

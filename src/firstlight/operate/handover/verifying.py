@@ -68,7 +68,7 @@ async def verify(
     return sealing.seal(
         dataclasses.replace(
             certificate, at=round(time.time()), objects=tuple(objects), machines=_machines(certificate, talos),
-            missing=tuple(report.name(each.id) for each in objects if not each.uid and not each.is_proven),
+            missing=tuple(str(each.id) for each in objects if not each.uid and not each.is_proven),
         )
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
 from firstlight.model.secret import MASK
-from firstlight.render.inline.contents import title
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KEY = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----\s{1,10}[A-Za-z0-9+/=]{16}")
@@ -59,7 +58,7 @@ def refused(objects: Iterable[Object], allowed: Iterable[str], *, place: Place) 
         if not fits:
             listed = ", ".join(each.where[:5]) + (" …" if len(each.where) > 5 else "")
             what = "has real data" if is_secret(each.id) else "holds a private key"
-            message = f"{title(each.id)} {what} ({listed}): everybody who reads the file or the machine config sees it"
+            message = f"{each.id} {what} ({listed}): everybody who reads the file or the machine config sees it"
             hint = (
                 "Let the component make it in the cluster, or declare it as a foundation secret;"
                 f" --allow-secret {each.id.name} embeds it all the same."

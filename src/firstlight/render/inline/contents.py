@@ -104,11 +104,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def title(id: ObjectId) -> str:
-    """An object for people: ``Secret kube-system/cilium-ca``."""
-    return f"{id.kind} {'/'.join(each for each in (id.namespace, id.name) if each)}"
-
-
 def _stage(each: Object) -> int:
     if each.id.kind == "Namespace" and str(each.value.get("apiVersion")).rpartition("/")[2] == "v1":
         return 0

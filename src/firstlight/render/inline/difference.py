@@ -34,7 +34,7 @@ def between(old: Sequence[Object], new: Sequence[Object], *, path: str) -> tuple
 
 def _lines(old: Object | None, new: Object | None, path: str) -> tuple[str, ...]:
     """A unified diff of one object, with masks where its secrets are."""
-    shown = contents.title((new or old or Object({})).id)
+    shown = str((new or old or Object({})).id)
     one = contents.text(confidential.masked(old)).splitlines() if old else []
     other = contents.text(confidential.masked(new, other=old)).splitlines() if new else []
     # What both begin and end with is taken off: a diff of a CRD with ten thousand lines takes seconds else.

@@ -13,7 +13,6 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
-from firstlight.render.inline.contents import title
 from firstlight.repo.work_tree import WorkTree
 
 GROUP = "argoproj.io"
@@ -59,7 +58,7 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
     projects = {each.id.name for each in objects if each.id.group == GROUP and each.id.kind == "AppProject"}
     for each in bringing:
         if each.id.kind == "Application" and (name := _project(each)) not in {*projects, "default"}:
-            message = f"{title(each.id)} names the project {name}, which is not inline: Argo CD refuses it until then"
+            message = f"{each.id} names the project {name}, which is not inline: Argo CD refuses it until then"
             yield Remark(place, Grade.WARNING, message, "Add the AppProject to the component's sources.")
     namespaces = {each.id.namespace for each in bringing}
     if any(_is_credential(each) for each in objects) or any(namespace in namespaces for namespace, _ in secrets):

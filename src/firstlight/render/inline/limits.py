@@ -8,7 +8,7 @@ import msgspec
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
-from firstlight.render.inline.contents import plain, title
+from firstlight.render.inline.contents import plain
 
 MESSAGE = 32 << 20
 """Bytes of a message that Talos and Omni take (``constants.GRPCMaxMessageSize``)."""
@@ -42,10 +42,10 @@ def _objects(objects: Sequence[Object], place: Place) -> Iterator[Remark]:
     for each in objects:
         encoded = len(msgspec.json.encode(plain(each.value)))
         if encoded > OBJECT:
-            message = f"{title(each.id)} has {shown(encoded)}: etcd takes {shown(OBJECT)}"
+            message = f"{each.id} has {shown(encoded)}: etcd takes {shown(OBJECT)}"
             yield Remark(place, Grade.ERROR, message, "Make it smaller, or split it.")
         elif each.id.kind in ("ConfigMap", "Secret") and (data := _data(each)) > DATA:
-            message = f"{title(each.id)} has {shown(data)} of data: Kubernetes takes {shown(DATA)}"
+            message = f"{each.id} has {shown(data)} of data: Kubernetes takes {shown(DATA)}"
             yield Remark(place, Grade.ERROR, message, "Make it smaller, or split it.")
 
 

@@ -206,7 +206,7 @@ def _twice(objects: Sequence[Object], others: Sequence[Origin], request: Request
     for each in objects:
         if each.id in ids and each.id.kind not in ("Namespace", "CustomResourceDefinition"):
             first = min(ids[each.id], request.name)
-            message = f"{contents.title(each.id)} is in the inline manifest {ids[each.id]} too: that of {first} counts"
+            message = f"{each.id} is in the inline manifest {ids[each.id]} too: that of {first} counts"
             found.append(Remark(request.place, Grade.WARNING, message, "Keep it in one of them."))
     return found
 

@@ -15,7 +15,6 @@ from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
 from firstlight.render import served
 from firstlight.render.inline import contents, known
-from firstlight.render.inline.contents import title
 
 NAMESPACES = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 """What is there before anything is applied."""
@@ -75,7 +74,7 @@ def _wanted(objects: Sequence[Object]) -> Iterator[tuple[Kind, str]]:
             for kind in start.needs.kinds:
                 yield (start.needs.group, kind), start.why
         if served.is_namespaced(each.id, nothing) is None:
-            why = f"{title(each.id)} is passed over, and tried again, until something brings its kind"
+            why = f"{each.id} is passed over, and tried again, until something brings its kind"
             yield (each.id.group, each.id.kind), why
 
 
@@ -121,7 +120,7 @@ def without_namespaces(missing: Mapping[str, Sequence[Object]], *, place: Place)
     """An error for each namespace that is missing."""
     found = []
     for name, objects in sorted(missing.items()):
-        listed = ", ".join(title(each.id) for each in objects[:_LISTED])
+        listed = ", ".join(str(each.id) for each in objects[:_LISTED])
         more = f" and {len(objects) - _LISTED} more" if len(objects) > _LISTED else ""
         message = f"nothing inline creates the namespace {name} of {listed}{more}: Talos stops there, every time"
         hint = "Add the Namespace to the component, or give --create-namespace."
@@ -144,8 +143,8 @@ def webhooks(objects: Sequence[Object], *, behind: Sequence[str], place: Place) 
             continue
         caught = [each for each in objects if each is not config and _catches(config, each, plurals)]
         if caught:
-            listed = ", ".join(title(each.id) for each in caught[:_LISTED])
-            message = f"{title(config.id)} asks a webhook about {listed}: until its pods run, Talos stops there"
+            listed = ", ".join(str(each.id) for each in caught[:_LISTED])
+            message = f"{config.id} asks a webhook about {listed}: until its pods run, Talos stops there"
             if behind:
                 message += f", and does not come to {', '.join(behind)}"
             hint = "Leave those objects to the engine, or give the inline manifest a name that sorts behind the others."

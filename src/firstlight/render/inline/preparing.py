@@ -11,7 +11,6 @@ from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
 from firstlight.render import served
 from firstlight.render.inline import contents, known
-from firstlight.render.inline.contents import title
 
 HELM_HOOK = "helm.sh/hook"
 ARGOCD_HOOK = "argocd.argoproj.io/hook"
@@ -54,7 +53,7 @@ def prepare(objects: Iterable[Object], *, place: Place, namespace: str = "", crd
             remarks += _missed(each, hooks, place)
             continue
         if problem := _problem(each):
-            remarks.append(Remark(place, Grade.ERROR, f"{title(each.id)} {problem[0]}", problem[1]))
+            remarks.append(Remark(place, Grade.ERROR, f"{each.id} {problem[0]}", problem[1]))
             continue
         # Numbers as JSON has them: what is read back from the file later must be the same.
         fitted, said = _placed(
@@ -93,7 +92,7 @@ def _missed(each: Object, hooks: Sequence[str], place: Place) -> Iterator[Remark
     """What is said about a hook whose work something may wait for."""
     if each.id.kind not in ("Job", "Pod") or set(hooks) <= _NOT_NEEDED:
         return
-    message = f"the hook {title(each.id)} is left out: what it makes is not there until the engine runs it"
+    message = f"the hook {each.id} is left out: what it makes is not there until the engine runs it"
     hint = known.hook(each.id) or "If the component does not start without it, turn it off in the values."
     yield Remark(place, Grade.WARNING, message, hint)
 
@@ -115,14 +114,14 @@ def _problem(each: Object) -> tuple[str, str] | None:
 def _placed(each: Object, is_namespaced: bool | None, namespace: str, place: Place) -> tuple[Object, list[Remark]]:
     """An object with the namespace that its kind asks for."""
     if is_namespaced is False and each.id.namespace:
-        message = f"{title(_without_namespace(each.id))} is in no namespace, and says {each.id.namespace}: taken out"
+        message = f"{_without_namespace(each.id)} is in no namespace, and says {each.id.namespace}: taken out"
         hint = "Take metadata.namespace out of the source: upgrade-k8s of Talos 1.13 fails over it."
         return _with_namespace(each, None), [Remark(place, Grade.WARNING, message, hint)]
     if is_namespaced and not each.id.namespace:
         if namespace:
-            message = f"{title(each.id)} names no namespace: written as {namespace}, where the engine puts it"
+            message = f"{each.id} names no namespace: written as {namespace}, where the engine puts it"
             return _with_namespace(each, namespace), [Remark(place, Grade.WARNING, message, "")]
-        message = f"{title(each.id)} names no namespace: Talos would put it into default"
+        message = f"{each.id} names no namespace: Talos would put it into default"
         return each, [Remark(place, Grade.ERROR, message, "Give it a metadata.namespace.")]
     return each, []
 
@@ -143,6 +142,6 @@ def _unique(objects: Sequence[Object], place: Place) -> tuple[list[Object], list
     for each in objects:
         other = found.setdefault(each.id, each)
         if other is not each and contents.fingerprint(other) != contents.fingerprint(each):
-            message = f"{title(each.id)} is there twice, with different contents"
+            message = f"{each.id} is there twice, with different contents"
             remarks.append(Remark(place, Grade.ERROR, message, "Keep one: Talos applies the first it finds."))
     return list(found.values()), list(dict.fromkeys(remarks))

@@ -17,7 +17,7 @@ from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
 from firstlight.render.inline import known
-from firstlight.render.inline.contents import fingerprint, plain, title
+from firstlight.render.inline.contents import fingerprint, plain
 
 Steps = tuple[str | int, ...]
 _RECENT = datetime.timedelta(hours=1)
@@ -45,7 +45,7 @@ class Unstable:
 
     def __str__(self) -> str:
         path = ".".join(str(step) for step in self.steps)
-        return f"{title(self.id)} {path}".rstrip()
+        return f"{self.id} {path}".rstrip()
 
 
 def between(one: Sequence[Object], other: Sequence[Object]) -> tuple[Unstable, ...]:
@@ -77,7 +77,7 @@ def remarks(found: Sequence[Unstable], objects: Sequence[Object], *, place: Plac
     for id, values in said.items():
         names = ", ".join(".".join(str(step) for step in each.steps[-2:]) for each in values[:4])
         more = " …" if len(values) > 4 else ""
-        what = f"{names}{more} of {title(id)}" if values[0].steps else f"the name of {title(id)}"
+        what = f"{names}{more} of {id}" if values[0].steps else f"the name of {id}"
         annotation = next((str(each.steps[-1]) for each in values if each.is_checksum), "")
         hint = (known.remedy(by_id[id], annotation) if id in by_id else "") or _UNKNOWN
         made.append(Remark(place, Grade.WARNING, f"{what}: every rendering makes it anew", hint))

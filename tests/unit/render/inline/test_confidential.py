@@ -16,7 +16,7 @@ ENCODED = base64.b64encode(KEY.encode()).decode()
 
 
 def found(*objects: Object) -> list[tuple[str, tuple[str, ...]]]:
-    return [(contents.title(each.id), each.where) for each in confidential.of(objects)]
+    return [(str(each.id), each.where) for each in confidential.of(objects)]
 
 
 def test_a_secret_with_data() -> None:

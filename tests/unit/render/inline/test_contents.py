@@ -24,7 +24,7 @@ MIXED = [
 
 
 def names(objects: "list[Object] | tuple[Object, ...]") -> list[str]:
-    return [contents.title(each.id) for each in objects]
+    return [str(each.id) for each in objects]
 
 
 def test_namespaces_and_definitions_come_first_by_name_as_in_talos() -> None:

@@ -2,7 +2,6 @@
 
 from firstlight.model.inline import What
 from firstlight.render.inline import difference
-from firstlight.render.inline.contents import title
 from tests.unit.render.inline.sample import a_secret, an_object
 
 
@@ -12,7 +11,7 @@ def test_added_removed_and_changed() -> None:
 
     found = difference.between(old, new, path="p.yaml")
 
-    assert [(title(each.id), each.what) for each in found] == [
+    assert [(str(each.id), each.what) for each in found] == [
         ("Namespace x", What.ADDED),
         ("ConfigMap x/a", What.REMOVED),
         ("ConfigMap x/b", What.CHANGED),

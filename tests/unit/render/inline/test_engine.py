@@ -10,7 +10,6 @@ from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.model.source import Directory
 from firstlight.render.inline import engine
-from firstlight.render.inline.contents import title
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
 
@@ -47,7 +46,7 @@ def platform(root: Path, *origins: Origin) -> Platform:
 
 def roots(root: Path, *origins: Origin) -> list[str]:
     found = engine.roots(platform(root, *origins), "home", tree=WorkTree(root))
-    return [title(each.id) for each in found]
+    return [str(each.id) for each in found]
 
 
 def test_the_root_brings_others_and_is_brought_by_none(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from firstlight.model.component import ObjectId
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.render.inline import needs
-from firstlight.render.inline.contents import title
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -93,7 +92,7 @@ def test_namespaces_that_nothing_creates() -> None:
     missing = needs.namespaces(objects, elsewhere=[ObjectId("", "Namespace", "", "other")])
     (remark,) = needs.without_namespaces(missing, place=PLACE)
 
-    assert {name: [title(each.id) for each in found] for name, found in missing.items()} == {
+    assert {name: [str(each.id) for each in found] for name, found in missing.items()} == {
         "lost": ["ConfigMap lost/d", "Secret lost/e"]
     }
     assert remark.grade is Grade.ERROR

@@ -7,7 +7,6 @@ import pytest
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.render.inline import preparing
-from firstlight.render.inline.contents import title
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
 
 
@@ -24,7 +23,7 @@ def test_hooks_of_helm_are_left_out(hook: str) -> None:
     found = prepare(hooked("Job", hook))
 
     assert found.objects == ()
-    assert [title(each.id) for each in found.left_out] == ["Job x/job"]
+    assert [str(each.id) for each in found.left_out] == ["Job x/job"]
 
 
 def test_hooks_of_argo_cd_are_left_out() -> None:
@@ -64,7 +63,7 @@ def test_lists_are_taken_apart() -> None:
 
     found = prepare(Object({"apiVersion": "v1", "kind": "List", "items": [an_object("Namespace", "a").value, inner]}))
 
-    assert [title(each.id) for each in found.objects] == ["Namespace a", "Namespace b"]
+    assert [str(each.id) for each in found.objects] == ["Namespace a", "Namespace b"]
 
 
 def test_a_namespace_is_taken_from_what_is_in_none() -> None:
