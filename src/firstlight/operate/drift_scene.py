@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from firstlight import errors
-from firstlight.document.within import mapping
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Form, ObjectId, Phase, Side
 from firstlight.model.owner import ObjectOwner, Party
@@ -167,8 +166,7 @@ def _kept(known: Facts, component: Component, doubts: Doubts) -> Iterator[Wanted
 
 def _is_compared(obj: Object) -> bool:
     """What Helm or Argo CD runs as a hook is nobody's; what gets its name when created is another one each time."""
-    annotations = mapping(obj.value, "metadata", "annotations")
-    return bool(obj.id.name) and not any(each in annotations for each in claims.HOOKS)
+    return bool(obj.id.name) and not claims.is_hook(obj.value)
 
 
 def _owners(known: Facts, doubts: Doubts) -> dict[ObjectOwner, str]:

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.document.within import mapping
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Form, ObjectId, Owner, Side
 from firstlight.model.owner import ObjectOwner, OwnedObject, OwnerMap, Party
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Rendition
 from firstlight.observe import owned
+from firstlight.ownership import claims
 from firstlight.ownership import owners as judging
 from firstlight.ownership.owners import Declared
 from firstlight.plan import facts, passing
-
-_HOOK = "helm.sh/hook"
 
 
 async def owners(
@@ -72,7 +70,7 @@ def declared(platform: Platform, cluster: Cluster, renditions: Iterable[Renditio
         else:
             continue
         for each in known.objects(component, side):
-            if _HOOK not in mapping(each.value, "metadata", "annotations"):
+            if not claims.is_hook(each.value):
                 found.setdefault(each.id, to_be)
     return found
 

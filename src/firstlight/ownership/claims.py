@@ -17,7 +17,7 @@ _PARTIES = {Engine.FLUX: Party.FLUX, Engine.ARGOCD: Party.ARGOCD}
 _TRACKING = "argocd.argoproj.io/tracking-id"
 _RELEASE = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
-HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")
+_HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")
 """Annotations of what is run, and is not there to stay."""
 _LEFT_OUT = ("kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa")
 """With these a Kustomization may leave an object out of its inventory."""
@@ -74,6 +74,12 @@ def _is_own(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, man
     return not managers or any(each.name == applies for each in managers)
 
 
+def is_hook(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is run by Helm or Argo CD, and is not there to stay."""
+    annotations = mapping(obj, "metadata", "annotations")
+    return any(each in annotations for each in _HOOKS)
+
+
 def _marked(owner: ObjectOwner, id: ObjectId, live: Mapping[str, Any], known: Inventories) -> Claim:
     """What the mark of an owner says that does not list the object."""
     kind = owner.name.partition(" ")[0]
@@ -82,7 +88,7 @@ def _marked(owner: ObjectOwner, id: ObjectId, live: Mapping[str, Any], known: In
         gone = f"{owner.name} does not exist" if kind in known.known else ""
         return Claim(owner=owner, is_alive=not gone, wrong=gone)
     annotations, labels = mapping(live, "metadata", "annotations"), mapping(live, "metadata", "labels")
-    is_left_out = any(each in annotations for each in (*HOOKS, *_LEFT_OUT)) or any(each in labels for each in _LEFT_OUT)
+    is_left_out = is_hook(live) or any(each in marks for each in _LEFT_OUT for marks in (annotations, labels))
     # helm-controller writes no namespace where it does not know the kind yet.
     bare = dataclasses.replace(id, namespace="")
     if inventory.objects is None or is_left_out or bare in inventory.objects:
@@ -102,7 +108,7 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
     owner = known.release(*key)
     if owner is not None and owner.party == Party.FLUX:
         listed = known.by_owner[owner].objects
-        if listed is None or any(each in annotations for each in HOOKS):
+        if listed is None or is_hook(live):
             yield Claim(owner=owner)
         return
     gone = f"the Helm release {key[0]}/{key[1]} does not exist" if owner is None and known.are_releases_known else ""

@@ -14,6 +14,7 @@ from firstlight.model.drift import Difference, Drifted, FieldDifference
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
 from firstlight.ownership import (
+    claims,
     comparing,
     drift_words,
     engine_marks,
@@ -201,7 +202,7 @@ def applier(live: Mapping[str, Any]) -> ObjectOwner | None:
     """Who of an engine's applied an object by itself; None for what nobody did, or what something else made of it."""
     mark, id = engine_marks.of(live), ObjectId.of(live)
     metadata = mapping(live, "metadata")
-    if mark is None or (id.group, id.kind) in _MADE or "helm.sh/hook" in mapping(metadata, "annotations"):
+    if mark is None or (id.group, id.kind) in _MADE or claims.is_hook(live):
         return None
     if any(each.get("controller") for each in metadata.get("ownerReferences") or () if isinstance(each, Mapping)):
         return None

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firstlight.document.within import mapping
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 
@@ -98,8 +99,8 @@ def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: s
 
 def release_name(release: Mapping[str, Any]) -> str:
     """The Helm release of a HelmRelease, as Flux calls it."""
-    spec = release.get("spec") or {}
-    parts = (spec.get("targetNamespace"), (release.get("metadata") or {}).get("name"))
+    spec = mapping(release, "spec")
+    parts = (spec.get("targetNamespace"), mapping(release, "metadata").get("name"))
     name = str(spec.get("releaseName") or "-".join(str(each) for each in parts if each))
     return name if len(name) <= _LONGEST else f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 

@@ -158,6 +158,12 @@ def in_bootstrap(component: Component) -> bool:
     return component.side != Side.GITOPS and component.phase in BOOTSTRAP_PHASES
 
 
+def is_inline(component: Component) -> bool:
+    """Whether Talos applies it, so that there is no Helm release of it."""
+    forms = {each.form for each in origins(component, Side.BOOTSTRAP)}
+    return component.phase == Phase.INLINE or bool(forms & {Form.INLINE_MANIFEST, Form.EXTRA_MANIFEST})
+
+
 def is_adopted(component: Component) -> bool:
     """Whether the engine takes over what bootstrap installed."""
     return in_bootstrap(component) and component.owner == Owner.GITOPS and bool(origins(component, Side.GITOPS))

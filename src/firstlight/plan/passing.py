@@ -7,10 +7,10 @@ from firstlight.model.component import Component, Form, ObjectId, Origin, Owner,
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
+from firstlight.ownership import claims
 from firstlight.plan import facts, owning
 from firstlight.plan.facts import Facts
 
-_HOOK = "helm.sh/hook"
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _LEFT = {f"{_FLUX}/reconcile": {"disabled"}, f"{_FLUX}/ssa": {"ignore", "ifnotpresent"}}
 """With these, as labels or annotations, Flux leaves an object alone that is there; it compares values in any case."""
@@ -47,7 +47,7 @@ def of(known: Facts, made: Iterable[ObjectId]) -> tuple[Passing, ...]:
 
 def _is_left(obj: Object) -> bool:
     annotations, labels = mapping(obj.value, "metadata", "annotations"), mapping(obj.value, "metadata", "labels")
-    return _HOOK in annotations or any(
+    return claims.is_hook(obj.value) or any(
         str(marks.get(name) or "").lower() in values
         for name, values in _LEFT.items()
         for marks in (annotations, labels)

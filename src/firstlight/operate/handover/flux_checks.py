@@ -13,7 +13,6 @@ from firstlight.plan.facts import Facts
 CNI = "cni"
 _RETRY = "RetryOnFailure"
 _UNINSTALL = "uninstall"
-_BY_TALOS = (Form.INLINE_MANIFEST, Form.EXTRA_MANIFEST)
 
 
 def problems(known: Facts) -> Iterator[Problem]:
@@ -63,7 +62,7 @@ def second_releases(known: Facts) -> Iterator[Problem]:
     ours = [
         (each, chart)
         for each in known.bootstrap
-        if not is_by_talos(each) and each.phase != Phase.CRDS
+        if not facts.is_inline(each) and each.phase != Phase.CRDS
         for chart in facts.charts(each, Side.BOOTSTRAP)
         if chart.release and chart.namespace
     ]
@@ -157,7 +156,7 @@ def _uninstalls(component: Component, origin: Origin) -> Iterator[Problem]:
     tries = number(remediation, "retries") or remediation.get("remediateLastFailure") is True
     if tries and text(install, "strategy", "name") != _RETRY:
         # What Talos applied is no release yet, so that helm-controller begins with an install.
-        severity = Severity.ERROR if is_by_talos(component) else Severity.WARNING
+        severity = Severity.ERROR if facts.is_inline(component) else Severity.WARNING
         yield _uninstalled(
             component, origin, severity, "spec.install.remediation uninstalls between two tries of an install",
             "Write spec.install.strategy.name: RetryOnFailure instead of spec.install.remediation",
@@ -171,9 +170,3 @@ def _uninstalled(component: Component, origin: Origin, severity: Severity, why: 
         chain=(Link("HelmRelease", f"{origin.namespace}/{origin.name} says so", origin.place),),
         way_out=f"{way_out}: without a network helm-controller itself cannot bring it back.",
     )  # fmt: skip
-
-
-def is_by_talos(component: Component) -> bool:
-    """Whether Talos applies it, so that there is no Helm release of it."""
-    forms = {each.form for each in facts.origins(component, Side.BOOTSTRAP)}
-    return component.phase == Phase.INLINE or bool(forms & {*_BY_TALOS})

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from firstlight.model.component import Component, Form, Phase, Side
+from firstlight.model.component import Component, Phase, Side
 from firstlight.model.plan import Action, Gate, Step, StepNeed, Subject, Tie
 from firstlight.plan import asking, facts, ground, passing
 from firstlight.plan.ground import Ground
@@ -19,7 +19,7 @@ def steps(known: Ground, tree: Tree, before: list[Step]) -> list[Step]:
         found.append(_owners(known, adopted))
     found.append(_root(known, found[-1]))
     found += [_adoption(tree, each) for each in adopted]
-    if inline := [each for each in adopted if _is_inline(each)]:
+    if inline := [each for each in adopted if facts.is_inline(each)]:
         found.append(_release(known, inline))
     if adopted:
         proven = [each.id for each in found if each.action in (Action.WATCH_ADOPTION, Action.RELEASE)]
@@ -90,11 +90,6 @@ def _certificate(known: Ground, proven: list[str]) -> Step:
         id=ground.CERTIFICATE, phase=Phase.HANDOVER, action=Action.CERTIFY, name="certificate", needs=needs,
         gates=(Gate(Subject.CERTIFICATE),), place=known.facts.cluster.place,
     )  # fmt: skip
-
-
-def _is_inline(component: Component) -> bool:
-    forms = {each.form for each in facts.origins(component, Side.BOOTSTRAP)}
-    return component.phase == Phase.INLINE or bool(forms & {Form.INLINE_MANIFEST, Form.EXTRA_MANIFEST})
 
 
 def with_the_way_there(steps: list[Step]) -> list[Step]:

@@ -1,6 +1,5 @@
 """HelmReleases: their charts found through sources, their values through ConfigMaps, their names as Flux makes them."""
 
-import hashlib
 import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,14 +7,12 @@ from typing import Any
 from firstlight.model.component import Form, Origin, Side
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import Chart, Unresolved, Values
+from firstlight.ownership import engine_marks
 from firstlight.repo.flux import kinds, kustomizations, paths, secret_needs, values
 from firstlight.repo.flux.kinds import called, entries, mapping, text
 from firstlight.repo.flux.sources import Source, Sources, ref, revision
 from firstlight.repo.flux.variables import Holders
 from firstlight.repo.manifest import Manifest
-
-_LONGEST = 53
-"""Letters of the name of a release; Helm allows no more."""
 
 IsOwn = Callable[[Source], bool]
 """Whether a source is this very repo."""
@@ -62,21 +59,11 @@ def origin(
     return found, remarks
 
 
-def release_name(manifest: Manifest) -> str:
-    """The name that Helm is given, shortened as helm-controller does it."""
-    spec = kinds.spec(manifest)
-    target = text(spec.get("targetNamespace"))
-    name = text(spec.get("releaseName")) or "-".join(each for each in (target, manifest.id.name) if each)
-    if len(name) <= _LONGEST:
-        return name
-    return f"{name[:40]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
-
-
 def _release(manifest: Manifest, given: tuple[Values, ...]) -> dict[str, Any]:
     """What is known of a release whatever its chart is."""
     spec = kinds.spec(manifest)
     return {
-        "release": release_name(manifest),
+        "release": engine_marks.release_name(manifest.value),
         "namespace": text(spec.get("targetNamespace")) or manifest.id.namespace,
         "storage_namespace": text(spec.get("storageNamespace")) or manifest.id.namespace,
         "values": given,
