@@ -184,15 +184,18 @@ async def test_a_tenth_of_all_requests_may_fail_and_little_is_sent_twice(worn: W
     await worn.stage.lab.faults.add("status", code=503, rate=0.05)
     await worn.stage.lab.faults.add("reset-after", rate=0.05)
     last = await newest(worn.stage)
+    told: list[Event] = []
     try:
-        result = await worn.stage.up(until=Phase.ENGINE, only=ONLY)
+        result = await worn.stage.up(until=Phase.ENGINE, only=ONLY, tell=told.append)
         sent = await worn.stage.lab.faults.requests(last)
     finally:
         await worn.stage.lab.faults.clear()
 
     assert result.is_complete, result.outcomes
     assert len([each for each in sent if each.faults]) >= worn.total // 20
-    assert len(sent) <= 1.5 * worn.total
+    # Helm gives up at a lost connection, and its step is run anew: then all of its requests are sent again.
+    is_anew = len([each for each in told if isinstance(each, Writing)]) > len(WROTE)
+    assert len(sent) <= (2 if is_anew else 1.5) * worn.total
     assert await state(worn) == worn.state
 
 
