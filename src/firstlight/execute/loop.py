@@ -40,6 +40,7 @@ RESUMED = 30.0
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _TRANSIENT = (
     errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
+    helm.Overtaken,
 )  # fmt: skip
 """What another look may find cured. A write whose answer was lost is among them: looking tells whether it happened."""
 _VAGUE = frozenset({helm.HelmError, helm.Unauthorised, helm.AlreadyExists, helm.Busy})

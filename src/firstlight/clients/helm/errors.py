@@ -17,6 +17,7 @@
         Busy                another operation on the release is under way, or was when its Helm died
         NotOwned            an object is there already and does not belong to the release
         Conflict            others own fields that would be written
+        Overtaken           an object was written by somebody else at the same moment
         Rejected            the cluster does not take an object
         TooLarge            it printed more than is read
         Unreadable          helm answered in a form that is not known here
@@ -152,6 +153,10 @@ class Conflict(HelmError):
         return tuple(dict.fromkeys(_MANAGER.findall(self.stderr)))
 
 
+class Overtaken(HelmError):
+    """An object was written by somebody else at the same moment."""
+
+
 class Rejected(HelmError):
     """The cluster does not take an object."""
 
@@ -183,7 +188,8 @@ _WORDS: Sequence[tuple[re.Pattern[str], type[HelmError]]] = (
     (re.compile(r"cannot reuse a name that is still in use"), AlreadyExists),
     (re.compile(r"another operation \(install/upgrade/rollback\) is in progress"), Busy),
     (re.compile(r"exists and cannot be imported into the current release"), NotOwned),
-    (re.compile(r"Apply failed with \d+ conflicts?|conflict occurred while applying"), Conflict),
+    (re.compile(r"Apply failed with \d+ conflicts?"), Conflict),
+    (re.compile(r"conflict occurred while applying|the object has been modified"), Overtaken),
     (
         re.compile(
             r"found in Chart\.yaml, but missing in charts/|Chart\.yaml file is missing|cannot load Chart\.yaml"
@@ -247,6 +253,7 @@ _HINTS: Mapping[type[HelmError], str] = {
     Busy: "wait for it; if its Helm is gone, the pending revision must be repaired first",
     NotOwned: "whose is it? Helm can take it over with take_ownership",
     Conflict: "who owns the field should write it; force_conflicts takes it from them",
+    Overtaken: "try again; if it happens each time, somebody else writes it all the time",
     Unreadable: "is this version of helm supported? See: firstlight tools",
 }
 

@@ -101,6 +101,16 @@ def test_a_schema_of_several_charts() -> None:
     assert error.detail.startswith("/ of c: missing property 'x'; /a/b of c: ")
 
 
+def test_a_write_of_somebody_else_in_between_is_no_question_of_owners() -> None:
+    overtaken = helm_errors.from_output(
+        "install",
+        "Error: INSTALLATION FAILED: conflict occurred while applying object x/y /v1, Kind=ConfigMap: Operation cannot"
+        ' be fulfilled on configmaps "y": the object has been modified; please apply your changes to the latest version',
+    )
+
+    assert isinstance(overtaken, helm_errors.Overtaken)
+
+
 def test_who_owns_what_and_what_is_missing() -> None:
     conflict = helm_errors.from_output(
         "upgrade",
