@@ -105,7 +105,7 @@ def test_a_write_of_somebody_else_in_between_is_no_question_of_owners() -> None:
     overtaken = helm_errors.from_output(
         "install",
         "Error: INSTALLATION FAILED: conflict occurred while applying object x/y /v1, Kind=ConfigMap: Operation cannot"
-        ' be fulfilled on configmaps "y": the object has been modified; please apply your changes to the latest version',
+        ' be fulfilled on configmaps "y": the object has been modified; please apply your changes to the latest',
     )
 
     assert isinstance(overtaken, helm_errors.Overtaken)
