@@ -231,7 +231,7 @@ _WORDS: Sequence[tuple[re.Pattern[str], type[HelmError]]] = (
         re.compile(
             r"connection refused|no such host|Kubernetes cluster unreachable|network is unreachable|no route to host"
             r"|connection reset|server misbehaving|\b(?:429|5\d\d):? [A-Z]|EOF$"
-            r"|server gave HTTP response to HTTPS client"
+            r"|server gave HTTP response to HTTPS client|is currently unable to handle the request|etcdserver: "
         ),
         Unreachable,
     ),

@@ -111,6 +111,16 @@ def test_a_write_of_somebody_else_in_between_is_no_question_of_owners() -> None:
     assert isinstance(overtaken, helm_errors.Overtaken)
 
 
+def test_an_api_server_that_is_not_well_is_not_a_bad_chart() -> None:
+    unwell = helm_errors.from_output(
+        "install",
+        "Error: INSTALLATION FAILED: unable to build kubernetes objects from release manifest: error validating data:"
+        " failed to download openapi: the server is currently unable to handle the request",
+    )
+
+    assert isinstance(unwell, helm_errors.Unreachable)
+
+
 def test_who_owns_what_and_what_is_missing() -> None:
     conflict = helm_errors.from_output(
         "upgrade",
