@@ -55,6 +55,11 @@ def sample(config: pytest.Config, what: str, cells: Sequence[T], size: int) -> l
     return chosen
 
 
+def agreement(what: str, right: int, cells: int) -> None:
+    """What the summary says of a class of answers: how many were as expected."""
+    _samples[f"agreement, {what}"] = f"agreement, {what}: {right} of {cells}"
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """With several workers it is they who choose samples, all the same; the summary is printed here."""

@@ -108,7 +108,7 @@ def _certificate(played: "Played") -> list[str]:
     from firstlight.report import table
 
     path = played.means.state / played.told.cluster / keeping_certificate.FILE
-    return report.certificate(keeping_certificate.read(path), columns=table.terminal_columns() - 2)
+    return report.certificate(keeping_certificate.read(path).certificate, columns=table.terminal_columns() - 2)
 
 
 def _draw(played: "Played", picture: Path) -> None:

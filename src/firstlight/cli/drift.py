@@ -107,12 +107,13 @@ async def _once(scene: "Scene", client: "kube.Client", wishes: _Wishes, state: P
     from firstlight.operate import drift as looking
     from firstlight.operate import drift_correcting
     from firstlight.operate.drift_permission import Ground
+    from firstlight.report import safe
 
     found = await looking.look(scene, client)
     if wishes.correct and found.drifted:
 
         def tell(text: str) -> None:
-            print(f"  {text}", file=sys.stderr, flush=True)
+            print(f"  {safe.name(text)}", file=sys.stderr, flush=True)
 
         how = drift_correcting.Wishes(as_owner=wishes.as_owner)
         found = await drift_correcting.correct(
@@ -166,7 +167,9 @@ def exit_code(found: "Drift", *, is_committed: bool = True) -> int:
 
 
 def _agreed(question: str) -> bool:
-    return sys.stdin.isatty() and click.confirm(f"{question}\nGo on?", default=False, err=True)
+    from firstlight.report import safe
+
+    return sys.stdin.isatty() and click.confirm(f"{safe.text(question)}\nGo on?", default=False, err=True)
 
 
 def _print(found: "Drift", scene: "Scene", form: str) -> None:

@@ -16,6 +16,7 @@ from firstlight import errors
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
         "init": ("firstlight.cli.init:init", "Write firstlight.yaml: what was inferred, and your answers"),
+        "explain": ("firstlight.cli.explain:explain", "What a component, phase, side, rule or word is, why it is here"),
         "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml"),
         "demo": ("firstlight.cli.demo:demo", "An example platform brought up on this computer, verified and drawn"),
         "tools": (
@@ -47,6 +48,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("firstlight.cli.verify:verify", "Whether a cluster is what it was brought up to be"),
         "rehearse": ("firstlight.cli.rehearse:rehearse", "The same run in the lab, on your own repo, with a report"),
         "down": ("firstlight.cli.down:down", "Wipe the machines of a test cluster, after its name was typed"),
+    },
+    "change": {
+        "decide": (
+            "firstlight.cli.decide:decide",
+            "Where a change belongs, how dangerous it is, who must agree, how it is done",
+        ),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from firstlight.model.platform import Platform
     from firstlight.ownership.owners import Declared
 
+FAILED = 1
 FLAWS = 2
 _NO_REPO = "no repo says who is to own what: owners that differ from the declared ones were not looked for"
 _NOT_RENDERED = "nothing was rendered: owners that differ from the declared ones were not looked for"
@@ -33,7 +34,7 @@ _NOT_RENDERED = "nothing was rendered: owners that differ from the declared ones
 @click.option("--owner", default="", metavar="PARTY", help="Only objects of flux, talos …, or of a part of a name.")
 @click.option("--flaws", is_flag=True, help="Only objects that something is wrong with, all of them.")
 @click.option("--all", "everything", is_flag=True, help="Also what others bring, and what the system makes; all names.")
-@click.option("--check", is_flag=True, help="Exit with 2 if something is wrong.")
+@click.option("--check", is_flag=True, help="Exit with 2 if something is wrong, with 1 if not all could be read.")
 @click.option("--picture", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE.svg",
               help="Draw it: namespace, owner and kind, as large as they are many.")  # fmt: skip
 @click.option("--render/--no-render", "wanted", default=True, show_default=True,
@@ -51,7 +52,7 @@ def owners(
 
     Orphans, objects with two GitOps owners, stale co-owners, objects whose source is gone, and owners that differ from
     the declared ones are told with what to do. Nothing is written. It works without a repo, by --kubeconfig or
-    --context alone. Exit code 2 means, with --check, that something is wrong.
+    --context alone. Exit code 2 means, with --check, that something is wrong, and 1 that something could not be read.
     """
     from firstlight.operate import owners as operating
 
@@ -64,7 +65,19 @@ def owners(
         _draw(shown, picture)
     by_object = everything or fields or bool(kind or namespace or owner)
     _print(whole, shown, form, by_object=by_object, only_flaws=flaws and not fields)
-    return FLAWS if check and any(each.flaws for each in shown.objects) else 0
+    return exit_code(whole, shown) if check else 0
+
+
+def exit_code(whole: "OwnerMap", shown: "OwnerMap") -> int:
+    """What it means to a shell that checks: of what could not be read, nobody knows whether something is wrong.
+
+    Args:
+        whole: Every object.
+        shown: Those that are asked for.
+    """
+    if any(each.flaws for each in shown.objects):
+        return FLAWS
+    return FAILED if whole.unread else 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,7 @@ async def open_renderer(
     anew: bool = False,
     owner_labels: bool = False,
     quiet: bool = False,
+    known_as: str = "",
 ) -> "Renderer":
     """A renderer with the user's own store, cache and logins; to be used by ``async with``.
 
@@ -61,6 +62,7 @@ async def open_renderer(
         anew: Render even what was rendered before.
         owner_labels: Also put on objects what engines put on theirs.
         quiet: Show no progress.
+        known_as: By what renderings are known again where the platform's directory has another name each time.
     """
     from firstlight.render.cache import Cache
     from firstlight.render.charts import credentials
@@ -80,6 +82,7 @@ async def open_renderer(
         cache=Cache(home / "renders"),
         owner_labels=owner_labels,
         anew=anew,
+        known_as=known_as,
         progress=None if quiet else Drawing().show,
     )
 

@@ -60,6 +60,25 @@ async def sign(message: bytes, key: Path, *, environ: Mapping[str, str] = os.env
     return signature.decode()
 
 
+async def fingerprint(key: Path) -> str:
+    """The fingerprint of a key, as ``verify`` names it; no passphrase is asked for. Empty where it cannot be told.
+
+    Args:
+        key: A private key, or a public one.
+
+    Raises:
+        errors.ClientError: There is no such key.
+    """
+    if not key.is_file():
+        raise errors.ClientError(f"there is no SSH key {key}", target=PROGRAM, hint="Give the path of your key.")
+    try:
+        done = await command.run([PROGRAM, "-l", "-E", "sha256", "-f", str(key)])
+    except errors.CommandFailed:
+        return ""
+    found = re.search(r"SHA256:[A-Za-z0-9+/=]+", done.stdout.decode(errors="replace"))
+    return found[0] if found else ""
+
+
 async def verify(message: bytes, signature: str, *, signers: Path | None = None, identity: str = "") -> str:
     """Who signed a message, for people; without known signers only that the signature is good, and by which key.
 

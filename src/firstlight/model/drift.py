@@ -52,7 +52,7 @@ class Drift:
     """The commit that was rendered; empty where it is not known."""
     drifted: tuple[Drifted, ...]
     compared: int
-    """How many objects were looked at."""
+    """How many objects were compared: not those that could not be, or of which not all values are known."""
     dry_runs: int = 0
     """How many of them the server had to be asked about."""
     ignored: int = 0

@@ -71,6 +71,27 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True)
+class Content:
+    """A file of a commit, of the index, or of what a patch would make of a commit, with what is in it."""
+
+    path: str
+    kind: Kind
+    data: bytes | None = dataclasses.field(repr=False)
+    """Of a symbolic link the path to which it leads; None for a submodule, and for what is too large."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Patched:
+    """What a patch would make of a commit."""
+
+    commit: str
+    """The one that it was applied to."""
+    changes: tuple[Change, ...]
+    files: Mapping[str, Content]
+    """Those that the patch touches, as they would be; what it deletes is not among them."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Exported:
     """The files of a commit in a directory."""
 

@@ -162,6 +162,8 @@ class Certify:
     """Components that bootstrap keeps."""
     is_restart_accepted: bool = False
     """Whether somebody agreed already that pods are others than before: ``handover --accept-restarts``."""
+    is_again: bool = False
+    """Whether what was proven before is tried again, and proven anew where it does not hold: ``handover``."""
     revision: str = ""
     key: Path | None = None
     """The user's SSH key that signs it, if asked for: ``handover --sign KEY``."""

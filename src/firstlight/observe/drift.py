@@ -33,6 +33,8 @@ class Result:
     dry_runs: int = 0
     unread: str = ""
     """Why it could not be compared."""
+    is_compared: bool = True
+    """Whether it was, and not only looked for."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -134,13 +136,13 @@ async def judge(
     if ignored.is_once:
         return Result(judgement=Judgement())
     if wanted.doubt:
-        return Result(judgement=Judgement())  # it is told once for all of a component
+        return Result(judgement=Judgement(), is_compared=False)  # it is told once for all of a component
     if not wanted.is_known:
         why = f"{wanted.id} is encrypted in Git: only that it is there was looked at"
         return Result(judgement=Judgement(), unread=why)
     value = drifting.form(wanted, live)
     is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=kind.has_status)
-    if not is_in_doubt and not drifting.strays(wanted, value, live):
+    if not is_in_doubt and not drifting.strays(wanted, value, live, has_scale=_is_scaled(kind, ignored)):
         return Result(judgement=Judgement())
     async with turns or asyncio.Semaphore():
         return await _tried(wanted, live, client, ignored=ignored, kind=kind)
@@ -161,8 +163,10 @@ async def _tried(
             if drifting.is_in_doubt(value, seen, manager=wanted.manager, has_status=kind.has_status):
                 asked += 1
                 after = await client.apply(_placed(value, seen), manager=wanted.manager, force=True, dry_run=True)
-            strays = drifting.strays(wanted, value, seen)
-            if strays and not ignored.is_merged:
+            strays = drifting.strays(wanted, value, seen, has_scale=_is_scaled(kind, ignored))
+            if ignored.is_merged:
+                strays = tuple(each for each in strays if each.is_pause)
+            if strays:
                 asked += 1
                 strays = stray_fields.real(strays, await cleaned(strays, seen, client))
             judgement = drifting.judged(wanted, seen, ignored=ignored, after=after, strays=strays)
@@ -185,6 +189,11 @@ async def _tried(
         seen = fresh
     why = f"{wanted.id} changes all the time, so that it could not be compared"
     return Result(judgement=Judgement(), dry_runs=asked, unread=why)
+
+
+def _is_scaled(kind: Kind, ignored: ignoring.Ignored) -> bool:
+    """Whether somebody may have scaled an object who was not to."""
+    return kind.has_scale and ignoring.REPLICAS not in ignored.paths
 
 
 async def cleaned(

@@ -59,7 +59,7 @@ async def find(
         if resource.kind not in _DERIVED and (resource.group, resource.kind) not in whole:
             asks += [look(resource, labels) for labels in selectors(owners)]
     await asyncio.gather(*asks)
-    return tuple(found[each] for each in sorted(found)), tuple(sorted(unread))
+    return tuple(found[each] for each in sorted(found)), tuple(sorted(set(unread)))
 
 
 def selectors(owners: Iterable[ObjectOwner]) -> tuple[str, ...]:

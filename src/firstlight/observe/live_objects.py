@@ -39,6 +39,11 @@ class Kind:
         """Whether the status of its objects is a subresource."""
         return self.resource is not None and "status" in self.resource.subresources
 
+    @property
+    def has_scale(self) -> bool:
+        """Whether its objects can be scaled without anybody's owning that."""
+        return self.resource is not None and "scale" in self.resource.subresources
+
     def key(self, id: ObjectId, *, namespace: str) -> Key:
         """Where an object is; in a namespace that is given, if it names none and must be in one."""
         is_within = self.resource is not None and self.resource.is_namespaced

@@ -37,7 +37,7 @@ async def compared(scene: Scene, client: kube.Client) -> tuple[Drift, Compared]:
         observing.compare(scene.wanted, client, owners=scene.owners, known=scene.known),
     )
     base = Drift(
-        cluster=scene.cluster.name, revision=scene.revision, drifted=(), compared=len(scene.wanted),
+        cluster=scene.cluster.name, revision=scene.revision, drifted=(), compared=0,
         applied=applied.others, notes=(*scene.notes, *applied.notes), unread=(*scene.unread, *seen.unread),
     )  # fmt: skip
     return _with(base, seen.results, seen.extra), seen
@@ -84,6 +84,7 @@ def _with(base: Drift, results: Mapping[ObjectId, Result], extra: Iterable[Drift
         base,
         drifted=tuple(sorted((*found, *extra), key=lambda each: (each.component, each.id))),
         dry_runs=sum(each.dry_runs for each in results.values()),
+        compared=sum(each.is_compared and not each.unread for each in results.values()),
         ignored=sum(each.judgement.ignored for each in results.values()),
         unread=(*base.unread, *(each.unread for each in results.values() if each.unread)),
     )

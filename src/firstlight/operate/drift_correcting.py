@@ -27,6 +27,7 @@ from firstlight.operate import drift as looking
 from firstlight.operate import drift_permission, drift_standing_in, engine_objects
 from firstlight.operate.drift_permission import Ground
 from firstlight.operate.drift_scene import Scene
+from firstlight.ownership import engine_marks
 
 ANSWER = 60.0
 """Seconds in which an engine must have handled a request: one that is down never does."""
@@ -151,7 +152,7 @@ async def _ask(owners: Iterable[ObjectOwner], client: kube.Client, *, tell: Tell
             if holder is None:
                 tell(f"{owner.name} is not there any more: what is its is left")
                 return True
-            if at(holder, "spec", "suspend") is True:
+            if engine_marks.is_suspended(holder):
                 tell(f"{owner.name} is suspended: it was not asked")
                 return True
             await _request(holder, token, client, tell)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.document.within import at, mapping, sequence, text
+from firstlight.document.within import mapping, sequence, text
 from firstlight.gates import revisions
 from firstlight.model.cluster import Cluster
 from firstlight.model.owner import ObjectOwner
@@ -105,7 +105,7 @@ def _names(holder: Mapping[str, Any]) -> tuple[str, ...]:
 def _notes(holder: Mapping[str, Any]) -> Iterator[str]:
     """Why somebody corrects nothing by itself."""
     called = f"{text(holder, 'kind')} {text(holder, 'metadata', 'namespace')}/{text(holder, 'metadata', 'name')}"
-    if at(holder, "spec", "suspend") is True:
+    if engine_marks.is_suspended(holder):
         yield f"{called} is suspended: nothing corrects what is its"
     for each in sequence(holder, "status", "conditions"):
         if text(each, "type") == "Ready" and text(each, "status") == "False":

@@ -12,9 +12,11 @@ from firstlight.observe import drift as observing
 from firstlight.observe import live_objects
 from firstlight.operate import engine_objects
 from firstlight.operate.drift_scene import Scene
-from firstlight.ownership import drifting, leaving_out, stray_fields
+from firstlight.ownership import drifting, engine_marks, leaving_out, normal_values, stray_fields
 from firstlight.ownership.drifting import Wanted
+from firstlight.ownership.field_set import path_text
 from firstlight.ownership.ignoring import Ignored, Scaled
+from firstlight.report import safe
 
 _TRIES = 5
 
@@ -52,7 +54,9 @@ async def apply(
         return
     managers = ", ".join(sorted({each.manager for each in wanted}))
     applicable = {each.id for each in wanted}
-    names = "\n".join(f"  {each.difference.value}   {each.id}" for each in drifted if each.id in applicable)
+    names = "\n".join(
+        f"  {each.difference.value}   {safe.name(str(each.id))}" for each in drifted if each.id in applicable
+    )
     if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
         tell("nothing was applied")
         return
@@ -72,8 +76,11 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
     """Look at an object again and apply it to just what was seen; what came of it."""
     name = str(wanted.id)
     for tries_left in range(_TRIES - 1, -1, -1):
-        if await engine_objects.of(wanted.owner, client) is None:
+        holder = await engine_objects.of(wanted.owner, client)
+        if holder is None:
             return f"{name} was left: {wanted.owner.name} is not there any more"
+        if engine_marks.is_suspended(holder):
+            return f"{name} was left: {wanted.owner.name} is suspended by now"
         kinds = await live_objects.read([wanted.object], client, namespace=observing.NAMESPACE)
         kind = kinds[observing.kind_of(wanted)]
         live = kind.live.get(kind.key(wanted.id, namespace=observing.NAMESPACE))
@@ -84,6 +91,8 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
             return f"{name} is as Git has it by now: it was left"
         if "deletionTimestamp" in mapping(live, "metadata"):
             return f"{name} was left: it is being deleted"
+        if held := drifting.pauses(wanted, live or {}):
+            return f"{name} was left: {path_text(held[0])} keeps the engine away from it; take that away first"
         try:
             await _written(wanted, live, client, ignored=drifting.ignored(wanted, live=live, scaled=scaled))
             return f"applied {name} as {wanted.manager}"
@@ -94,11 +103,13 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
 
 
 async def _written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.Client, *, ignored: Ignored) -> None:
-    value = drifting.form(wanted, live)
+    # As data, which can be somebody's; the engine's own next apply is as it writes it.
+    value = normal_values.without_string_data(drifting.form(wanted, live))
     if live is None:
         await client.apply(observing.guarded(value, None), manager=wanted.manager, force=True)
         return
-    strays = leaving_out.strays(drifting.strays(wanted, value, live), live, value=value, ignored=ignored)
+    beside = [each for each in drifting.strays(wanted, value, live) if each.writer is not None]
+    strays = leaving_out.strays(beside, live, value=value, ignored=ignored)
     tried = await client.apply(observing.guarded(value, live), manager=wanted.manager, force=True, dry_run=True)
     own = leaving_out.form(value, live, tried, ignored=ignored, manager=wanted.manager)
     made = await client.apply(observing.guarded(own, live), manager=wanted.manager, force=True)

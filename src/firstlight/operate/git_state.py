@@ -37,6 +37,8 @@ class GitState:
     """The commit of that branch; empty where it is not known."""
     dirty: tuple[str, ...] = ()
     """Files that differ from the commit, which bootstrap reads and the engine does not get."""
+    unwatched: tuple[str, ...] = ()
+    """Those of them that Git was told not to look at: nobody knows whether they differ."""
     kept: tuple[str, ...] = ()
     """Files of the commit where only firstlight writes: somebody else's word on what a cluster is."""
     unpushed: int = 0
@@ -77,13 +79,17 @@ async def check(
     program = Git(git, schemes=schemes)
     try:
         head = await program.head(root)
-        changes = await program.status(root)
+        changes = [each.path for each in await program.status(root)]
+        unwatched = await program.unwatched(root)
     except NotARepository:
         return GitState(is_repository=False, url=cluster.url, follows=cluster.branch)
-    dirty = tuple(sorted(each.path for each in changes if not _is_own(each.path, root, head)))
+    dirty = tuple(sorted(each for each in {*changes, *unwatched} if not _is_own(each, root, head)))
     url = cluster.url or head.remote_url
     kept = await _kept(root, program, head) if head.commit else ()
-    found = GitState(commit=head.commit, branch=head.branch, url=url, follows=cluster.branch, dirty=dirty, kept=kept)
+    found = GitState(
+        commit=head.commit, branch=head.branch, url=url, follows=cluster.branch, dirty=dirty, kept=kept,
+        unwatched=tuple(each for each in dirty if each in unwatched),
+    )  # fmt: skip
     if url.startswith("oci://"):
         # Artifacts have digests, not commits: which one it is, only their publisher knows.
         return dataclasses.replace(found, commit="")
@@ -181,12 +187,18 @@ def _uncommitted(state: GitState) -> Problem:
     more = f" and {len(state.dirty) - _MANY} more" if len(state.dirty) > _MANY else ""
     named = ", ".join(state.dirty[:_MANY])
     number = "1 file is" if len(state.dirty) == 1 else f"{len(state.dirty)} files are"
+    way_out = "Commit and push, or put them away with git stash."
+    if state.unwatched:
+        way_out += (
+            f" Git was told not to look at {state.unwatched[0]}: git update-index --no-assume-unchanged "
+            "--no-skip-worktree FILE, or git sparse-checkout disable."
+        )
     return Problem(
         rule="uncommitted",
         severity=Severity.WARNING,
         message=f"{number} not as in the commit: bootstrap takes them as they are, the engine does not",
         chain=(Link("work tree", f"{named}{more}"),),
-        way_out="Commit and push, or put them away with git stash.",
+        way_out=way_out,
     )
 
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.ownership import normal_values
+from firstlight.ownership import field_values, normal_values, string_data
 
 SERVERS_OWN = frozenset(
     {"name", "namespace", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
@@ -62,19 +62,20 @@ def compare(wanted: Mapping[str, Any], live: Mapping[str, Any], *, manager: str,
         has_status: Whether the status is a subresource, so that an apply of the object leaves it alone.
     """
     owned = _entry(live, manager, str(wanted.get("apiVersion") or ""))
-    fields = _fields(normal_values.without_string_data(wanted), has_status=has_status)
+    fields = _fields(wanted, has_status=has_status)
     if owned is None:
         # Who wants no more than a name owns nothing, and the server keeps no entry of that.
         return Comparison(Likeness.DIFFERENT, f"{manager} owns nothing of it yet") if fields else _EQUAL
     group, _, _ = str(wanted.get("apiVersion") or "").rpartition("/")
     kind = str(wanted.get("kind") or "") if group in BUILT_IN else ""
-    where = _map(fields, live, owned, (kind,))
+    where = _map(fields, string_data.with_given(live, wanted), owned, (kind,))
     return _EQUAL if where is None else Comparison(Likeness.DOUBT, ".".join(where[1:]))
 
 
 def is_same(before: Mapping[str, Any], after: Mapping[str, Any], *, has_status: bool = True) -> bool:
     """Whether a dry run left an object as it was, owners included; only times do not count."""
-    return _essence(before, has_status) == _essence(after, has_status)
+    one, other = _essence(before, has_status), _essence(after, has_status)
+    return field_values.is_same(one[0], other[0]) and one[1] == other[1]
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], *, has_status: bool = True) -> tuple[str, ...]:
@@ -144,7 +145,8 @@ def _list(wanted: Sequence[Any], live: Sequence[Any], owned: Mapping[str, Any], 
         return path
     if all(key.startswith("v:") for key in keys):
         values = [json.loads(key[2:]) for key in keys]
-        is_fine = all(each in values for each in wanted) and _in_order(wanted, live)
+        is_fine = all(any(field_values.is_same(each, one) for one in values) for each in wanted)
+        is_fine = is_fine and _in_order(wanted, live)
         return None if is_fine else path
     if not all(key.startswith("k:") for key in keys):
         return path
@@ -184,7 +186,7 @@ def _has(item: Any, parts: Mapping[str, Any]) -> bool:
 
 def _in_order(wanted: Sequence[Any], live: Iterable[Any]) -> bool:
     rest = iter(live)
-    return all(any(each == other for other in rest) for each in wanted)
+    return all(any(field_values.is_same(each, other) for other in rest) for each in wanted)
 
 
 def _body(value: Mapping[str, Any], has_status: bool) -> dict[str, Any]:
@@ -206,7 +208,7 @@ def _essence(value: Mapping[str, Any], has_status: bool) -> tuple[dict[str, Any]
 
 
 def _collect(before: Any, after: Any, path: str, found: list[str]) -> None:
-    if before == after or len(found) >= 20:
+    if field_values.is_same(before, after) or len(found) >= 20:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in sorted({*before, *after}):

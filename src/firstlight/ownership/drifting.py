@@ -22,7 +22,9 @@ from firstlight.ownership import (
     ignoring,
     managers,
     marking,
+    normal_values,
     stray_fields,
+    string_data,
     writers,
 )
 from firstlight.ownership.comparing import Likeness
@@ -107,15 +109,32 @@ def is_in_doubt(value: Mapping[str, Any], live: Mapping[str, Any], *, manager: s
     return comparing.compare(value, live, manager=manager, has_status=has_status).likeness != Likeness.EQUAL
 
 
-def strays(wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[Stray, ...]:
+def strays(
+    wanted: Wanted, value: Mapping[str, Any], live: Mapping[str, Any], *, has_scale: bool = False
+) -> tuple[Stray, ...]:
     """What else is on an object that Git does not have, defaults among it.
 
     Args:
         wanted: As Git has it.
         value: As its owner applies it.
         live: As it is.
+        has_scale: Whether it may have been scaled, and nobody else is to do so.
     """
-    return stray_fields.of(value, live, manager=wanted.manager, is_kept=wanted.owner.party in _BOOTSTRAP)
+    value, live = normal_values.without_string_data(value), string_data.owned_as_data(live)
+    found = stray_fields.of(value, live, manager=wanted.manager, is_kept=wanted.owner.party in _BOOTSTRAP)
+    beside = {path for path in pauses(wanted, live) if field_values.at(value, path) is ABSENT}
+    held = [
+        Stray(path, field_values.at(live, path), writers.who(live, path, manager=wanted.manager), is_pause=True)
+        for path in sorted(beside)
+    ]
+    if has_scale and (replicas := stray_fields.scaled(value, live)) is not None:
+        held.append(replicas)
+    return (*(each for each in found if each.path not in beside), *held)
+
+
+def pauses(wanted: Wanted, live: Mapping[str, Any]) -> tuple[Path, ...]:
+    """What is on an object that keeps its engine away from it, although Git does not say so."""
+    return ignoring.pauses(wanted.object.value, live, kind=wanted.owner.name.partition(" ")[0])
 
 
 def ignored(wanted: Wanted, *, live: Mapping[str, Any] | None = None, scaled: Scaled = frozenset()) -> Ignored:
@@ -156,15 +175,19 @@ def judged(
         after: What a forced dry run as its manager would make of it; None where an apply changes nothing for sure.
         strays: What else is on it that Git does not have, defaults aside.
     """
-    value = form(wanted, live)
+    # A key counts once, whether it was written as stringData or as data.
+    value, live = normal_values.without_string_data(form(wanted, live)), string_data.owned_as_data(live)
+    after = None if after is None else string_data.owned_as_data(after)
     leaves = [*(_changes(value, live, after, wanted.manager) if after is not None else ())]
-    if not ignored.is_merged:
-        leaves += [stray_fields.as_leaf(each) for each in strays]
+    leaves += [stray_fields.as_leaf(each) for each in strays if each.is_pause or not ignored.is_merged]
     kept = [each for each in leaves if not _is_ignored(each, ignored, value, live)]
     count = len(leaves) - len(kept)
     shown = [_field(each, wanted, live) for each in kept if not _is_mark(each.path)]
     if shown:
-        return Judgement(_drifted(wanted, Difference.CHANGED, drift_words.changed(shown, wanted.manager), shown), count)
+        says = drift_words.changed(shown, wanted.manager)
+        if held := pauses(wanted, live):
+            says = f"{says}; {held[0][-1].removeprefix('f:')} on it keeps the engine away"
+        return Judgement(_drifted(wanted, Difference.CHANGED, says, shown), count)
     if says := _strange_mark(wanted, value, live) or (_UNMARKED.format(wanted.owner) if kept else ""):
         return Judgement(_drifted(wanted, Difference.WRONG_OWNER, says), count)
     taken = [each for each in _not_owned(wanted, value, live, after) if not _is_ignored(each, ignored, value, live)]

@@ -20,6 +20,10 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 """The annotation by which Argo CD knows what is its own."""
 INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
 """The labels that it uses instead, as it is set up."""
+SKIP = "argocd.argoproj.io/skip-reconcile"
+"""The annotation by which somebody lets an Application rest."""
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+"""What Go takes for true."""
 _ARGOCD = "argocd-controller"
 _LONGEST = 53
 """Letters of the name of a release; Helm allows no more."""
@@ -69,6 +73,12 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
         if labels.get(label) and own.get(label) != labels[label] and _is_owned(metadata, label):
             return (*found, Mark(Engine.ARGOCD, f"Application {labels[label]}"))
     return tuple(found)
+
+
+def is_suspended(holder: Mapping[str, Any]) -> bool:
+    """Whether somebody lets a Kustomization, HelmRelease or Application rest."""
+    is_skipped = str(mapping(holder, "metadata", "annotations").get(SKIP) or "") in _TRUE
+    return mapping(holder, "spec").get("suspend") is True or is_skipped
 
 
 def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: str) -> Mark | None:

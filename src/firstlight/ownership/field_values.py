@@ -83,7 +83,7 @@ def differences(before: Any, after: Any, owned: Iterable[Mapping[str, Any]], pat
         owned: Field sets in the form of fieldsV1 that tell how the server sees their lists.
         path: Where they are.
     """
-    if _is_same(before, after):
+    if is_same(before, after):
         return
     trees = [each for each in owned if each]
     if path[-1:] in _BY_NAME:
@@ -102,12 +102,12 @@ def differences(before: Any, after: Any, owned: Iterable[Mapping[str, Any]], pat
     yield Leaf(path, before, after)
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Whether two values are the same; to Python alone, 1 and true are."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_is_same(one[name], other[name]) for name in one)
+        return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(map(is_same, one, other))
     return one is other or (one == other and isinstance(one, bool) == isinstance(other, bool))
 
 

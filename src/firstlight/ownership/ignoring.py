@@ -7,12 +7,17 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import ObjectId
 from firstlight.ownership import ignore_paths, target_rules
-from firstlight.ownership.field_values import ABSENT, Leaf
+from firstlight.ownership.field_values import ABSENT, Leaf, Path
 from firstlight.ownership.ignore_paths import Each, Steps
 
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _HELM = "helm.toolkit.fluxcd.io/driftDetection"
 _COMPARE = "argocd.argoproj.io/compare-options"
+_PAUSING: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "Kustomization": {f"{_FLUX}/reconcile": ("disabled",), f"{_FLUX}/ssa": ("ignore", "ifnotpresent")},
+    "HelmRelease": {_HELM: ("disabled",)},
+}
+"""What keeps an engine away from an object, by its kind of owner: engines take it from the live object as well."""
 _INJECTED = (
     "cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret", "cert-manager.io/inject-apiserver-ca",
 )  # fmt: skip
@@ -27,6 +32,7 @@ _BUNDLES: Mapping[str, Steps] = {
     "APIService": ("spec", "caBundle"),
 }
 
+REPLICAS: Steps = ("spec", "replicas")
 Scaled = frozenset[tuple[str, str, str]]
 """Kind, namespace and name of what an autoscaler has the replicas of."""
 
@@ -63,15 +69,15 @@ def of(
     Args:
         wanted: As Git has it.
         definition: The Kustomization, HelmRelease or Application that owns it; empty if none does.
-        live: As it is, where it is there: some of it is also declared there.
+        live: As it is: only whether it may be there without being in Git is declared there.
         scaled: What autoscalers have the replicas of.
         is_chart: Whether a chart makes it; a HelmRelease always has one.
     """
     own, seen = _marks(wanted), _marks(live or {})
     policy = str(own.get(f"{_FLUX}/ssa") or "").lower()
     kind = text(definition, "kind")
-    is_disabled = any(str(each.get(f"{_FLUX}/reconcile") or "").lower() == "disabled" for each in (own, seen))
-    is_undetected = any(str(each.get(_HELM) or "").lower() == "disabled" for each in (own, seen))
+    is_disabled = str(own.get(f"{_FLUX}/reconcile") or "").lower() == "disabled"
+    is_undetected = str(own.get(_HELM) or "").lower() == "disabled"
     declared, managers, misread = _declared(wanted, definition)
     made = certificates(wanted) if is_chart or kind == "HelmRelease" else ()
     return Ignored(
@@ -84,6 +90,26 @@ def of(
         paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted), *(("data", each) for each in made)),
         managers=managers,
         misread=misread,
+    )
+
+
+def pauses(wanted: Mapping[str, Any], live: Mapping[str, Any], *, kind: str) -> tuple[Path, ...]:
+    """Labels and annotations of a live object that keep its engine away from it, and that Git does not have.
+
+    Nothing is hidden by them: whoever may write an object could hide what he did to it.
+
+    Args:
+        wanted: As Git has it.
+        live: As it is.
+        kind: What sort of owner it has: Kustomization, HelmRelease or Application.
+    """
+    declared = {name: str(value).lower() for name, value in _marks(wanted).items()}
+    return tuple(
+        ("f:metadata", f"f:{part}", f"f:{name}")
+        for part in ("labels", "annotations")
+        for name, values in _PAUSING.get(kind, {}).items()
+        if (seen := str(mapping(live, "metadata", part).get(name) or "").lower()) in values
+        and declared.get(name) != seen
     )
 
 
@@ -196,7 +222,7 @@ def _of_argocd(
 def _replicas(wanted: Mapping[str, Any], scaled: Scaled) -> Iterator[Steps]:
     id = ObjectId.of(wanted)
     if (id.kind, id.namespace, id.name) in scaled:
-        yield ("spec", "replicas")
+        yield REPLICAS
 
 
 def _bundles(wanted: Mapping[str, Any]) -> Iterator[Steps]:

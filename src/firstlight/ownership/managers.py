@@ -27,6 +27,9 @@ APPLIES = {
 """The manager of each kind of owner that an engine has."""
 BEFORE = "before-first-apply"
 """What the server calls whoever wrote an object before somebody applied it."""
+ANCIENT = "ancient-changes"
+"""Under which the server puts the oldest updates of an object that more than ten have updated: whose they were, and by
+which subresource, nobody can tell any more."""
 _CHANGING = (
     "annotate",
     "autoscale",
@@ -41,7 +44,7 @@ _CHANGING = (
     "uncordon",
 )
 """What kubectl does to objects that are there: ``kubectl-edit`` did not make one."""
-OLD = ("talos", FIRSTLIGHT, "helm", "talosctl", "omni", "flux", "kubectl*", BEFORE)
+OLD = ("talos", FIRSTLIGHT, "helm", "talosctl", "omni", "flux", "kubectl*", BEFORE, ANCIENT)
 """Who applied things before an engine did, as patterns: their fields pass to it.
 
 Others write beside Git, as autoscalers and injectors do, or are Git's. ``flux`` is the command, which installs Flux.
@@ -51,9 +54,9 @@ _PARTIES = {
     f"{FIRSTLIGHT}*": Party.BOOTSTRAP, "helm": Party.HELM,
     "kube-apiserver": Party.SYSTEM, "kube-controller-manager": Party.SYSTEM, "kube-scheduler": Party.SYSTEM,
     "kubelet": Party.SYSTEM, "kube-proxy": Party.SYSTEM, "api-priority-and-fairness-*": Party.SYSTEM,
-    BEFORE: Party.PERSON, "flux": Party.PERSON, "kubectl*": Party.PERSON, "k9s*": Party.PERSON, "lens*": Party.PERSON,
-    "openlens*": Party.PERSON, "headlamp*": Party.PERSON, "node-fetch*": Party.PERSON, "mozilla*": Party.PERSON,
-    "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON, "pulumi-kubernetes*": Party.PERSON,
+    BEFORE: Party.PERSON, ANCIENT: Party.PERSON, "flux": Party.PERSON, "kubectl*": Party.PERSON, "k9s*": Party.PERSON,
+    "lens*": Party.PERSON, "openlens*": Party.PERSON, "headlamp*": Party.PERSON, "node-fetch*": Party.PERSON,
+    "mozilla*": Party.PERSON, "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON, "pulumi-kubernetes*": Party.PERSON,
 }  # fmt: skip
 """Who stands behind managers, as patterns in small letters."""
 _REQUESTS = frozenset({"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/forceAt", "argocd.argoproj.io/refresh"})
@@ -116,8 +119,8 @@ def owner(manager: str) -> ObjectOwner:
 
 
 def makes(manager: str) -> bool:
-    """Whether a person's manager makes objects; some of kubectl's only change what is there."""
-    return manager.removeprefix("kubectl-") not in _CHANGING
+    """Whether a person's manager makes objects; some of kubectl's only change what is there, as what is ancient may."""
+    return manager != ANCIENT and manager.removeprefix("kubectl-") not in _CHANGING
 
 
 def is_stale(manager: Manager, applies: str) -> bool:

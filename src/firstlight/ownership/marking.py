@@ -6,8 +6,8 @@ from typing import Any
 
 from firstlight.document.within import mapping, text
 from firstlight.model.component import ObjectId
-from firstlight.model.owner import ObjectOwner
-from firstlight.ownership import engine_marks, normal_values
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.ownership import engine_marks, normal_values, string_data
 
 RELEASE = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
 """The annotations by which Helm knows what is of a release."""
@@ -19,6 +19,7 @@ MARKS = frozenset((
 _HELD = (*RELEASE, "config.k8s.io/owning-inventory")
 """What Helm and Talos put on what they bring."""
 _LABELS = {kind: group for group, kind in engine_marks.FLUX.items()}
+_OF_DATA = ("Kustomization", "FluxInstance", "ResourceSet")
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 
 
@@ -38,14 +39,24 @@ def marked(
             Argo CD tracks are settings of those.
         definition: The owner as Git declares it: what its release is called, where no live object tells.
     """
-    value = {name: copy.deepcopy(part) for name, part in normal_values.without_string_data(wanted).items()}
-    value.pop("status", None)
+    form = normal_values.without_string_data(wanted) if _is_of_data(owner) else wanted
+    value = {name: copy.deepcopy(part) for name, part in form.items() if name != "status"}
     labels, annotations = _marks(value, owner, live or {}, definition or {})
     metadata = value["metadata"] = dict(mapping(value, "metadata"))
     for name, marks in (("labels", labels), ("annotations", annotations)):
         if marks:
             metadata[name] = {**mapping(metadata, name), **marks}
     return value
+
+
+def lingering(wanted: Mapping[str, Any], owner: ObjectOwner) -> tuple[str, ...]:
+    """Keys of a Secret that stay in the cluster when Git has them no more, since nobody can own them.
+
+    Helm and Argo CD apply ``stringData`` as it is written: what it becomes is nobody's. Written as ``data`` it is theirs.
+    """
+    if _is_of_data(owner) or not string_data.is_given(wanted):
+        return ()
+    return tuple(sorted(mapping(wanted, "stringData")))
 
 
 def hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> None:
@@ -55,6 +66,11 @@ def hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> N
         value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
     if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
         value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+
+
+def _is_of_data(owner: ObjectOwner) -> bool:
+    """Whether an owner makes ``data`` of what is ``stringData``: Flux's own applier does, and bootstrap."""
+    return owner.party == Party.BOOTSTRAP or owner.name.partition(" ")[0] in _OF_DATA
 
 
 def _marks(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.model.baseline import OwnerSeen
-from firstlight.ownership import comparing, field_merging, field_paths, field_values, managers
+from firstlight.ownership import comparing, field_merging, field_paths, field_values, managers, normal_values
 from firstlight.ownership.field_set import FieldSet, Path, path_text
 
 _BOOKKEEPING = frozenset(
@@ -63,6 +63,9 @@ def migrate(live: Mapping[str, Any], *, to: str) -> Migration | None:
     fields = FieldSet.of(base.get("fieldsV1"))
     for each in taken:
         fields |= FieldSet.of(each.get("fieldsV1"))
+    if any(each.get("manager") == managers.ANCIENT for each in taken):
+        # Its entry has also what was written by subresources: a status is no engine's.
+        fields = FieldSet.of({name: each for name, each in fields.v1().items() if name != "f:status"})
     target = {**base, "manager": to, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": fields.v1()}
     left = [target if each is base else each for each in entries if each is base or each not in old]
     return Migration(left, _seen(taken), _seen(each for each in old if each not in taken))
@@ -160,11 +163,17 @@ def _gone(live: Mapping[str, Any], wanted: Mapping[str, Any], to: str) -> set[Pa
             others |= FieldSet.of(each.get("fieldsV1")).paths
     doubtful = set() if _is_built_in(live) else {path for path in last.paths if path[0] != "f:metadata"}
     # The name of an object is in every apply.
-    kept = {("f:metadata",)} | field_paths.of(wanted, shape).paths | _named(others, doubtful)
+    kept = {("f:metadata",)} | _wanted(wanted, shape) | _named(others, doubtful)
     owned = _named(last.paths, set())
     unrelated = _cut(there, owned)
     lasting = _cut(there, there - unrelated - kept)
     return set(there - _cut(there, (there - lasting) & owned))
+
+
+def _wanted(wanted: Mapping[str, Any], shape: field_paths.Shape) -> set[Path]:
+    """The fields of what is applied; also the ``data`` that ``stringData`` becomes."""
+    forms = (wanted, normal_values.without_string_data(wanted))
+    return {path for each in forms for path in field_paths.of(each, shape).paths}
 
 
 def _is_built_in(live: Mapping[str, Any]) -> bool:
@@ -215,7 +224,7 @@ def _missing(live: Mapping[str, Any], wanted: Mapping[str, Any], answered: Mappi
     there = field_paths.of(live, shape).paths
     above = {path[:length] for path in there for length in range(1, len(path))}
     found = set()
-    for path in there - field_paths.of(wanted, shape).paths:
+    for path in there - _wanted(wanted, shape):
         if path[0] == "f:status":
             continue  # no apply reaches it, and its controller may have written it in between
         value = field_values.at(answered, path)

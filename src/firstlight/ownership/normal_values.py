@@ -24,7 +24,8 @@ _QUANTITIES: Mapping[str, frozenset[str]] = {
     "LimitRange": frozenset({"default", "defaultRequest", "max", "min", "maxLimitRequestRatio"}),
 }
 """Maps whose values are quantities, by built-in kind, the first for all; custom resources keep them as written."""
-_QUANTITY_FIELDS = frozenset({"sizeLimit", "divisor"})
+_QUANTITY_FIELDS = frozenset({("emptyDir", "sizeLimit"), ("resourceFieldRef", "divisor")})
+"""Quantities that stand alone, by what they are in: a label or a key of a ConfigMap may be called the same."""
 
 _DEFAULTS: Mapping[tuple[str, str], Any] = {
     ("fieldRef", "apiVersion"): "v1",
@@ -149,4 +150,6 @@ def _is_quantity(path: Sequence[str]) -> bool:
     kind = path[0]
     if not kind or len(path) < 3:
         return False
-    return path[-1] in _QUANTITY_FIELDS or path[-2] in _QUANTITIES[""] or path[-2] in _QUANTITIES.get(kind, ())
+    if (path[-2], path[-1]) in _QUANTITY_FIELDS:
+        return True
+    return path[-2] in _QUANTITIES[""] or path[-2] in _QUANTITIES.get(kind, ())

@@ -24,14 +24,16 @@ def candidates(fields: FieldSet, *, git: Mapping[str, Any]) -> tuple[Path, ...]:
 
 
 def has(value: Mapping[str, Any], path: Path) -> bool:
-    """Whether an object has a field."""
+    """Whether an object has a field; a key of ``stringData`` is there as one of ``data``."""
+    if path[:1] == ("f:stringData",) and has(value, ("f:data", *path[1:])):
+        return True
     return field_values.at(value, path) is not field_values.ABSENT
 
 
 def without(value: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
     """An object without a field; None if it does not have it. A map that had nothing else goes with it."""
     at = plain(path)
-    if not has(value, at):
+    if field_values.at(value, at) is field_values.ABSENT:
         return None
     left: dict[str, Any] = field_merging.without(value, [at])
     while len(at) > 1 and at[-2].startswith("f:") and not field_values.at(left, at[:-1]):

@@ -246,11 +246,17 @@ def _misplaced(owner: ObjectOwner, claims: Sequence[Claim], declared: Declared |
     return [Flawed(Flaw.NOT_AS_DECLARED, f"{owner} has it, and {declared.owner.name} is to own it")]
 
 
+_MADE = {
+    managing.BEFORE: "made before anybody applied it",
+    managing.ANCIENT: "so many have changed it that the server has forgotten who made it",
+}
+
+
 def _orphaned(owner: ObjectOwner) -> list[Flawed]:
     says = ""
     match owner.party:
         case Party.PERSON:
-            made = "made before anybody applied it" if owner.name == managing.BEFORE else f"made with {owner.name}"
+            made = _MADE.get(owner.name, f"made with {owner.name}")
             says = f"{made}, and nothing in Git brings it"
         case Party.NOBODY:
             says = "nobody owns a field of it"

@@ -21,13 +21,19 @@ _BOOKKEEPING = (
 """Annotations by which tools remember or ask something: they say nothing of what an object is."""
 
 
+_REPLICAS: Path = ("f:spec", "f:replicas")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stray:
     """One such field, and who put it there."""
 
     path: Path
     value: Any = dataclasses.field(repr=False)
-    writer: Writer
+    writer: Writer | None
+    """None where nobody owns it, so that no engine would take it away."""
+    is_pause: bool = False
+    """Whether it keeps the engine away from the object, so that it counts whoever wrote it."""
 
 
 def of(form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kept: bool = False) -> tuple[Stray, ...]:
@@ -40,15 +46,51 @@ def of(form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kep
         is_kept: Whether bootstrap keeps it, so that nothing came before.
     """
     everybody = writers.of(live)
+    is_applied = any(_is_of(each, manager) for each in everybody)
     found: dict[Path, Stray] = {}
-    for one in everybody:
-        is_stray = one.is_person or (one.is_old and not is_kept)
-        if one.manager == manager or one.subresource or not is_stray:
+    for one in writers.every(live):
+        if one.manager == manager:
+            # Who applies writes no more by updates, except to what is its own: anybody may use its name.
+            is_stray = is_applied and one.operation == "Update" and not one.subresource
+        else:
+            is_stray = (one.is_person or (one.is_old and not is_kept)) and one.subresource in ("", "status")
+        if not is_stray:
             continue
-        others = [each for each in everybody if each.manager != one.manager]
-        for path, value in _fields(one.tree, form, live, (), others):
+        others = [each for each in everybody if each.manager != one.manager or _is_of(each, manager)]
+        for path, value in _fields(_own(one, manager), form, live, (), others):
             found.setdefault(path, Stray(path, value, one))
     return tuple(found[each] for each in sorted(found))
+
+
+def _is_of(one: Writer, manager: str) -> bool:
+    """Whether it is what a manager has applied."""
+    return one.manager == manager and one.operation == "Apply" and not one.subresource
+
+
+def _own(one: Writer, manager: str) -> dict[str, Any]:
+    """The fields of a writer that may be strays: no status, of which the server takes metadata as well."""
+    if one.subresource:
+        return {name: each for name, each in one.tree.items() if name == "f:metadata"}
+    tree = {name: each for name, each in one.tree.items() if name != "f:status"}
+    if one.manager == manager and isinstance(inside := tree.get("f:metadata"), Mapping):
+        tree["f:metadata"] = {name: each for name, each in inside.items() if name != "f:finalizers"}
+    return tree
+
+
+def scaled(form: Mapping[str, Any], live: Mapping[str, Any]) -> Stray | None:
+    """The replicas of an object that Git leaves open and nobody owns: who uses a scale leaves no entry behind.
+
+    Args:
+        form: The object as its manager applies it.
+        live: The object as it is.
+    """
+    value = field_values.at(live, _REPLICAS)
+    if value is ABSENT or field_values.at(form, _REPLICAS) is not ABSENT:
+        return None
+    if any(each.has(_REPLICAS) for each in writers.of(live)):
+        return None
+    is_default = value == 1 and str(live.get("apiVersion") or "").startswith("apps/")
+    return None if is_default else Stray(_REPLICAS, value, None)
 
 
 def removal(strays: Iterable[Stray], live: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -50,7 +50,12 @@ class Writer:
 
 
 def of(live: Mapping[str, Any]) -> tuple[Writer, ...]:
-    """Everybody who owns fields of an object; those of its status aside."""
+    """Everybody who owns fields of an object; those who wrote by its status aside."""
+    return tuple(each for each in every(live) if each.subresource != "status")
+
+
+def every(live: Mapping[str, Any]) -> tuple[Writer, ...]:
+    """Everybody who owns fields of an object or of its status."""
     return tuple(
         Writer(
             manager=text(each, "manager"),
@@ -60,12 +65,11 @@ def of(live: Mapping[str, Any]) -> tuple[Writer, ...]:
             tree=mapping(each, "fieldsV1"),
         )
         for each in sequence(live, "metadata", "managedFields")
-        if text(each, "subresource") != "status"
     )
 
 
 def who(live: Mapping[str, Any], path: Path, *, manager: str) -> Writer | None:
     """Who owns a field beside a manager, the last one of several; the manager itself where nobody else does."""
-    having = [each for each in of(live) if each.has(path)]
+    having = [each for each in every(live) if each.has(path)]
     others = [each for each in having if each.manager != manager]
     return max(others or having, key=lambda each: each.since, default=None)

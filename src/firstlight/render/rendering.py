@@ -75,6 +75,7 @@ class Renderer:
         owner_labels: bool = False,
         anew: bool = False,
         at_once: int = 0,
+        known_as: str = "",
         progress: Progress | None = None,
     ) -> None:
         """Prepare.
@@ -87,6 +88,7 @@ class Renderer:
             owner_labels: Also put the labels and annotations on objects that engines put on what is theirs.
             anew: Render even what was rendered before.
             at_once: How many programs run at the same time; as many as there are cores if it is not given.
+            known_as: By what renderings are known again where the platform's directory has another name each time.
             progress: Told of what happens.
         """
         self.platform = platform
@@ -95,6 +97,7 @@ class Renderer:
         self._cache = cache
         self._owner_labels = owner_labels
         self._anew = anew
+        self._known_as = known_as or str(platform.root)
         self._progress = progress or (lambda component, side, outcome: None)
         self._tree = WorkTree(platform.root)
         self._done: Once[tuple[str, str, Variant], _Done] = Once()
@@ -228,7 +231,7 @@ class Renderer:
         return _Done(raw, asked.pins, is_cached=False, seconds=counted.seconds)
 
     def _key(self, origin: Origin, known: facts.Facts, variant: Variant) -> str:
-        wanted = [FORMAT, variant, str(self.platform.root), self._tools.stamp, dataclasses.asdict(known)]
+        wanted = [FORMAT, variant, self._known_as, self._tools.stamp, dataclasses.asdict(known)]
         about = [origin.form, origin.name, origin.namespace, origin.phase, origin.place, origin.objects]
         declared = [type(origin.source).__name__, origin.source, origin.definition, origin.maker]
         return digests.of_value([wanted, about, *declared])

@@ -26,7 +26,11 @@ def read(root: Path) -> Platform:
     Raises:
         errors.UsageError: There is no such directory.
     """
-    tree = WorkTree(root)
+    return read_tree(WorkTree(root))
+
+
+def read_tree(tree: WorkTree) -> Platform:
+    """The same of a work tree that is there already, such as one in which files are others than on the disk."""
     declaration, problems = declarations.read(tree)
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)

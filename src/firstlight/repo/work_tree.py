@@ -9,7 +9,7 @@ import os
 import posixpath
 import stat
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -63,6 +63,11 @@ class WorkTree:
     def files(self) -> tuple[str, ...]:
         """Every file, sorted; Git's own files, ignored ones and links are not among them."""
         return self._listing.files
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """The symbolic links that stay inside, each with where it leads."""
+        return self._listing.links
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -141,14 +146,21 @@ class WorkTree:
 
     def documents(self, path: str, *, dialect: Dialect = Dialect.KUBERNETES) -> tuple[Document, ...]:
         """The YAML documents of a file, as Kubernetes reads them or by other rules; broken files have a remark."""
+        return self.contents(path, dialect=dialect).documents
+
+    def contents(self, path: str, *, dialect: Dialect = Dialect.KUBERNETES) -> reading.Contents:
+        """The same with what is wrong with the file."""
         real = self.real(path)
         key = (real, dialect)
         if key not in self._contents:
-            data = self.bytes(real)
-            contents = reading.Contents(()) if data is None else reading.read(data, real, dialect=dialect)
+            contents = self._parsed(real, dialect)
             self._contents[key] = contents
             self._say(contents.remarks)
-        return self._contents[key].documents
+        return self._contents[key]
+
+    def _parsed(self, path: str, dialect: Dialect) -> reading.Contents:
+        data = self.bytes(path)
+        return reading.Contents(()) if data is None else reading.read(data, path, dialect=dialect)
 
     def _say(self, remarks: Iterable[Remark]) -> None:
         self._remarks.update(dict.fromkeys(remarks))

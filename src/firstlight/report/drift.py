@@ -1,5 +1,7 @@
 """Drift as text: what differs by component, who wrote it and when, and what to do next."""
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from firstlight.model.drift import Difference, Drift, Drifted, FieldDifference
@@ -14,6 +16,8 @@ _MARKS = {
     Difference.WRONG_OWNER: "! wrong owner",
 }
 
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]*")
+"""Names that are no more than that to a shell and to kubectl: those of some kinds may be anything."""
 _HOLDING = ("CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim")
 """Kinds whose deletion takes much else with it: nobody is told to do so."""
 
@@ -28,7 +32,7 @@ def text(drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset()) 
     """
     parts = [[f"{drift.cluster}   {summary(drift)}"], _commits(drift), _notes(drift)]
     parts += [_component(name, drift, columns) for name in dict.fromkeys(each.component for each in drift.drifted)]
-    parts += [[f"  {safe.text(line)}" for line in _unread(drift)], _next(drift, kept)]
+    parts += [[f"  {safe.name(line)}" for line in _unread(drift)], _next(drift, kept)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -50,7 +54,7 @@ def summary(drift: Drift) -> str:
 
 def lines(drifted: Drifted) -> Iterator[str]:
     """One object, and its fields below it."""
-    yield f"  {_MARKS[drifted.difference]}   {safe.text(str(drifted.id))}   {safe.text(drifted.says)}"
+    yield f"  {_MARKS[drifted.difference]}   {safe.name(str(drifted.id))}   {safe.name(drifted.says)}"
     yield from table.render([_row(each) for each in drifted.fields[:SHOWN]], indent="      ")
     if len(drifted.fields) > SHOWN:
         yield f"      and {len(drifted.fields) - SHOWN} more: --output json has all"
@@ -65,7 +69,7 @@ def news(before: Drift | None, after: Drift) -> list[str]:
         if known.get(key) != each:
             made += [f"{each.component}:", *lines(each)]
     made += [
-        f"{each.component}:\n  ✔ as Git has it   {safe.text(str(each.id))}"
+        f"{each.component}:\n  ✔ as Git has it   {safe.name(str(each.id))}"
         for key, each in known.items()
         if key not in now
     ]
@@ -75,7 +79,7 @@ def news(before: Drift | None, after: Drift) -> list[str]:
 def _component(name: str, drift: Drift, columns: int) -> list[str]:
     mine = [each for each in drift.drifted if each.component == name]
     owners = ", ".join(dict.fromkeys(each.owner for each in mine if each.owner))
-    found = [f"{safe.text(name)}   {safe.text(owners)}".rstrip()]
+    found = [f"{safe.name(name)}   {safe.name(owners)}".rstrip()]
     for each in mine:
         first, *rest = lines(each)
         found += [first, *(table.cut(line, columns) if columns else line for line in rest)]
@@ -83,10 +87,10 @@ def _component(name: str, drift: Drift, columns: int) -> list[str]:
 
 
 def _row(field: FieldDifference) -> list[str]:
-    wanted, live = safe.text(field.wanted), safe.text(field.live)
+    wanted, live = safe.name(field.wanted), safe.name(field.live)
     change = f"{wanted or '—'} → {live or '—'}" if wanted != live else live
-    by = ", ".join(each for each in (safe.text(field.manager), field.since) if each)
-    return [safe.text(field.path), f"{change} ({by})".strip() if by else change]
+    by = ", ".join(each for each in (safe.name(field.manager), field.since) if each)
+    return [safe.name(field.path), f"{change} ({by})".strip() if by else change]
 
 
 def _commits(drift: Drift) -> list[str]:
@@ -94,13 +98,13 @@ def _commits(drift: Drift) -> list[str]:
         return [f"  commit   {drift.revision[:12]}"] if drift.revision else []
     return [
         f"  Git's render is of {drift.revision[:12]}, and the engine has applied "
-        f"{safe.text('; '.join(drift.applied))}:",
+        f"{safe.name('; '.join(drift.applied))}:",
         "  what differs may be no more than that, so that it is not drift yet.",
     ]
 
 
 def _notes(drift: Drift) -> list[str]:
-    return [f"  note     {safe.text(each)}" for each in drift.notes]
+    return [f"  note     {safe.name(each)}" for each in drift.notes]
 
 
 def _unread(drift: Drift) -> list[str]:
@@ -123,7 +127,7 @@ def _next(drift: Drift, kept: frozenset[str]) -> list[str]:
     if names := sorted({each.component for each in drift.drifted if each.component in kept}):
         only = " ".join(f"--only {each}" for each in names)
         found.append(f"firstlight up {drift.cluster} {only}: what bootstrap keeps, no engine corrects")
-    return [f"  next     {safe.text(each)}" for each in found]
+    return [f"  next     {safe.name(each)}" for each in found]
 
 
 def _extra(extra: Sequence[Drifted]) -> list[str]:
@@ -134,4 +138,8 @@ def _extra(extra: Sequence[Drifted]) -> list[str]:
     if found is None:
         return [f"{said}: a {extra[0].id.kind} takes with it what is in it, so look first; or write it into Git"]
     space = f" -n {found.namespace}" if found.namespace else ""
-    return [f"{said}; for {found}: kubectl delete {found.kind.lower()} {found.name}{space}"]
+    if _PLAIN.fullmatch(found.name):
+        return [f"{said}; for {found}: kubectl delete {found.kind.lower()} {found.name}{space}"]
+    if safe.name(found.name) != found.name:
+        return [f"{said}; look at {found}: its name is none that can be typed"]
+    return [f"{said}; for {found}: kubectl delete {found.kind.lower()}{space} -- {shlex.quote(found.name)}"]

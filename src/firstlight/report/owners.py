@@ -42,8 +42,9 @@ def text(whole: OwnerMap, shown: OwnerMap, *, columns: int, by_object: bool = Fa
 def title(found: OwnerMap) -> str:
     """How many objects and flaws, in a line."""
     flaws = sum(bool(each.flaws) for each in found.objects)
-    wrong = f"{flaws:,} with flaws" if flaws else "no flaws"
-    return safe.text(f"{found.cluster}   {_count(len(found.objects), 'object')}, {wrong}")
+    none = "no flaws in what could be read" if found.unread else "no flaws"
+    wrong = f"{flaws:,} with flaws" if flaws else none
+    return safe.name(f"{found.cluster}   {_count(len(found.objects), 'object')}, {wrong}")
 
 
 def summary_lines(objects: Sequence[OwnedObject], *, columns: int = 0, limit: int = 0) -> list[str]:
@@ -60,10 +61,10 @@ def summary_lines(objects: Sequence[OwnedObject], *, columns: int = 0, limit: in
         rows.append([party, *_numbers([counts for _, counts in mine]), f"{len(mine)} owners" if len(mine) > 1 else ""])
         named = [(owner, counts) for owner, counts in mine if owner.name]
         if len(mine) == 1 and named:
-            rows[-1][-1] = safe.text(named[0][0].name)
+            rows[-1][-1] = safe.name(named[0][0].name)
             continue
         cut = limit if limit and len(named) > limit + 1 else len(named)
-        rows += [["", *_numbers([counts]), safe.text(owner.name)] for owner, counts in named[:cut]]
+        rows += [["", *_numbers([counts]), safe.name(owner.name)] for owner, counts in named[:cut]]
         if len(named) > cut:
             rows.append(["", *_numbers([counts for _, counts in named[cut:]]), f"{len(named) - cut} others"])
     return ["owners", *_aligned(rows, columns)] if rows else []
@@ -74,7 +75,7 @@ def flaw_parts(found: OwnerMap, *, columns: int, limit: int = 0) -> list[list[st
     parts = []
     for flaw in Flaw:
         rows = [
-            [safe.text(str(each.id)), safe.text(one.says)]
+            [safe.name(str(each.id)), safe.name(one.says)]
             for each in found.objects
             for one in each.flaws
             if one.flaw == flaw
@@ -98,13 +99,13 @@ def advice(flaw: Flaw, cluster: str) -> str:
             return "take it out of one of the two sources, with pruning off there until it is gone from its inventory"
         case Flaw.STALE_CO_OWNER:
             return (
-                f"firstlight handover {safe.text(cluster)}".rstrip()
+                f"firstlight handover {safe.name(cluster)}".rstrip()
                 + ", which passes fields of Talos, Helm, kubectl and bootstrap"
             )
         case Flaw.SOURCE_GONE:
             return "bring its source back, or delete it: nothing keeps it up to date"
         case Flaw.NOT_AS_DECLARED:
-            return f"firstlight handover {safe.text(cluster)}".rstrip() + ", or say in firstlight.yaml who is to own it"
+            return f"firstlight handover {safe.name(cluster)}".rstrip() + ", or say in firstlight.yaml who is to own it"
 
 
 def table_parts(objects: Sequence[OwnedObject], *, columns: int, by_object: bool) -> list[list[str]]:
@@ -117,15 +118,15 @@ def table_parts(objects: Sequence[OwnedObject], *, columns: int, by_object: bool
     for owner in sorted(by_owner, key=lambda each: (ranks[each.party], each.name)):
         mine = sorted(by_owner[owner], key=lambda each: (each.id.namespace, each.id.kind, each.id.name))
         lines = _by_object(mine, columns) if by_object else _by_kind(mine, columns)
-        parts.append([f"{safe.text(str(owner))}   {len(mine):,}", *lines])
+        parts.append([f"{safe.name(str(owner))}   {len(mine):,}", *lines])
     return parts
 
 
 def note_lines(found: OwnerMap, *, hidden: int, columns: int) -> list[str]:
     """What is not shown, not read and not looked for."""
     lines = [f"{_count(hidden, 'object')} not shown, such as pods and what the system makes: --all"] if hidden else []
-    lines += [f"not read: {safe.text(each)}" for each in found.unread]
-    lines += [safe.text(each) for each in found.notes]
+    lines += [f"not read: {safe.name(each)}" for each in found.unread]
+    lines += [safe.name(each) for each in found.notes]
     return [table.cut(each, columns) if each.startswith("not read") else each for each in lines]
 
 
@@ -135,7 +136,7 @@ def _by_kind(objects: Iterable[OwnedObject], columns: int) -> list[str]:
     for each in objects:
         groups[each.id.namespace, each.id.kind].append(each.id.name + (" !" if each.flaws else ""))
     rows = [
-        [safe.text(namespace) or "·", safe.text(kind), f"{len(names):,}", safe.text(", ".join(names))]
+        [safe.name(namespace) or "·", safe.name(kind), f"{len(names):,}", safe.name(", ".join(names))]
         for (namespace, kind), names in groups.items()
     ]
     return table.render(_right(rows, 2), indent="  ", columns=columns)
@@ -144,10 +145,10 @@ def _by_kind(objects: Iterable[OwnedObject], columns: int) -> list[str]:
 def _by_object(objects: Sequence[OwnedObject], columns: int) -> list[str]:
     rows = [
         [
-            safe.text(each.id.namespace) or "·",
-            safe.text(each.id.kind),
-            safe.text(each.id.name),
-            safe.text(_beside(each)),
+            safe.name(each.id.namespace) or "·",
+            safe.name(each.id.kind),
+            safe.name(each.id.name),
+            safe.name(_beside(each)),
         ]
         for each in objects
     ]
@@ -157,7 +158,7 @@ def _by_object(objects: Sequence[OwnedObject], columns: int) -> list[str]:
     for each, line in zip(objects, lines, strict=True):
         found.append(line)
         found += table.render(
-            [[safe.text(path), safe.text(", ".join(managers))] for path, managers in each.fields.items()],
+            [[safe.name(path), safe.name(", ".join(managers))] for path, managers in each.fields.items()],
             indent="      ",
         )
     return found

@@ -17,6 +17,11 @@ def text(value: str) -> str:
     return _CONTROL.sub(lambda match: _shown(ord(match.group())), remote_url.without_credentials(value))
 
 
+def name(value: str) -> str:
+    """The name of something, which is on one line: line ends and tabs are shown as well."""
+    return text(value).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def _shown(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 

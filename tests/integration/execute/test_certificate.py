@@ -263,7 +263,7 @@ class TestComplete:
         assert by_name["web"][Claim.SAME_REVISION].is_tried
 
         directory = handed.world.state / "test"
-        assert keeping_certificate.read(directory / "certificate.json") == kept
+        assert keeping_certificate.read(directory / "certificate.json").certificate == kept
         assert not (directory / "certificate.incomplete.json").exists()
         for each in ("certificate.json", "certificate.html"):
             content = (directory / each).read_text()
@@ -494,7 +494,7 @@ class TestVerify:
         await _perform(handed, task)
 
         assert await action.look(task, handed.world, "test") is None, "it is signed already"
-        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json")
+        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate
         assert await verifying.check(kept, signers=signers) == "me@example.org"
         assert (await verifying.check(kept)).startswith("SHA256:")
         with pytest.raises(errors.ClientError, match="the signature is not good"):
@@ -541,11 +541,11 @@ class TestCanary:
             "part", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
         }  # fmt: skip
         await _perform(handed, handed.only("plain"))
-        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json")
+        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate
         made = await canary.record(kept, proof, handed.flux.kube, handed.world.state / "test")
         assert made.is_complete
         assert certifying.is_sealed(made)
-        assert keeping_certificate.read(handed.world.state / "test" / "certificate.json") == made
+        assert keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate == made
 
 
 class TestProvisional:
@@ -555,13 +555,13 @@ class TestProvisional:
         made = await provisional.require(handed.only("plain", "main").passing, handed.world)
 
         assert (made.stage, made.is_complete) == (Stage.PROVISIONAL, True)
-        assert keeping_certificate.read(path) == made
+        assert keeping_certificate.read(path).certificate == made
         kept = await keeping_certificate.load(handed.flux.kube, uid=made.uid)
         assert kept is None or kept.stage == Stage.FINAL, "it is not the cluster's"
         await handed.flux.kube.apply(_config_map(handed.namespace, "held", word="hello"), manager="talos")
         with pytest.raises(errors.Refused, match=r"Talos keeps everything.*talos \(Apply\) owns data.word"):
             await provisional.require(handed.only("held").passing, handed.world)
-        assert not keeping_certificate.read(path).is_complete
+        assert not keeping_certificate.read(path).certificate.is_complete
 
 
 class TestBroken:
@@ -690,7 +690,7 @@ class TestBroken:
 
         path = handed.world.state / "test" / "certificate.incomplete.json"
         assert str(path) in caught.value.hint
-        found = keeping_certificate.read(path)
+        found = keeping_certificate.read(path).certificate
         assert not found.is_complete
         assert certifying.is_sealed(found)
         assert await action.look(handed.only("drifted"), handed.world, "test") is not None

@@ -19,7 +19,7 @@ from firstlight.clients import kube
 from firstlight.execute import machine_configs
 from firstlight.execute.actions import configure, release
 from firstlight.execute.change import Change
-from firstlight.execute.handing import provisional, talos_inventory
+from firstlight.execute.handing import certifying, provisional, talos_inventory
 from firstlight.execute.handing.releasing import TalosState, talos_state
 from firstlight.execute.world import Programs, World
 from firstlight.lab import machine_settings
@@ -413,6 +413,49 @@ async def test_what_somebody_took_out_of_the_configs_by_hand_is_repaired(
     assert bench.told[-1].startswith("after the release: talosctl upgrade-k8s would delete ")
     assert bench.told[-1].endswith("net-stray, which is Talos's own")
     assert len(await bench.live()) == 3
+
+
+async def test_the_same_object_under_another_name_is_seen_and_nothing_is_said_to_be_released(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name says nothing of what is in a manifest: what counts is what a machine applies, and an upgrade would."""
+    before = await bench.config("cp-1")
+    agent = OBJECTS.rpartition("---\n")[2].replace("net:1", "evil:1")
+    patch = Secret(yaml.safe_dump({"cluster": {"inlineManifests": [{"name": "net-again", "contents": agent}]}}))
+    await bench.lab.talos.apply_config(bench.lab.at("cp-1"), await bench.lab.talos.patch_config(before, [patch]))
+    try:
+
+        async def state() -> TalosState | None:
+            found = await bench.talos()
+            return found if found.again else None
+
+        await until(state, "cp-1 to have the manifest")
+        found = await bench.talos()
+        id = bench.passing[2].id
+        assert found.again == {"cp-1": {"net-again": (id,)}}
+        proofs = certifying.talos_proofs(found)
+        assert [each.machine for each in proofs if not each.is_proven][0] == "cp-1"
+        with pytest.raises(errors.Refused, match="cp-1 also brings DaemonSet kube-system/net-agent by the manifest"):
+            await bench.look()
+        # And whatever is not seen of a manifest, an upgrade that would write is no release.
+        clean = TalosState(configs={"cp-1": (), "cp-2": (), "cp-3": ()}, has_inventory=found.has_inventory)
+
+        async def nothing(*_: object, **__: object) -> TalosState:
+            return clean
+
+        monkeypatch.setattr(release, "talos_state", nothing)
+        with pytest.raises(errors.Refused, match="would write DaemonSet kube-system/net-agent, although it was rel"):
+            await release._require_done(bench.task, [], bench.world, STEP)
+    finally:
+        monkeypatch.undo()
+        await bench.lab.talos.apply_config(bench.lab.at("cp-1"), before)
+        await talos_inventory.forget([each.id for each in bench.passing], bench.client, manager="tests")
+
+    async def is_clean() -> bool:
+        return not (await bench.talos()).again
+
+    await until(is_clean, "cp-1 to be without it")
+    await talos_inventory.forget([each.id for each in bench.passing], bench.client, manager="tests")
 
 
 @contextlib.contextmanager

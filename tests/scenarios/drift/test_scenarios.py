@@ -59,6 +59,8 @@ def judgement(case: Mapping[str, Any]) -> Judgement:
     )
     scaled = ignoring.scaled_by(case.get("autoscalers", ()))
     ignored = drifting.ignored(wanted, live=live, scaled=scaled)
+    if ignored.is_whole:
+        return Judgement(None, 1)
     value = drifting.form(wanted, live)
     after = _after(case, live, value, wanted.manager)
     is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=True)
@@ -72,6 +74,7 @@ def _live(case: Mapping[str, Any]) -> dict[str, Any]:
     live = copy.deepcopy(case["live"])
     entries = [
         {"manager": manager.partition("/")[0], "operation": "Update" if "/" in manager else "Apply",
+         **({"subresource": manager.split("/")[2]} if manager.count("/") > 1 else {}),
          "apiVersion": live["apiVersion"], "time": case.get("time", "2026-11-16T09:00:00Z"),
          "fieldsType": "FieldsV1", "fieldsV1": fields(part)}
         for manager, part in case.get("by", {}).items()

@@ -42,6 +42,11 @@ def test_one_machine_still_has_a_manifest() -> None:
     assert failed(state) == {"cp-2": "it still has cilium, flux"}
 
 
+def test_one_machine_brings_it_by_a_manifest_of_another_name() -> None:
+    state = TalosState(configs={"cp-1": (), "cp-2": ()}, again={"cp-2": {"cni-again": (CILIUM,)}}, has_inventory=True)
+    assert failed(state) == {"cp-2": "it still has DaemonSet kube-system/cilium by the manifest cni-again"}
+
+
 def test_a_machine_that_does_not_say() -> None:
     state = TalosState(configs={"cp-1": ()}, silent={"cp-2": "no route to host"}, has_inventory=True)
     assert failed(state) == {"cp-2": "no route to host"}

@@ -1,6 +1,10 @@
 """Certificates in files: whole, where they belong, and an incomplete one never in the place of a complete one."""
 
 import dataclasses
+import hashlib
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,7 +38,7 @@ def test_an_incomplete_one_is_kept_under_another_name(tmp_path: Path) -> None:
     assert sorted(each.name for each in directory.iterdir()) == [
         "certificate.incomplete.html", "certificate.incomplete.json",
     ]  # fmt: skip
-    assert keeping_certificate.read(path) == EMPTY
+    assert keeping_certificate.read(path).certificate == EMPTY
     assert "not complete" in path.with_suffix(".html").read_text()
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -49,7 +53,7 @@ def test_the_file_of_this_very_cluster_is_a_copy(tmp_path: Path) -> None:
 
     assert keeping_certificate.copy_of(tmp_path, uid="u") is None
     path.write_bytes(keeping_certificate.encoded(whole))
-    assert keeping_certificate.copy_of(tmp_path, uid="u") == whole
+    assert keeping_certificate.copy_of(tmp_path, uid="u") == keeping_certificate.made(whole)
     assert keeping_certificate.copy_of(tmp_path, uid="another") is None
     for bad in (dataclasses.replace(whole, at=2), EMPTY):
         path.write_bytes(keeping_certificate.encoded(bad))
@@ -88,13 +92,74 @@ def test_no_file(tmp_path: Path) -> None:
 def test_the_file_is_what_the_cluster_has(tmp_path: Path) -> None:
     directory = tmp_path / ".firstlight" / "infra"
 
-    path = keeping_certificate.keep_copy(EMPTY, directory)
-    assert keeping_certificate.read(path) == EMPTY
+    path = keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory)
+    assert keeping_certificate.read(path).certificate == EMPTY
     written = path.stat().st_mtime_ns
-    assert keeping_certificate.keep_copy(EMPTY, directory) == path
+    assert keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory) == path
     assert path.stat().st_mtime_ns == written, "the same one is left alone"
 
     path.write_bytes(path.read_bytes().replace(b'"uid": "u"', b'"uid": "another"'))
-    assert keeping_certificate.keep_copy(EMPTY, directory) == path
-    assert keeping_certificate.read(path) == EMPTY
+    assert keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory) == path
+    assert keeping_certificate.read(path).certificate == EMPTY
     assert path.with_suffix(".html").exists()
+
+
+def _written(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / keeping_certificate.FILE
+    path.write_bytes(content)
+    return path
+
+
+def test_the_seal_is_of_the_json_as_it_is_written(tmp_path: Path) -> None:
+    """One that another version of firstlight made has keys more or less, and is as good as it was."""
+    value = json.loads(keeping_certificate.encoded(EMPTY))
+    del value["kept"]
+    value["of_a_newer_one"] = {"ä": [1]}
+    value["digest"] = hashlib.sha256(sealing.canonical(value)).hexdigest()
+
+    found = keeping_certificate.read(_written(tmp_path, json.dumps(value).encode()))
+
+    assert found.is_sealed
+    signed = found.signed("by me")
+    assert signed.is_sealed, "a signature is beside it"
+    assert signed.certificate.signature == "by me"
+    assert json.loads(signed.content)["of_a_newer_one"] == {"ä": [1]}, "nothing of it is lost"
+    assert keeping_certificate.read(keeping_certificate.keep_copy(signed, tmp_path)).is_sealed
+
+
+def test_what_is_added_breaks_the_seal(tmp_path: Path) -> None:
+    value = {**json.loads(keeping_certificate.encoded(EMPTY)), "extra": "approved"}
+
+    assert not keeping_certificate.read(_written(tmp_path, json.dumps(value).encode())).is_sealed
+    assert keeping_certificate.copy_of(tmp_path, uid="u") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (b'"engine": "flux"', b'"engine": "argocd", "engine": "flux"', "the key 'engine' twice"),
+        (b'"released": []', b'"released": [], "more": {"a": 1, "a": 2}', "the key 'a' twice"),
+        (b'"released": []', b'"released": [], "more": 1.5', "1.5 is no whole number"),
+        (b'"released": []', b'"released": [], "more": NaN', "this is no certificate"),
+    ],
+)  # fmt: skip
+def test_what_programs_read_in_different_ways_is_none(tmp_path: Path, before: bytes, after: bytes, said: str) -> None:
+    content = keeping_certificate.encoded(EMPTY)
+    assert before in content
+
+    with pytest.raises(errors.ConfigError, match=said):
+        keeping_certificate.read(_written(tmp_path, content.replace(before, after)))
+
+
+def test_jq_makes_the_same_seal(tmp_path: Path) -> None:
+    """As docs/certificate.md says it."""
+    if shutil.which("jq") is None:
+        pytest.skip("there is no jq")
+    text = Path("docs/certificate.md").read_text()
+    line = next(each for each in text.splitlines() if each.startswith("jq -cS"))
+    odd = sealing.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
+    _written(tmp_path, keeping_certificate.encoded(odd))
+
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=True, text=True)
+
+    assert done.stdout.split()[0] == odd.digest

@@ -71,6 +71,20 @@ async def test_what_is_pushed_may_begin(repo: Repo) -> None:
     assert state.problems == ()
 
 
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+async def test_what_git_was_told_not_to_look_at_is_not_as_in_the_commit(repo: Repo, flag: str) -> None:
+    await repo.git("update-index", flag, "one.yaml")
+    (repo.path / "one.yaml").write_text("other")
+    assert await repo.git("status", "--porcelain") == ""
+
+    state = await repo.check()
+
+    assert (state.dirty, state.unwatched) == (("one.yaml",), ("one.yaml",))
+    (problem,) = state.problems
+    assert problem.rule == "uncommitted"
+    assert "one.yaml: git update-index --no-assume-unchanged" in problem.way_out
+
+
 async def test_commits_that_are_not_pushed_are_refused(repo: Repo) -> None:
     await repo.commit("two.yaml")
     await repo.commit("three.yaml")

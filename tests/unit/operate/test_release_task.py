@@ -65,6 +65,17 @@ def test_a_manifest_is_released_whose_objects_all_pass() -> None:
     assert staying(work(*made(ONE, f"{ONE}\n---\n{TWO}"))) == []
 
 
+def test_what_the_engine_is_told_to_leave_alone_is_not_said_to_be_missing_in_git() -> None:
+    once = TWO.replace("namespace: net", 'namespace: net, annotations: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}')
+
+    found = task(f"{ONE}\n---\n{once}", f"{ONE}\n---\n{once}")
+
+    assert isinstance(found, works.Leave)
+    assert found.why == (
+        "Talos keeps everything: net brings ConfigMap two, which Git has and tells the engine to leave alone"
+    )
+
+
 def test_what_git_has_in_part_stays_with_talos() -> None:
     found = task(f"{ONE}\n---\n{TWO}", ONE)
 

@@ -137,13 +137,17 @@ def test_a_status_counts_only_where_it_is_no_subresource() -> None:
     assert likeness(wanted, live(), has_status=False) == Likeness.DOUBT
 
 
-def test_string_data_is_data() -> None:
-    fields: dict[str, Any] = {"f:data": {"f:key": {}}}
+def test_string_data_is_owned_as_it_is_applied_and_kept_as_data() -> None:
+    fields: dict[str, Any] = {"f:stringData": {"f:key": {}}}
     entry = {"manager": "flux", "operation": "Apply", "apiVersion": "v1", "fieldsV1": fields}
     there = {"metadata": {"managedFields": [entry]}, "data": {"key": "aHVudGVyMg=="}}
     wanted = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "hunter2"}}
     assert likeness(wanted, there) == Likeness.EQUAL
     assert likeness({**wanted, "stringData": {"key": "hunter3"}}, there) == Likeness.DOUBT
+    assert likeness({**wanted, "stringData": {"other": "hunter2"}}, there) == Likeness.DOUBT
+    assert likeness(wanted, {**there, "data": {"key": "/w=="}}) == Likeness.DOUBT
+    entry["fieldsV1"] = {"f:data": {"f:key": {}}}
+    assert likeness(wanted, there) == Likeness.DOUBT, "its manager owns something else than it would"
 
 
 def test_quantities_and_defaults_of_custom_resources_are_as_they_are_written() -> None:

@@ -95,11 +95,25 @@ def test_others_leave_no_marks(owner: ObjectOwner) -> None:
     assert marking.marked(WANTED, owner)["metadata"] == WANTED["metadata"]
 
 
-def test_string_data_is_data() -> None:
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "b"}}
-    made = marking.marked(secret, KUSTOMIZATION)
+SECRET: dict[str, Any] = {
+    "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "b"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("owner", [KUSTOMIZATION, ObjectOwner(Party.BOOTSTRAP)])
+def test_string_data_is_data_for_those_who_make_it_so(owner: ObjectOwner) -> None:
+    made = marking.marked(SECRET, owner)
     assert made["data"] == {"a": "Yg=="}
     assert "stringData" not in made
+    assert marking.lingering(SECRET, owner) == ()
+
+
+@pytest.mark.parametrize("owner", [RELEASE, APPLICATION, ObjectOwner(Party.HELM, "x"), ObjectOwner(Party.TALOS, "x")])
+def test_string_data_is_applied_as_written_by_all_others_and_stays(owner: ObjectOwner) -> None:
+    made = marking.marked(SECRET, owner)
+    assert made["stringData"] == {"a": "b"}
+    assert "data" not in made
+    assert marking.lingering(SECRET, owner) == ("a",)
 
 
 @pytest.mark.parametrize("owner", [KUSTOMIZATION, RELEASE, APPLICATION])

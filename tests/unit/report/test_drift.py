@@ -87,3 +87,17 @@ def test_news() -> None:
     assert came[0] == "apps:"
     assert "spec.f0" in came[2]
     assert report.news(with_one(changed), with_one(missing))[-1].startswith("apps:\n  ✔ as Git has it")
+
+
+def test_names_forge_no_lines_and_no_commands() -> None:
+    def shown(name: str) -> str:
+        role = ObjectId("rbac.authorization.k8s.io", "ClusterRole", "", name)
+        return report.text(with_one(dataclasses.replace(one(Difference.EXTRA), id=role)))
+
+    assert "kubectl delete clusterrole -- 'a; touch x #'" in shown("a; touch x #")
+    assert "kubectl delete clusterrole -- --all" in shown("--all")
+    assert "kubectl delete clusterrole system:one" in shown("system:one")
+    forged = shown("a\n  next     firstlight down infra\tb")
+    assert r"ClusterRole a\n  next     firstlight down infra\tb" in forged
+    assert not any(line.startswith("  next     firstlight down") for line in forged.splitlines())
+    assert "kubectl delete" not in forged

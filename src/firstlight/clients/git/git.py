@@ -4,4 +4,4 @@ from firstlight.clients.git.remotes import Remotes
 
 
 class Git(Remotes):
-    """git at a path. Each of its parts builds on the one before: history, trees, writing, remotes."""
+    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes."""

@@ -11,7 +11,7 @@ from firstlight.model import git, remote_url
 MANY = 1000
 """Commits that ``log`` gives unless it is told otherwise."""
 
-_PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--submodule=short")
+PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--submodule=short")
 
 
 class History(Program):
@@ -43,6 +43,17 @@ class History(Program):
         """
         async with self._at(path) as session:
             return (await self._status(session, timeout=timeout)).changes
+
+    async def unwatched(self, path: Path, *, timeout: float = READ) -> tuple[str, ...]:
+        """Files of a work tree that Git was told not to look at, so that ``status`` never names them.
+
+        ``update-index`` does so by ``--assume-unchanged`` and ``--skip-worktree``; a sparse checkout does, too.
+        """
+        async with self._at(path) as session:
+            if "GIT_WORK_TREE" not in session.environment:
+                return ()
+            done = await self._run(session, ["ls-files", "-v", "-z", "--full-name"], timeout=timeout)
+        return parsed(records.unwatched, done, name="ls-files", target=session.target)
 
     async def resolve(self, path: Path, revision: str) -> str:
         """The commit that a revision names.
@@ -82,7 +93,7 @@ class History(Program):
         """
         async with self._at(path) as session:
             between = await self._between(session, base, head, since_fork=since_fork)
-            arguments = ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *_PLAIN_DIFF, *between, "--"]
+            arguments = ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *PLAIN_DIFF, *between, "--"]
             done = await self._run(session, arguments, timeout=timeout)
         return parsed(records.raw_diff, done, name="diff", target=session.target)
 
@@ -99,7 +110,7 @@ class History(Program):
         """The same as text, perhaps of some files only."""
         async with self._at(path) as session:
             between = await self._between(session, base, head, since_fork=since_fork)
-            options = ["--patch", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", *_PLAIN_DIFF]
+            options = ["--patch", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", *PLAIN_DIFF]
             only = [names.path(each) for each in paths]
             done = await self._run(session, ["diff", *options, *between, "--", *only], timeout=timeout)
         return done.text

@@ -145,6 +145,51 @@ def tree(output: bytes) -> tuple[git.Entry, ...]:
     return tuple(entries)
 
 
+def staged(output: bytes) -> tuple[git.Entry, ...]:
+    """The files of ``ls-files --stage -z``, each once; their sizes are not said.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    entries: dict[str, git.Entry] = {}
+    for record in _fields(output):
+        head, tab, path = record.partition("\t")
+        parts = head.split()
+        if not tab or len(parts) != 3:
+            raise ValueError(f"{record[:80]!r} is no entry of an index")
+        mode, id_, _ = parts
+        if mode not in _KINDS:
+            raise ValueError(f"the mode {mode!r} is not known")
+        entries.setdefault(path, git.Entry(path, _KINDS[mode], id_, 0))
+    return tuple(entries.values())
+
+
+def unwatched(output: bytes) -> tuple[str, ...]:
+    """The files of ``ls-files -v -z`` that have a flag by which nobody looks at them: a small letter, or an S.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    found = {}
+    for record in _fields(output):
+        tag, space, path = record.partition(" ")
+        if len(tag) != 1 or not space:
+            raise ValueError(f"{record[:80]!r} is no entry of an index")
+        if tag == "S" or tag.islower():
+            found[path] = True
+    return tuple(found)
+
+
+def sizes(output: bytes) -> dict[str, int]:
+    """Bytes of objects, by id, as ``cat-file --batch-check`` prints them; what is missing is not among them."""
+    found = {}
+    for line in output.decode(errors="replace").splitlines():
+        parts = line.split(" ")
+        if len(parts) == 3 and parts[2].isdigit():
+            found[parts[0]] = int(parts[2])
+    return found
+
+
 def blobs(output: bytes) -> Iterator[tuple[str, bytes]]:
     """The ids and contents that ``cat-file --batch`` prints.
 

@@ -143,7 +143,7 @@ class Trees(History):
     async def _write(self, session: Session, entries: Sequence[git.Entry], into: Path, *, timeout: float) -> None:
         files = [entry for entry in entries if entry.kind in {"file", "executable"}]
         links = [entry for entry in entries if entry.kind == "symlink"]
-        for batch in _batches([*files, *links]):  # links last, so that no file is written through one
+        for batch in batches([*files, *links]):  # links last, so that no file is written through one
             asked = "".join(f"{entry.id}\n" for entry in batch).encode()
             done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
             contents = parsed(lambda output: tuple(records.blobs(output)), done, name="cat-file", target=session.target)
@@ -169,7 +169,7 @@ def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: 
         raise errors.Refused(f"the commit of {target} has more than {limits.size >> 20} MiB")
 
 
-def _batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
+def batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
     """The entries in portions of which each fits into one answer."""
     batch: list[git.Entry] = []
     size = 0

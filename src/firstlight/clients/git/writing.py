@@ -11,14 +11,14 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients.git import names, repository
 from firstlight.clients.git.program import READ
-from firstlight.clients.git.trees import Trees
+from firstlight.clients.git.states import States
 from firstlight.model import git
 
 _PORTION = 500
 """Paths on one command line."""
 
 
-class Writing(Trees):
+class Writing(States):
     """What adds to a repository."""
 
     async def init(self, path: Path, *, branch: str = "main", bare: bool = False) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from firstlight import errors
 from firstlight.execute.change import Change
 from firstlight.execute.handing import keeping_certificate, signing
-from firstlight.execute.handing.certifying import certify, replaced, uid_of
+from firstlight.execute.handing.certifying import certify, lapsed, replaced, uid_of
+from firstlight.execute.handing.keeping_certificate import Kept
 from firstlight.execute.world import World
 from firstlight.model.certificate import Certificate, Stage
 from firstlight.model.component import ObjectId
@@ -27,34 +28,50 @@ async def look(task: Certify, world: World, step: str) -> Change | None:
         errors.ClientError: The API does not answer.
     """
     uid, directory = await uid_of(world.kube), world.state / world.cluster.name
-    found = covering.standing(await keeping_certificate.load(world.kube, uid=uid))
-    kept = found or covering.standing(keeping_certificate.copy_of(directory, uid=uid))
-    left = covering.unproven(task.passing, kept, staying=task.staying)
-    is_covered = kept is not None and not left and set(task.released) <= set(kept.released)
-    is_signed = task.key is None or (kept is not None and bool(kept.signature))
+    found = _standing(await keeping_certificate.load_kept(world.kube, uid=uid))
+    kept = found or _standing(keeping_certificate.copy_of(directory, uid=uid))
+    before = kept.certificate if kept is not None else None
+    left = covering.unproven(task.passing, before, staying=task.staying)
+    again = await lapsed([each for each in task.passing if each not in left], world.kube) if task.is_again else ()
+    is_covered = before is not None and not left and not again and set(task.released) <= set(before.released)
+    is_signed = task.key is None or (before is not None and await signing.is_by(before, task.key))
     if found is not None and is_covered and is_signed:
         return None
-    fresh = covering.uncovered(left, kept.objects if kept is not None else ())
+    fresh = covering.uncovered(left, before.objects if before is not None else ())
     others = await replaced(fresh, world.kube) if fresh and not task.is_restart_accepted else ()
 
     async def perform() -> None:
         made = kept
         if made is None or not is_covered:
-            made = await certify(task, world, stage=Stage.FINAL, step=step, kept=kept)
-            made = covering.agreed(made, None if task.is_restart_accepted else others)
-        if not made.is_complete:
-            raise _incomplete(made, str(keeping_certificate.keep_incomplete(made, directory)))
-        if task.key is not None and not (is_covered and made.signature):
-            made = await signing.sign(made, task.key)
-        elif kept is not None and kept.signature and not made.signature:
+            proven = await certify(
+                task, world, stage=Stage.FINAL, step=step, kept=before, again=[each.id for each in again]
+            )
+            proven = covering.agreed(proven, None if task.is_restart_accepted else others)
+            if not proven.is_complete:
+                raise _incomplete(proven, str(keeping_certificate.keep_incomplete(proven, directory)))
+            made = keeping_certificate.made(proven)
+        if task.key is not None and not (is_covered and is_signed):
+            made = made.signed((await signing.sign(made.certificate, task.key)).signature)
+        elif before is not None and before.signature and not made.certificate.signature:
             world.tell(step, "it covers more than the one that was signed: sign it again with --sign KEY")
         await keeping_certificate.keep(made, world.kube, directory)
-        world.tell(step, report.headline(made))
+        world.tell(step, report.headline(made.certificate))
 
-    what = f"prove {len(left)} object{'s' if len(left) != 1 else ''}, and keep the certificate in {_WHERE}"
-    if is_covered:
-        what = f"sign the certificate in {_WHERE}" if found else f"keep the certificate of the file in {_WHERE} again"
-    return Change(writes=(what,), perform=perform, danger=_danger(others))
+    return Change(
+        writes=(_what(len(left) + len(again), is_covered=is_covered, is_found=found is not None),),
+        perform=perform, danger=_danger(others),
+    )  # fmt: skip
+
+
+def _standing(kept: Kept | None) -> Kept | None:
+    return kept if kept is not None and covering.standing(kept.certificate) is not None else None
+
+
+def _what(number: int, *, is_covered: bool, is_found: bool) -> str:
+    """What is to be written, for people."""
+    if not is_covered:
+        return f"prove {number} object{'s' if number != 1 else ''}, and keep the certificate in {_WHERE}"
+    return f"sign the certificate in {_WHERE}" if is_found else f"keep the certificate of the file in {_WHERE} again"
 
 
 def _danger(others: Sequence[ObjectId]) -> str:
@@ -66,7 +83,10 @@ def _danger(others: Sequence[ObjectId]) -> str:
 
 def _incomplete(certificate: Certificate, path: str) -> errors.FirstlightError:
     failures = report.failures(certificate)
-    hint = f"Everything that was seen is in {path}. Who owns what: firstlight owners {certificate.cluster}"
+    hint = (
+        f"Everything that was seen is in {path}. How it differs from Git: firstlight drift {certificate.cluster}; "
+        f"who owns what: firstlight owners {certificate.cluster}"
+    )
     if covering.agreed(certificate).is_complete:
         hint = (
             f"Everything that was seen is in {path}. If the pods may be others, keep the certificate with that said: "

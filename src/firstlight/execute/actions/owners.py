@@ -35,12 +35,12 @@ async def look(task: MigrateOwners, world: World, step: str) -> Change | None:
         world.tell(step, each)
     found.check(task, world)
     danger = judging.danger(found.expected)
-    if not found.pending and not found.held and not danger:
+    if not found.pending and not found.heavy and not found.held and not danger:
         return None
 
     async def perform() -> None:
         tell = functools.partial(world.tell, step)
-        if not found.pending:
+        if not found.pending and not found.heavy:
             await suspending.let_go(found.held, world.kube, run=world.run, tell=tell)
             return
         async with suspending.resting(found.resumed, world.kube, run=world.run, tell=tell):
@@ -49,6 +49,8 @@ async def look(task: MigrateOwners, world: World, step: str) -> Change | None:
             if now is not None and now.pending:
                 now.check(task, world)
                 await migrating.migrate(now.pending, world.kube, rules=_rules(task, world), tell=tell)
+            for each in now.heavy if now is not None else ():
+                await finishing.shed(each, world.kube, is_loss_allowed=task.is_loss_allowed)
 
     return Change(writes=found.writes, perform=perform, danger=danger)
 
@@ -59,6 +61,8 @@ class _Found:
 
     pending: Sequence[Candidate]
     """Objects of which somebody owns fields who came before Git."""
+    heavy: Sequence[Candidate]
+    """Objects of which the engine owns what Git does not have, where somebody agreed that it goes."""
     expected: Sequence[Prediction]
     engines: Sequence[Engine]
     """Who may be at work on them."""
@@ -73,11 +77,12 @@ class _Found:
     @property
     def writes(self) -> tuple[str, ...]:
         """For people."""
-        if not self.pending:
+        if not self.pending and not self.heavy:
             return tuple(f"resume {each}" for each in self.held)
         return (
             *(f"suspend {each}" for each in self.engines if not each.is_suspended),
             *map(migrating.sentence, self.pending),
+            *(f"{each.object.id} without the fields that Git does not have" for each in self.heavy),
             *(f"resume {each}" for each in self.resumed),
         )
 
@@ -93,18 +98,24 @@ async def _looked(task: MigrateOwners, world: World) -> _Found | None:
         suspending.find({each.owner for each in task.passing}, world.kube),
     )
     pending = migrating.pending(candidates)
+    heavy = migrating.heavy(candidates) if task.is_loss_allowed else []
     held = [each for each in engines if each.is_held]
     at_work = {name for each in engines for name in each.names}
     # Whoever is at work applies what Git has in any case, whatever is thought of it here.
     coming = [each for each in candidates if each.passing.owner.name not in at_work and not finishing.is_engines(each)]
-    wanted = {each.object.id for each in (*pending, *coming)}
+    wanted = {each.object.id for each in (*pending, *heavy, *coming)}
     asked = [each for each in candidates if each.object.id in wanted]
     if not asked and not held:
         return None
-    owners = {each.passing.owner.name for each in pending}
+    expected = _expected(await predicting.predictions(asked, world.kube), candidates)
+    # What comes back by itself, as defaults of the server do, is no loss.
+    losing = {each.id for each in expected if each.lost}
+    heavy = [each for each in heavy if each.object.id in losing]
+    owners = {each.passing.owner.name for each in (*pending, *heavy)}
     return _Found(
         pending=pending,
-        expected=_expected(await predicting.predictions(asked, world.kube), candidates),
+        heavy=heavy,
+        expected=expected,
         engines=[each for each in engines if owners & {*each.names}],
         held=held,
     )

@@ -45,6 +45,7 @@ PATIENCE = 60.0
 """Seconds for which a control plane that is silent is waited for."""
 PASS = 60.0
 """Seconds for a machine to run its manifests once after it got another config."""
+_SHOWN = 3
 WARNING = (
     "Do not run talosctl upgrade-k8s without --manifests-no-prune until firstlight has run again to the end: "
     "control planes may differ in their manifests, and then it deletes what is released"
@@ -55,8 +56,9 @@ async def look(task: Release, world: World, step: str) -> Change | None:
     """What Talos still has of it.
 
     Raises:
-        errors.Refused: The engine does not have all of it, a control plane does not answer, is not declared or does not
-            take its config at once, or a manifest brings more than passes; nothing was written.
+        errors.Refused: The engine does not have all of it, a control plane does not answer, is not declared, does not
+            take its config at once or brings it by another manifest, or one brings more than passes; nothing was
+            written.
     """
     ids = [each.id for each in task.passing]
     state = await _seen(task, ids, world)
@@ -93,6 +95,7 @@ async def _checked(task: Release, state: TalosState, world: World) -> dict[Objec
     await release_checks.require_owned(task.passing, world)
     release_checks.require_answers(state)
     release_checks.require_declared(state)
+    release_checks.require_no_other(state, task.control_planes)
     extra = await release_checks.require_nothing_else(state, [each.id for each in task.passing], world)
     way = await cluster_keys.ensure(world)
     await config_release.require(_planes(task, state.bare), task.manifests, way=way, world=world)
@@ -182,7 +185,7 @@ async def _finish(task: Release, world: World, step: str, *, extra: Mapping[Obje
         await unmarking.unmark(each.id, str(each.object.value["apiVersion"]), world.kube, manager=each.manager)
     for id, version in extra.items():
         await unmarking.unmark(id, version, world.kube, manager=MANAGER, with_fields=False)
-    await _require_done(task, [*(each.id for each in task.passing), *extra], world, step)
+    await _require_done(task, [*extra], world, step)
 
 
 async def _has_run(machine: Machine, manifests: Collection[str], way: Way, *, timeout: float = PASS) -> None:
@@ -199,20 +202,28 @@ async def _has_run(machine: Machine, manifests: Collection[str], way: Way, *, ti
         await asyncio.sleep(POLL)
 
 
-async def _require_done(task: Release, ids: Sequence[ObjectId], world: World, step: str) -> None:
+async def _require_done(task: Release, extra: Sequence[ObjectId], world: World, step: str) -> None:
     """Look at everything once more, and at what an upgrade would do now.
 
     Raises:
         errors.TimedOut: Something is left, or has come back; another look finds it.
-        errors.Refused: An upgrade would delete something of it.
+        errors.Refused: An upgrade would delete or write something of it.
     """
-    state = await talos_state(task.control_planes, task.manifests, ids, world)
-    after = await upgrade_preview.of(task.control_planes, ids, state=state, world=world)
+    ids = [each.id for each in task.passing]
+    state = await talos_state(task.control_planes, task.manifests, ids, world, beside=extra)
+    after = await upgrade_preview.of(task.control_planes, [*ids, *extra], state=state, world=world)
     world.tell(step, f"after the release: {after}")
     if after.deleted:
         raise errors.Refused(
             f"{after}, although it was released",
             hint=f"{WARNING}. firstlight verify tells what Talos still has.",
+        )
+    if written := [each for each in after.written if each not in extra]:
+        named = ", ".join(map(str, written[:_SHOWN]))
+        more = f" and {len(written) - _SHOWN} more" if len(written) > _SHOWN else ""
+        raise errors.Refused(
+            f"talosctl upgrade-k8s would write {named}{more}, although it was released",
+            hint="A manifest of another name brings it: talosctl get manifests shows those of a machine.",
         )
     if not state.is_released:
         raise errors.TimedOut(f"Talos has not let go of everything: {state.left[0]}", target="Talos")

@@ -9,7 +9,15 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import at
 from firstlight.execute.baseline import keeping, snapshot
-from firstlight.execute.handing import awaiting, evidence, finishing, keeping_certificate, releasing, upgrade_preview
+from firstlight.execute.handing import (
+    awaiting,
+    evidence,
+    finishing,
+    keeping_certificate,
+    predicting,
+    releasing,
+    upgrade_preview,
+)
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
 from firstlight.execute.world import World
@@ -32,13 +40,19 @@ STAYS = Proof(
 )  # fmt: skip
 
 __all__ = [
-    "agreed", "certify", "is_sealed", "prove", "replaced", "seal", "standing", "talos_proofs", "uid_of", "uncertified",
+    "agreed", "certify", "is_sealed", "lapsed", "prove", "replaced", "seal", "standing", "talos_proofs", "uid_of", "uncertified",
     "unproven",
 ]  # fmt: skip
 
 
 async def certify(
-    task: Certify, world: World, *, stage: Stage, step: str = "", kept: Certificate | None = None
+    task: Certify,
+    world: World,
+    *,
+    stage: Stage,
+    step: str = "",
+    kept: Certificate | None = None,
+    again: Collection[ObjectId] = (),
 ) -> Certificate:
     """Try everything that a certificate claims, and seal what came of it; it may be incomplete.
 
@@ -48,6 +62,7 @@ async def certify(
         stage: Whether Talos has released its manifests already; what it keeps makes it provisional in any case.
         step: Who is told what is waited for.
         kept: A complete certificate: what it proves was handed over then, and its pods may be others by now.
+        again: What of that is proven anew all the same.
 
     Raises:
         errors.Refused: There is no baseline of this cluster to hold it against.
@@ -62,7 +77,8 @@ async def certify(
             f"{whose}: nothing tells how everything was before Git took over",
             hint="A baseline is saved before the root object exists: firstlight up, or firstlight handover.",
         )
-    passing = unproven(task.passing, kept, staying=task.staying)
+    left = {each.id for each in unproven(task.passing, kept, staying=task.staying)} | {*again}
+    passing = [each for each in task.passing if each.id in left]
     await awaiting.settled(passing, world, step=step)
     await finishing.finish(passing, client)
     held = await evidence.holders((each.owner for each in task.passing), client)
@@ -92,6 +108,24 @@ async def uncertified(passing: Sequence[Passing], client: "kube.Client") -> tupl
     """
     kept = await keeping_certificate.load(client, uid=await uid_of(client))
     return unproven(passing, standing(kept))
+
+
+async def lapsed(passing: Sequence[Passing], client: "kube.Client") -> tuple[Passing, ...]:
+    """What was proven once and is not so now: the engine's next apply would change it, or take fields away.
+
+    What an engine adds by itself is no such thing, so that whatever looks like one is proven as the certificate does;
+    dry runs alone, and nothing is written.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    candidates = await predicting.find(passing, client)
+    found = await predicting.predictions(candidates, client)
+    doubtful = {each.id for each in found if each.changed or each.lost or each.refused}
+    asked = [each.passing for each in candidates if each.object.id in doubtful]
+    held = await evidence.holders((each.owner for each in asked), client)
+    tried = await evidence.gather(asked, held, client, is_repeated=False)
+    return tuple(each.passing for each in tried if not certifying.no_op(each).holds)
 
 
 async def replaced(passing: Sequence[Passing], client: "kube.Client") -> tuple[ObjectId, ...]:
@@ -164,8 +198,8 @@ def talos_proofs(state: TalosState, upgrade: Preview | None = None) -> tuple[Mac
     """
     found = []
     for name in sorted({*state.configs, *state.silent}):
-        has = state.configs.get(name, ())
-        says = f"it still has {', '.join(has)}" if has else state.silent.get(name, "")
+        has = [*([", ".join(some)] if (some := state.configs.get(name)) else ()), *state.besides_of(name)]
+        says = f"it still has {'; '.join(has)}" if has else state.silent.get(name, "")
         proof = Proof(claim=Claim.NOT_IN_CONFIG, holds=not says, says=says)
         found.append(MachineProof(machine=name, proofs=(proof,)))
     for name in state.undeclared:

@@ -59,10 +59,16 @@ async def _taken(candidate: Candidate, client: "Client") -> None:
     await shed(candidate, client)
 
 
-async def shed(candidate: Candidate, client: "Client") -> None:
+async def shed(candidate: Candidate, client: "Client", *, is_loss_allowed: bool = False) -> None:
     """Apply once as the engine what it has already, so that it lets go of fields that Git does not have.
 
-    Nothing is written where fields would change: that the engine sees, and does by itself.
+    Nothing is written where fields would change: that the engine sees, and does by itself. Where somebody agreed to a
+    loss, what would only go goes: helm-controller looks at nothing before its next upgrade, and would keep it.
+
+    Args:
+        candidate: What the engine has.
+        client: The API.
+        is_loss_allowed: Whether somebody agreed that fields disappear.
 
     Raises:
         errors.ClientError: The API does not answer.
@@ -77,7 +83,9 @@ async def shed(candidate: Candidate, client: "Client") -> None:
         try:
             after = await client.apply(body, manager=manager, dry_run=True)
             is_same = not comparing.changes(now.live, after, has_status=now.has_status)
-            if is_same and _owners(now.live) != _owners(after):
+            if (is_same and _owners(now.live) != _owners(after)) or (
+                not is_same and is_loss_allowed and _is_less(after, now.live, has_status=now.has_status)
+            ):
                 await client.apply(body, manager=manager)
         except kube.Conflict as error:
             if not error.is_field_conflict:
@@ -93,6 +101,26 @@ def is_engines(candidate: Candidate) -> bool:
     """Whether the engine has it already, by its marks."""
     mark = engine_marks.of(candidate.live, wanted=candidate.object.value)
     return mark is not None and mark.owner == candidate.passing.owner.name
+
+
+def _is_less(after: Mapping[str, Any], live: Mapping[str, Any], *, has_status: bool) -> bool:
+    """Whether an object is another one without some of its fields, and nothing else."""
+    metadata = [{**each.get("metadata", {})} for each in (after, live)]
+    for each in metadata:
+        for name in ("managedFields", "resourceVersion", "generation"):
+            each.pop(name, None)
+    apart = {"metadata", "status"} if has_status else {"metadata"}
+    rest = [{name: part for name, part in each.items() if name not in apart} for each in (after, live)]
+    return _is_within(metadata[0], metadata[1]) and _is_within(rest[0], rest[1])
+
+
+def _is_within(less: Any, more: Any) -> bool:
+    if isinstance(less, Mapping) and isinstance(more, Mapping):
+        return all(name in more and _is_within(each, more[name]) for name, each in less.items())
+    if isinstance(less, list) and isinstance(more, list):
+        rest = iter(more)
+        return all(any(_is_within(each, other) for other in rest) for each in less)
+    return bool(less == more)
 
 
 def _is_first_alone(candidate: Candidate) -> bool:

@@ -4,6 +4,7 @@ Only a complete one is kept under its name. One that is not complete is a file o
 """
 
 import contextlib
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -21,8 +22,40 @@ INCOMPLETE, INCOMPLETE_PAGE = "certificate.incomplete.json", "certificate.incomp
 PROVISIONAL, PROVISIONAL_PAGE = "certificate.provisional.json", "certificate.provisional.html"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """A certificate that was read, with the JSON that it was read from: that is what is sealed."""
+
+    certificate: Certificate
+    content: bytes = dataclasses.field(repr=False)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is as it was when it was sealed."""
+        return sealing.is_sealed(self.certificate, self.content)
+
+    def is_good(self, uid: str) -> bool:
+        """Whether it is a sealed and complete one of a cluster."""
+        return self.is_sealed and self.certificate.is_complete and self.certificate.uid == uid
+
+    def signed(self, signature: str) -> "Kept":
+        """The same with a signature, and with everything else as it is."""
+        value = {**sealing.parse(self.content), "signature": signature}
+        return Kept(dataclasses.replace(self.certificate, signature=signature), _formatted(msgspec.json.encode(value)))
+
+
 async def load(client: "kube.Client", *, uid: str) -> Certificate | None:
     """The certificate of this cluster, sealed and complete; None if there is none, or what is there is not that.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    found = await load_kept(client, uid=uid)
+    return found.certificate if found is not None else None
+
+
+async def load_kept(client: "kube.Client", *, uid: str) -> Kept | None:
+    """The same with the JSON that the cluster has.
 
     Raises:
         errors.ClientError: The API does not answer.
@@ -31,14 +64,14 @@ async def load(client: "kube.Client", *, uid: str) -> Certificate | None:
     if found is None or not found.is_whole or found.cluster != uid:
         return None
     try:
-        certificate = decoded(found.content())
+        content = found.content()
+        kept = Kept(decoded(content), content)
     except ValueError:
         return None
-    is_fine = sealing.is_sealed(certificate) and certificate.is_complete and certificate.uid == uid
-    return certificate if is_fine else None
+    return kept if kept.is_good(uid) else None
 
 
-def copy_of(directory: Path, *, uid: str) -> Certificate | None:
+def copy_of(directory: Path, *, uid: str) -> Kept | None:
     """The certificate of a cluster out of its file, sealed and complete; None if the file has none of this cluster.
 
     Args:
@@ -49,43 +82,47 @@ def copy_of(directory: Path, *, uid: str) -> Certificate | None:
         found = read(directory / FILE)
     except errors.ConfigError:
         return None
-    return found if sealing.is_sealed(found) and found.is_complete and found.uid == uid else None
+    return found if found.is_good(uid) else None
 
 
-async def keep(certificate: Certificate, client: "kube.Client", directory: Path) -> None:
+def made(certificate: Certificate) -> Kept:
+    """A certificate that was just made."""
+    return Kept(certificate, encoded(certificate))
+
+
+async def keep(kept: Kept, client: "kube.Client", directory: Path) -> None:
     """Keep a complete certificate: in files first, then in the cluster; one that was incomplete is forgotten.
 
     Args:
-        certificate: Sealed.
+        kept: Sealed.
         client: The API.
         directory: Of the cluster, beside the journal.
 
     Raises:
         errors.FirstlightError: It cannot be written.
     """
-    assert certificate.is_complete, "only a complete one is kept"
-    content = encoded(certificate)
-    _write(certificate, content, directory / FILE, directory / PAGE)
-    await stowing.store(content, client, name=NAME, cluster=certificate.uid)
+    assert kept.certificate.is_complete, "only a complete one is kept"
+    _write(kept, directory / FILE, directory / PAGE)
+    await stowing.store(kept.content, client, name=NAME, cluster=kept.certificate.uid)
     for name in (INCOMPLETE, INCOMPLETE_PAGE):
         stowing.remove(directory / name)
 
 
-def keep_copy(certificate: Certificate, directory: Path) -> Path:
+def keep_copy(kept: Kept, directory: Path) -> Path:
     """The file of what the cluster has, written anew if it is another one; where.
 
     Args:
-        certificate: As the cluster has it.
+        kept: As the cluster has it.
         directory: Of the cluster, beside the journal.
 
     Raises:
         errors.FirstlightError: It cannot be written.
     """
-    path, content = directory / FILE, encoded(certificate)
+    path = directory / FILE
     with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
+        if path.read_bytes() == kept.content:
             return path
-    _write(certificate, content, path, directory / PAGE)
+    _write(kept, path, directory / PAGE)
     return path
 
 
@@ -96,7 +133,7 @@ def keep_incomplete(certificate: Certificate, directory: Path) -> Path:
         errors.FirstlightError: It cannot be written.
     """
     path = directory / INCOMPLETE
-    _write(certificate, encoded(certificate), path, directory / INCOMPLETE_PAGE)
+    _write(made(certificate), path, directory / INCOMPLETE_PAGE)
     return path
 
 
@@ -107,18 +144,19 @@ def keep_provisional(certificate: Certificate, directory: Path) -> Path:
         errors.FirstlightError: It cannot be written.
     """
     path = directory / PROVISIONAL
-    _write(certificate, encoded(certificate), path, directory / PROVISIONAL_PAGE)
+    _write(made(certificate), path, directory / PROVISIONAL_PAGE)
     return path
 
 
-def read(path: Path) -> Certificate:
-    """A certificate out of a file.
+def read(path: Path) -> Kept:
+    """A certificate out of a file; whether it is sealed is not looked at.
 
     Raises:
         errors.ConfigError: It is none.
     """
     try:
-        return decoded(path.read_bytes())
+        content = path.read_bytes()
+        return Kept(decoded(content), content)
     except OSError as error:
         raise errors.ConfigError(f"it cannot be read: {error.strerror or error}", path=str(path)) from error
     except ValueError as error:
@@ -130,22 +168,28 @@ def read(path: Path) -> Certificate:
 
 def encoded(certificate: Certificate) -> bytes:
     """A certificate as JSON, for people and programs."""
-    return msgspec.json.format(msgspec.json.encode(certificate), indent=1) + b"\n"
+    return _formatted(msgspec.json.encode(certificate))
 
 
 def decoded(content: bytes) -> Certificate:
     """A certificate out of JSON.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is none, or programs read it in different ways.
     """
-    return msgspec.json.decode(content, type=Certificate)
+    found = msgspec.json.decode(content, type=Certificate)
+    sealing.parse(content)
+    return found
 
 
-def _write(certificate: Certificate, content: bytes, path: Path, page: Path) -> None:
+def _formatted(content: bytes) -> bytes:
+    return msgspec.json.format(content, indent=1) + b"\n"
+
+
+def _write(kept: Kept, path: Path, page: Path) -> None:
     try:
-        stowing.write(certificate_page.page(certificate).encode(), page)
-        stowing.write(content, path)
+        stowing.write(certificate_page.page(kept.certificate).encode(), page)
+        stowing.write(kept.content, path)
     except OSError as error:
         raise errors.FirstlightError(
             f"{path} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."

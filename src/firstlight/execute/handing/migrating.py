@@ -39,6 +39,17 @@ def sentence(candidate: Candidate) -> str:
     return f"pass what {names} owns of {candidate.object.id} to {manager}"
 
 
+def heavy(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that are the engine's alone, with fields that Git does not have and that its next apply would take away."""
+    return [
+        each
+        for each in candidates
+        if finishing.is_engines(each)
+        and migrating.migrate(each.live, to=each.passing.manager) is None
+        and migrating.lost(each.live, each.wanted, to=each.passing.manager)
+    ]
+
+
 async def migrate(
     candidates: Sequence[Candidate], client: "kube.Client", *, rules: Rules, tell: Tell = lambda text: None
 ) -> None:
@@ -87,7 +98,7 @@ async def _one(candidate: Candidate, client: "kube.Client", *, rules: Rules, tel
             if number + 1 == _TRIES:
                 raise
         else:
-            await finishing.shed(now, client)
+            await finishing.shed(now, client, is_loss_allowed=rules.is_loss_allowed)
             return
         await asyncio.sleep(_PAUSES[number])
         now = await predicting.again(now, client)

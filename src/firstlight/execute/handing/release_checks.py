@@ -8,6 +8,7 @@ from firstlight.execute.applying.observing import Seen, observe
 from firstlight.execute.handing import talos_inventory
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.world import World
+from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.rendition import Object
@@ -57,6 +58,25 @@ def require_declared(state: TalosState) -> None:
         raise errors.Refused(
             f"{', '.join(state.undeclared)} {are} not declared: the manifest may still be in their configs",
             hint="Declare them, or take them out of the cluster; then run again.",
+        )
+
+
+def require_no_other(state: TalosState, control_planes: Sequence[Machine]) -> None:
+    """No manifest of another name may bring what is released: Talos would write it with every upgrade.
+
+    Nobody takes such a one out here, since nothing in the repo says what it is for.
+
+    Raises:
+        errors.Refused: One does.
+    """
+    found = [f"{name} also brings {each}" for name in state.again for each in state.besides_of(name)]
+    if found:
+        rest = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        address = next(each.address for each in control_planes if each.name == next(iter(state.again)))
+        raise errors.Refused(
+            f"{'; '.join(found[:SHOWN])}{rest}: every upgrade-k8s would make of it what that manifest says",
+            hint=f"Take it out of the config, below cluster: talosctl --nodes {address} edit machineconfig. If Talos "
+            "brings it by itself, switch that off there. Then run again.",
         )
 
 

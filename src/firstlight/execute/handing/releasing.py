@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import yaml
+
 from firstlight import errors
 from firstlight.clients import kube, talosctl
 from firstlight.document.within import mapping, sequence, text
@@ -39,6 +41,8 @@ class TalosState:
 
     configs: Mapping[str, tuple[str, ...]]
     """By machine: which of the manifests its config lists, in force or on its disk."""
+    again: Mapping[str, Mapping[str, tuple[ObjectId, ...]]] = dataclasses.field(default_factory=dict)
+    """By machine: manifests of other names that bring some of the objects all the same, and which those are."""
     silent: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Machines whose config could not be read, with the reason."""
     bare: tuple[str, ...] = ()
@@ -63,7 +67,7 @@ class TalosState:
     @property
     def is_half(self) -> bool:
         """Whether an upgrade may delete something, now or after a machine has booted that still has a manifest."""
-        has = [bool(manifests) for name, manifests in self.configs.items() if name not in self.bare]
+        has = [bool(some or self.again.get(name)) for name, some in self.configs.items() if name not in self.bare]
         may_have = any(has) or bool(self.silent) or bool(self.undeclared)
         return bool(self.doomed) or (may_have and not all(has))
 
@@ -71,6 +75,13 @@ class TalosState:
     def listing(self) -> tuple[str, ...]:
         """The machines whose configs still list a manifest."""
         return tuple(name for name, manifests in self.configs.items() if manifests)
+
+    def besides_of(self, machine: str) -> tuple[str, ...]:
+        """What a machine brings by manifests of other names, for people: ``DaemonSet a/b by the manifest c``."""
+        return tuple(
+            f"{ids[0]}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} by the manifest {manifest}"
+            for manifest, ids in self.again.get(machine, {}).items()
+        )
 
     @property
     def is_released(self) -> bool:
@@ -84,6 +95,7 @@ class TalosState:
         found += [f"{name} does not say what it has: {why}" for name, why in self.silent.items()]
         found += [f"{name} is a control plane that is not declared, and was not asked" for name in self.undeclared]
         found += [f"the config of {name} still has {', '.join(self.configs[name])}" for name in self.listing]
+        found += [f"{name} still brings {each}" for name in self.again for each in self.besides_of(name)]
         found += [
             f"the inventory still has {talos_inventory.shown(each)}" for each in self.keys if each not in self.doomed
         ]
@@ -93,55 +105,63 @@ class TalosState:
 
 
 async def talos_state(
-    control_planes: Sequence[Machine], manifests: Collection[str], ids: Collection[ObjectId], world: World
+    control_planes: Sequence[Machine],
+    manifests: Collection[str],
+    ids: Collection[ObjectId],
+    world: World,
+    *,
+    beside: Collection[ObjectId] = (),
 ) -> TalosState:
     """Look at all control planes, the inventory and the objects; a machine that is silent is an answer.
 
     Args:
         control_planes: Every one that is declared.
         manifests: Names of inline manifests, and URLs of others.
-        ids: The objects that they bring.
+        ids: The objects that they bring; no other manifest may bring one of them.
         world: The run.
+        beside: Others that they bring, and that manifests which Talos keeps may bring as well.
 
     Raises:
         errors.Refused: Nothing says how the machines are reached.
         errors.ClientError: The API does not answer.
     """
     way = await cluster_keys.ensure(world)
+    every = [*ids, *beside]
     inventory, found, nodes, *read = await asyncio.gather(
         talos_inventory.read(world.kube),
-        _metadata(ids, world.kube),
+        _metadata(every, world.kube),
         world.kube.list("v1", "Node", labels=_CONTROL_PLANE),
         *(_config(each, manifests, way) for each in control_planes),
     )
     listed = {each.name: one for each, one in zip(control_planes, read, strict=True) if not isinstance(one, str)}
     silent = {each.name: one for each, one in zip(control_planes, read, strict=True) if isinstance(one, str)}
-    keys = inventory.of(ids) if inventory is not None else ()
-    brought: frozenset[ObjectId] = frozenset()
-    doomed: tuple[str, ...] = ()
-    besides: dict[str, ObjectId] = {}
-    if (inventory is not None and inventory.keys) or any(listed.values()):
-        # A machine in maintenance mode applies nothing, and nobody upgrades through it.
-        asked = {each.name: each for each in control_planes if listed.get(each.name) is not None}
-        made = dict(zip(asked, await asyncio.gather(*(_manifests(each, way) for each in asked.values())), strict=True))
-        wide = await talos_inventory.cluster_wide(world.kube)
-        doomed = _doomed(inventory.keys if inventory is not None else (), made.values(), wide)
-        besides = await _besides([each for each in doomed if each not in keys], wide, world.kube)
-        doomed = tuple(each for each in doomed if each in keys or each in besides)
-        brought = frozenset(
-            talos_inventory.placed(id, wide)
-            for name, those in made.items()
-            for manifest in listed[name] or ()
-            for id in those.get(manifest, ())
-        )
+    keys = inventory.of(every) if inventory is not None else ()
+    # A machine in maintenance mode applies nothing, and nobody upgrades through it.
+    asked = {each.name: each for each in control_planes if listed.get(each.name) is not None}
+    made = dict(zip(asked, await asyncio.gather(*(_manifests(each, way) for each in asked.values())), strict=True))
+    wide = await talos_inventory.cluster_wide(world.kube)
+    doomed = _doomed(inventory.keys if inventory is not None else (), made.values(), wide)
+    besides = await _besides([each for each in doomed if each not in keys], wide, world.kube)
+    doomed = tuple(each for each in doomed if each in keys or each in besides)
+    brought = frozenset(
+        talos_inventory.placed(id, wide)
+        for name, those in made.items()
+        for manifest in _names(listed[name])
+        for id in those.get(manifest, ())
+    )
+    again = {
+        name: some
+        for name, those in made.items()
+        if (some := _again({**_later(listed[name]), **those}, manifests, ids, wide))
+    }
     bare = tuple(name for name, some in listed.items() if some is None)
     return TalosState(
-        configs={name: some or () for name, some in listed.items()}, silent=silent, bare=bare,
+        configs={name: _names(some) for name, some in listed.items()}, again=again, silent=silent, bare=bare,
         undeclared=undeclared([each for each in control_planes if each.name not in bare], nodes.items),
         has_inventory=inventory is not None, keys=(*keys, *besides), doomed=doomed, brought=brought,
         besides=tuple(besides.values()),
-        annotated=tuple(each for each in ids if unmarking.is_annotated(found.get(each, {}))),
-        managed=tuple(each for each in ids if unmarking.is_managed(found.get(each, {}))),
+        annotated=tuple(each for each in every if unmarking.is_annotated(found.get(each, {}))),
+        managed=tuple(each for each in every if unmarking.is_managed(found.get(each, {}))),
     )  # fmt: skip
 
 
@@ -183,17 +203,60 @@ async def configs(machine: Machine, way: Way) -> dict[str, Secret]:
     return read
 
 
-async def _config(machine: Machine, manifests: Collection[str], way: Way) -> tuple[str, ...] | str | None:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Listed:
+    """What the configs of a machine list."""
+
+    names: tuple[str, ...]
+    """Which of the manifests, in force or on its disk."""
+    later: Mapping[str, tuple[ObjectId, ...]]
+    """What inline manifests bring that come with the next boot alone."""
+
+
+def _names(listed: _Listed | None) -> tuple[str, ...]:
+    return listed.names if listed is not None else ()
+
+
+def _later(listed: _Listed | None) -> Mapping[str, tuple[ObjectId, ...]]:
+    return listed.later if listed is not None else {}
+
+
+async def _config(machine: Machine, manifests: Collection[str], way: Way) -> _Listed | str | None:
     """Which manifests a machine lists; None for one without a config, a text for one that does not say."""
     try:
         found = await configs(machine, way)
-        names = {name for each in found.values() for name in machine_configs.manifests(each).names}
+        held = {id: machine_configs.manifests(each) for id, each in found.items()}
     except talosctl.TalosError as error:
         report = await observed.look_at(machine, way)
         return None if report.standing is Standing.MAINTENANCE else report.why or error.detail
     except errors.Refused as error:
         return error.message
-    return tuple(each for each in manifests if each in names)
+    names = {name for each in held.values() for name in each.names}
+    now, disk = held[IN_FORCE].inline, held.get(ON_DISK, held[IN_FORCE]).inline
+    later = {name: _objects(contents) for name, contents in disk.items() if now.get(name) != contents}
+    return _Listed(tuple(each for each in manifests if each in names), later)
+
+
+def _objects(contents: str) -> tuple[ObjectId, ...]:
+    """The objects of an inline manifest; of one that is no YAML a machine applies nothing."""
+    try:
+        values = list(yaml.load_all(contents, Loader=yaml.CSafeLoader))
+    except yaml.YAMLError:
+        return ()
+    return tuple(ObjectId.of(each) for each in values if isinstance(each, Mapping))
+
+
+def _again(
+    made: Mapping[str, Sequence[ObjectId]],
+    manifests: Collection[str],
+    ids: Collection[ObjectId],
+    wide: Collection[tuple[str, str]],
+) -> dict[str, tuple[ObjectId, ...]]:
+    """Manifests that are none of those meant, and bring some of the objects: a name says nothing of what is in one."""
+    wanted = {talos_inventory.placed(each, wide) for each in ids}
+    placed = {name: [talos_inventory.placed(each, wide) for each in those] for name, those in made.items()}
+    found = {name: tuple(each for each in those if each in wanted) for name, those in placed.items()}
+    return {name: those for name, those in found.items() if those and name not in manifests}
 
 
 async def _manifests(machine: Machine, way: Way) -> dict[str, tuple[ObjectId, ...]]:

@@ -18,6 +18,23 @@ async def sign(certificate: Certificate, key: Path) -> Certificate:
     return dataclasses.replace(certificate, signature=await ssh_keygen.sign(sealing.message(certificate), key))
 
 
+async def is_by(certificate: Certificate, key: Path) -> bool:
+    """Whether it was this very key that signed a certificate, as far as can be told without using it.
+
+    Raises:
+        errors.ClientError: There is no such key, or no program.
+    """
+    if not certificate.signature:
+        return False
+    try:
+        signed = await ssh_keygen.verify(sealing.message(certificate), certificate.signature)
+    except errors.Unreachable:
+        raise
+    except errors.ClientError:
+        return False
+    return signed == await ssh_keygen.fingerprint(key)
+
+
 async def check(certificate: Certificate, *, signers: Path | None = None) -> str:
     """Who signed a certificate, for people; empty for one that nobody signed.
 

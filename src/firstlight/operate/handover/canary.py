@@ -195,7 +195,7 @@ async def record(certificate: Certificate, proof: Proof, client: "kube.Client", 
     """
     made = certifying.with_canary(certificate, proof)
     if made.is_complete:
-        await keeping_certificate.keep(made, client, directory)
+        await keeping_certificate.keep(keeping_certificate.made(made), client, directory)
     else:
         keeping_certificate.keep_incomplete(made, directory)
     return made

@@ -181,14 +181,14 @@ async def certificate(
     directory = means.state / prepared.cluster.name
     if isinstance(outcome, Failed):
         path = directory / keeping_certificate.INCOMPLETE
-        made = keeping_certificate.read(path) if path.exists() else None
+        made = keeping_certificate.read(path).certificate if path.exists() else None
         return (made, path) if made is not None and made.at >= int(since) else None
     if not isinstance(outcome, Passed):
         return None
     # What counts is what the cluster has: the file may be older, another cluster's, or changed by somebody.
     async with reached(prepared, means) as world:
-        found = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
-    return (found, keeping_certificate.keep_copy(found, directory)) if found is not None else None
+        found = await keeping_certificate.load_kept(world.kube, uid=await certifying.uid_of(world.kube))
+    return (found.certificate, keeping_certificate.keep_copy(found, directory)) if found is not None else None
 
 
 async def fly_canary(
@@ -234,7 +234,7 @@ async def fly_canary(
             found = await canary.record(made, proof, world.kube, directory)
             if key is not None and found.is_complete:
                 found = await signing.sign(found, key)
-                await keeping_certificate.keep(found, world.kube, directory)
+                await keeping_certificate.keep(keeping_certificate.made(found), world.kube, directory)
             elif made.signature and found.is_complete:
                 tell("it says more than the one that was signed: sign it again with --sign KEY")
         finally:
@@ -261,11 +261,12 @@ async def verify(made: Certificate, prepared: Prepared, means: Means, *, signers
     ids = {each.id for each in made.objects if not each.is_staying} | {one.id for each in today for one in each.passing}
     async with reached(prepared, means) as world:
         planes = [each for each in prepared.cluster.machines if each.role == MachineRole.CONTROL_PLANE and each.address]
-        talos = None
+        talos = upgrade = None
         if released and planes:
             talos = await releasing.talos_state(planes, released, sorted(ids), world)
+            upgrade = await upgrade_preview.of(planes, sorted(ids), state=talos, world=world)
         return await verifying.verify(
-            made, world.kube, passing=passing(prepared), talos=talos, signers=signers,
+            made, world.kube, passing=passing(prepared), talos=talos, upgrade=upgrade, signers=signers,
             kept=kept(prepared.platform, prepared.cluster.name),
         )  # fmt: skip
 
@@ -352,7 +353,7 @@ def _narrowed(task: works.Task, asked: Asked, *, released: tuple[str, ...]) -> w
             ids = {each.id for each in mine}
             staying = tuple(each for each in task.staying if each in ids)
             return dataclasses.replace(
-                task, passing=mine, released=released, staying=staying, key=asked.key,
+                task, passing=mine, released=released, staying=staying, key=asked.key, is_again=True,
                 is_restart_accepted=asked.is_restart_accepted,
             )  # fmt: skip
         case works.Apply() | works.Install() if asked.components and _is_root(task):

@@ -14,6 +14,7 @@ from firstlight.clients import kube
 from firstlight.execute.baseline import keeping
 from firstlight.execute.handing import certifying, evidence, signing
 from firstlight.execute.handing.releasing import TalosState
+from firstlight.execute.handing.upgrade_preview import Preview
 from firstlight.model.baseline import Baseline, ObjectSeen
 from firstlight.model.certificate import OF_THE_MOMENT, Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
 from firstlight.model.handover import Passing
@@ -27,6 +28,7 @@ async def verify(
     *,
     passing: Sequence[Passing],
     talos: TalosState | None = None,
+    upgrade: Preview | None = None,
     signers: Path | None = None,
     kept: Collection[str] = (),
 ) -> Certificate:
@@ -37,6 +39,7 @@ async def verify(
         client: The API.
         passing: What Git has today.
         talos: What Talos has today of the released manifests; None where the machines were not asked.
+        upgrade: What an upgrade of Kubernetes would do to its objects; None where nobody was asked.
         signers: A file of allowed signers, one of whom must have signed it.
         kept: Components that bootstrap keeps today.
 
@@ -67,7 +70,7 @@ async def verify(
     ]
     return sealing.seal(
         dataclasses.replace(
-            certificate, at=round(time.time()), objects=tuple(objects), machines=_machines(certificate, talos),
+            certificate, at=round(time.time()), objects=tuple(objects), machines=_machines(certificate, talos, upgrade),
             missing=tuple(str(each.id) for each in objects if not each.uid and not each.is_proven),
         )
     )  # fmt: skip
@@ -142,9 +145,12 @@ async def _baseline(certificate: Certificate, client: "kube.Client") -> Baseline
     return Baseline(cluster=certificate.uid, objects=tuple(objects), pods=kept.pods if kept else ())
 
 
-def _machines(certificate: Certificate, talos: TalosState | None) -> tuple[MachineProof, ...]:
+def _machines(
+    certificate: Certificate, talos: TalosState | None, upgrade: Preview | None
+) -> tuple[MachineProof, ...]:  # fmt: skip
     then = report.moment(certificate.at)
     old = [each for each in certificate.machines if talos is None or _is_canary(each)]
+    asked = upgrade or Preview(unknown="nobody was asked")
     kept = [
         dataclasses.replace(
             each,
@@ -155,7 +161,7 @@ def _machines(certificate: Certificate, talos: TalosState | None) -> tuple[Machi
         )
         for each in old
     ]
-    return (*(certifying.talos_proofs(talos) if talos is not None else ()), *kept)
+    return (*(certifying.talos_proofs(talos, asked) if talos is not None else ()), *kept)
 
 
 def _is_canary(proof: MachineProof) -> bool:

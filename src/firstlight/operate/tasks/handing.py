@@ -1,7 +1,7 @@
 """The passing of what bootstrap brings: whose it becomes, what Talos releases, and what the certificate covers."""
 
 from firstlight.model import work as works
-from firstlight.model.component import Component, ObjectId, Owner
+from firstlight.model.component import Component, ObjectId, Owner, Side
 from firstlight.model.plan import Action
 from firstlight.model.work import Task
 from firstlight.operate.tasks import installing
@@ -24,14 +24,16 @@ def release(ready: Ready) -> Task:
     components = _released(ready)
     kept = {each.name: _left(each, ready) for each in _inline(ready) if each not in components}
     if not components:
-        why = "; ".join(f"{name} brings {_first(left)}, which Git does not have" for name, left in kept.items())
+        why = "; ".join(f"{name} brings {_first(left, ready)}" for name, left in kept.items())
         return works.Leave(why=f"Talos keeps everything: {why}")
-    mine = {each.id for component in components for each in ready.objects(component)}
+    stays = {one.id for each in _inline(ready) if each not in components for one in ready.objects(each)}
+    # What a manifest that Talos keeps brings as well, such as a Namespace, stays with it.
+    mine = {each.id for component in components for each in ready.objects(component)} - stays
     return works.Release(
         manifests=_manifests(components),
         passing=tuple(each for each in ready.passing if each.id in mine),
         control_planes=ready.control_planes,
-        kept={name: f"it brings {_first(left)}, which Git does not have" for name, left in kept.items()},
+        kept={name: f"it brings {_first(left, ready)}" for name, left in kept.items()},
     )
 
 
@@ -75,8 +77,15 @@ def _manifests(components: list[Component]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in components for name in installing.manifests(each)))
 
 
-def _first(left: list[ObjectId]) -> str:
+def _first(left: list[ObjectId], ready: Ready) -> str:
+    """What of a manifest does not pass, and why not."""
     if not left:
         return "nothing that was rendered"
+    given = {
+        each.id for (_, side), one in ready.facts.renditions.items() if side == Side.GITOPS for each in one.objects
+    }
+    # What nothing in Git keeps up to date says more than what the engine is told not to.
+    first = min(left, key=lambda each: each in given)
+    why = "which Git has and tells the engine to leave alone" if first in given else "which Git does not have"
     rest = f" and {len(left) - 1} more" if len(left) > 1 else ""
-    return f"{left[0].kind} {left[0].name}{rest}"
+    return f"{first.kind} {first.name}{rest}, {why}"

@@ -21,13 +21,16 @@ _UNFIT = re.compile(r"[^a-z0-9.-]+")
 Drafts = tuple[tuple[MachineDraft, ...], tuple[Remark, ...]]
 
 
-def drafts(platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | None = None) -> Drafts:
+def drafts(
+    platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | None = None, tree: WorkTree | None = None
+) -> Drafts:
     """What each machine is to be, and what stands in the way.
 
     Args:
         platform: The repo that was read.
         cluster: One of its clusters.
         inline: Contents of inline manifests by name, rendered anew; control planes begin with them.
+        tree: The files, where they are others than those on the disk.
 
     Returns:
         The drafts in the order of the machines. With a remark that is an ERROR they must not be used: what is not
@@ -35,7 +38,7 @@ def drafts(platform: Platform, cluster: Cluster, *, inline: Mapping[str, str] | 
     """
     if cluster.omni_template:
         return (), ()  # Omni makes the configs of its machines
-    tree = WorkTree(platform.root)
+    tree = tree or WorkTree(platform.root)
     declaration, _ = declarations.read(tree)
     own = declaration.platform.clusters.get(cluster.name) if declaration else None
     rendered = {name: Secret(text) for name, text in (inline or {}).items()}

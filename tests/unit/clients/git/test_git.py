@@ -23,6 +23,7 @@ ADA = git.Person("Ada", "ada@example.org")
 URL = "https://git.example.org/a/b.git"
 ZERO = "0" * 40
 PLAIN = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--submodule=short"]
+SHALLOW = ["--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=all"]
 STATUS = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all"]
 FETCH = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head"]
 COMMIT = ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--no-status", "--file=-"]
@@ -33,6 +34,7 @@ Call = Callable[[Git, Path], Awaitable[object]]
 ARGVS: dict[str, tuple[Call, list[str]]] = {
     "head": (lambda g, p: g.head(p), [*STATUS, "--no-ahead-behind", "--find-renames"]),
     "status": (lambda g, p: g.status(p), [*STATUS, "--no-ahead-behind", "--find-renames"]),
+    "unwatched": (lambda g, p: g.unwatched(p), ["ls-files", "-v", "-z", "--full-name"]),
     "resolve": (
         lambda g, p: g.resolve(p, "a~1"),
         ["rev-parse", "--verify", "--quiet", "--end-of-options", "a~1^{commit}"],
@@ -48,6 +50,18 @@ ARGVS: dict[str, tuple[Call, list[str]]] = {
     "diff": (
         lambda g, p: g.diff(p, "a", paths=["-x"], since_fork=False),
         ["diff", "--patch", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", *PLAIN, TIP, TIP, "--", "-x"],
+    ),
+    "staged": (
+        lambda g, p: g.staged(p),
+        ["diff", "--cached", "--raw", "-z", "--no-abbrev", "--find-renames", *PLAIN, TIP, "--"],
+    ),
+    "changed_since": (
+        lambda g, p: g.changed_since(p, "a", untracked=False),
+        ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *SHALLOW, TIP, "--"],
+    ),
+    "contents": (
+        lambda g, p: g.contents(p, "a", ["-x", "-x"]),
+        ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", TIP, "-x"],
     ),
     "ls_tree": (
         lambda g, p: g.ls_tree(p, under="-x"),

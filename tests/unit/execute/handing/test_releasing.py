@@ -1,14 +1,16 @@
 """What Talos has, told from what machines and nodes say."""
 
+import dataclasses
 import types
 from typing import Any
 
 import pytest
 
 from firstlight import errors
-from firstlight.execute.handing import releasing
+from firstlight.execute.handing import release_checks, releasing
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.model.cluster import Machine, MachineRole
+from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
 
 
@@ -20,6 +22,8 @@ def node(name: str, *addresses: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "status": {"addresses": [{"address": each} for each in addresses]}}
 
 
+AGENT = ObjectId("apps", "DaemonSet", "kube-system", "agent")
+CONFIG, DNS = ObjectId("", "ConfigMap", "default", "net"), ObjectId("", "ConfigMap", "kube-system", "dns")
 ONE, TWO = machine("cp-1", "10.5.0.2"), machine("cp-2", "10.5.0.3")
 NAMED = machine("second", "cp-2.example.org")
 ALIAS = machine("third", "k8s-c.example.org")
@@ -50,6 +54,29 @@ def test_one_that_nobody_declared_is_no_release() -> None:
     assert not TalosState(configs={"cp-1": ()}, undeclared=("cp-2",)).is_released
 
 
+def test_a_manifest_of_another_name_is_no_release() -> None:
+    state = TalosState(configs={"cp-1": (), "cp-2": ()}, again={"cp-2": {"cni-again": (AGENT, CONFIG)}})
+
+    assert not state.is_released
+    assert state.is_half, "a boot of cp-2 puts the keys back, and an upgrade through cp-1 deletes"
+    assert state.left == ("cp-2 still brings DaemonSet kube-system/agent and 1 more by the manifest cni-again",)
+    with pytest.raises(errors.Refused, match="cp-2 also brings DaemonSet kube-system/agent and 1 more by") as told:
+        release_checks.require_no_other(state, [ONE, TWO])
+    assert "talosctl --nodes 10.5.0.3 edit machineconfig" in told.value.hint
+    release_checks.require_no_other(TalosState(configs={"cp-1": ()}), [ONE])
+
+
+def test_a_name_says_nothing_of_what_a_manifest_brings() -> None:
+    wide = {("rbac.authorization.k8s.io", "ClusterRole")}
+    role = ObjectId("rbac.authorization.k8s.io", "ClusterRole", "", "agent")
+    made = {"net": [AGENT], "other": [dataclasses.replace(CONFIG, namespace=""), role], "dns": [DNS]}
+
+    # The namespace is left out in one, and given to what has none in another.
+    ids = [AGENT, CONFIG, dataclasses.replace(role, namespace="kube-system")]
+    assert releasing._again(made, ["net"], ids, wide) == {"other": (CONFIG, role)}
+    assert releasing._again(made, ["net", "other"], [AGENT, CONFIG], wide) == {}
+
+
 @pytest.mark.parametrize(
     ("state", "is_half"),
     [
@@ -60,6 +87,7 @@ def test_one_that_nobody_declared_is_no_release() -> None:
         (TalosState(configs={"cp-1": ()}, silent={"cp-2": "off"}), True),
         (TalosState(configs={"cp-1": ("net",)}, silent={"cp-2": "off"}), False),
         (TalosState(configs={"cp-1": ()}, undeclared=("cp-2",)), True),
+        (TalosState(configs={"cp-1": ()}, again={"cp-1": {"other": (AGENT,)}}), False),
         (TalosState(configs={"cp-1": ()}, keys=("_a__ConfigMap",), doomed=("_a__ConfigMap",)), True),
     ],
 )
@@ -99,5 +127,24 @@ async def test_what_cannot_be_parsed_is_not_none() -> None:
 
 async def test_the_config_in_force_and_the_one_on_the_disk_count() -> None:
     listing = "cluster: {inlineManifests: [{name: net, contents: ''}]}"
-    assert await releasing._config(ONE, ["net"], Way(v1alpha1="a: 1", persistent=listing)) == ("net",)  # type: ignore[arg-type]
-    assert await releasing._config(ONE, ["net"], Way(v1alpha1="a: 1", maintenance=listing)) == ()  # type: ignore[arg-type]
+    assert await _names(Way(v1alpha1="a: 1", persistent=listing)) == ("net",)
+    assert await _names(Way(v1alpha1="a: 1", maintenance=listing)) == ()
+
+
+async def test_what_a_manifest_brings_that_comes_with_the_next_boot() -> None:
+    entry = "{name: other, contents: '{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, namespace: b}}'}"
+    waiting = f"cluster: {{inlineManifests: [{entry}, {{name: broken, contents: 'a: ['}}]}}"
+    way: Any = Way(v1alpha1="a: 1", persistent=waiting)
+
+    found = await releasing._config(ONE, ["net"], way)
+
+    assert isinstance(found, releasing._Listed)
+    assert found.later == {"other": (ObjectId("apps", "DaemonSet", "b", "a"),), "broken": ()}
+    same: Any = Way(v1alpha1=waiting, persistent=waiting)
+    assert (await releasing._config(ONE, ["net"], same)).later == {}  # type: ignore[union-attr]
+
+
+async def _names(way: Any) -> tuple[str, ...]:
+    found = await releasing._config(ONE, ["net"], way)
+    assert isinstance(found, releasing._Listed)
+    return found.names

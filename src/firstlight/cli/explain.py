@@ -1,0 +1,96 @@
+"""``firstlight explain``: what a name means here, for people who are new to it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.model.platform import Platform
+    from firstlight.policy.deciding.book import Book
+    from firstlight.policy.explaining.scene import Scene
+
+
+@click.command()
+@click.argument("name", nargs=-1, metavar="[COMPONENT|PHASE|SIDE|RULE|WORD]")
+@click.option("--cluster", default="", metavar="NAME", help="Only what is so in this cluster.")
+@which_repo.option
+@output.option
+def explain(name: tuple[str, ...], cluster: str, root: Path | None, form: str) -> None:
+    """What something is and why it is here: a component, a phase, a side, a rule, or a word.
+
+    Without a name: the chain of this repo, from the machines to the apps. Words and rules are explained without a repo,
+    too. Nothing is executed or fetched.
+    """
+    from firstlight.policy.explaining import chains, finding
+    from firstlight.policy.explaining.scene import Scene
+    from firstlight.report import explanation, table
+
+    platform = _platform(root, cluster)
+    if not name:
+        scene = Scene(platform)
+        _require_clusters(scene)
+        drawn = [chains.chain(scene, each) for each in scene.clusters]
+        if form == "json":
+            output.write_json(explanation.chain_data(drawn))
+            return
+        print(explanation.chain_text(drawn, columns=table.terminal_columns()))
+        print("\nnext   firstlight explain NAME              any of these, whole")
+        print("       firstlight graph --out FILE.svg     everything, as a picture")
+        return
+    wanted, scene = " ".join(name), Scene(platform, _book(platform))
+    found = finding.explain(wanted, scene)
+    if not found:
+        raise _unknown(wanted, scene)
+    output.answer(form, explanation.text(found, columns=table.terminal_columns()), explanation.data(found))
+
+
+def _platform(root: Path | None, cluster: str) -> "Platform | None":
+    """The repo that was named, or that somebody stands in; a home directory is not read for a word."""
+    from firstlight.repo import work_tree
+    from firstlight.repo.declaration import form
+
+    if root is None:
+        top = work_tree.top(Path())
+        if not ((top / ".git").exists() or (top / form.FILE).exists()):
+            if cluster:
+                raise errors.UsageError("there is no repo here", hint="Name it with --repo.")
+            return None
+    return which_repo.only(which_repo.platform(root, as_it_is=True), cluster)
+
+
+def _book(platform: "Platform | None") -> "Book":
+    """The rules: ours, and a team's; where those are wrong that is said, and words are explained all the same."""
+    from firstlight.operate.deciding import team_rules
+    from firstlight.repo.work_tree import WorkTree
+    from firstlight.report import safe
+
+    if platform is None:
+        return team_rules.book(None)
+    try:
+        return team_rules.book(WorkTree(platform.root))
+    except errors.ConfigError as error:
+        print(f"{team_rules.DIRECTORY} is wrong and was not used: {safe.text(error.message)}", file=sys.stderr)
+        return team_rules.book(None)
+
+
+def _require_clusters(scene: "Scene") -> None:
+    if scene.clusters:
+        return
+    where = "there is no repo here" if scene.platform is None else "this repo has no clusters"
+    raise errors.UsageError(
+        f"{where}, so there is no chain to show",
+        hint="Name a GitOps repo with --repo, or a word: firstlight explain CNI",
+    )
+
+
+def _unknown(name: str, scene: "Scene") -> errors.UsageError:
+    from firstlight.policy.explaining import finding
+
+    near = finding.near(name, scene)
+    hint = f"Did you mean {', '.join(near)}?" if near else "Without a name, the chain of the repo is shown."
+    return errors.UsageError(f"nobody knows what {name} is", hint=hint)

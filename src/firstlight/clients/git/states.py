@@ -1,0 +1,187 @@
+"""What differs between a commit and the index, the work tree or a patch, and many files of one state at once.
+
+Nothing here changes a repository: a patch is applied to an index of our own, and its objects vanish with it.
+"""
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from firstlight.clients.git import errors as git_errors
+from firstlight.clients.git import names, records
+from firstlight.clients.git.history import PLAIN_DIFF
+from firstlight.clients.git.program import READ, Session, parsed
+from firstlight.clients.git.trees import FILE, Trees, batches
+from firstlight.model import git
+
+_PORTION = 500
+"""Paths on one command line."""
+# A submodule would be asked by a Git of its own, which obeys the submodule's config.
+_SHALLOW = (*(each for each in PLAIN_DIFF if not each.startswith("--ignore-submodules")), "--ignore-submodules=all")
+_RAW = ("--raw", "-z", "--no-abbrev", "--find-renames")
+
+
+class States(Trees):
+    """A commit against what is about to become one."""
+
+    async def merge_base(self, path: Path, one: str, other: str) -> str:
+        """The last commit that two have in common, with which a review compares.
+
+        Raises:
+            git_errors.NotFound: There is no such commit, or they have none in common.
+        """
+        async with self._at(path) as session:
+            return (await self._between(session, one, other, since_fork=True))[0]
+
+    async def staged(self, path: Path, base: str = "HEAD", *, timeout: float = READ) -> tuple[git.Change, ...]:
+        """What the index has that a commit has not; all of it, where there is no commit so far."""
+        async with self._at(path) as session:
+            return await self._cached(session, await self._base(session, base), timeout=timeout)
+
+    async def changed_since(
+        self, path: Path, base: str = "HEAD", *, untracked: bool = True, timeout: float = READ
+    ) -> tuple[git.Change, ...]:
+        """What the work tree has that a commit has not.
+
+        No filter is run, as with ``status``.
+
+        Args:
+            path: The work tree.
+            base: The commit.
+            untracked: Whether files that nobody added so far are among it; ignored ones never are.
+            timeout: Seconds for each question.
+        """
+        async with self._at(path) as session:
+            older = await self._base(session, base)
+            done = await self._run(session, ["diff", *_RAW, *_SHALLOW, older, "--"], timeout=timeout)
+            found = parsed(records.raw_diff, done, name="diff", target=session.target)
+            if not untracked:
+                return found
+            arguments = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", "."]
+            done = await self._run(session, arguments, timeout=timeout)
+        others = os.fsdecode(done.stdout).split("\0")[:-1]
+        return (*found, *(git.Change("untracked", name) for name in others if not name.endswith("/")))
+
+    async def contents(
+        self, path: Path, revision: str, files: Iterable[str], *, limit: int = FILE, timeout: float = READ
+    ) -> dict[str, git.Content]:
+        """Files as they are in a commit; those that it has not are left out.
+
+        Args:
+            path: The repository.
+            revision: The commit.
+            files: Their paths, relative to the top.
+            limit: Bytes of the largest one that is read.
+            timeout: Seconds for each question.
+        """
+        wanted = list(dict.fromkeys(names.path(each) for each in files))
+        async with self._at(path) as session:
+            commit = await self._resolve(session, revision)
+            entries: list[git.Entry] = []
+            for portion in _portions(wanted):
+                arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", commit, *portion]
+                done = await self._run(session, arguments, timeout=timeout)
+                entries += parsed(records.tree, done, name="ls-tree", target=session.target)
+            asked = set(wanted)
+            return await self._contents(session, [each for each in entries if each.path in asked], limit, timeout)
+
+    async def staged_contents(
+        self, path: Path, files: Iterable[str], *, limit: int = FILE, timeout: float = READ
+    ) -> dict[str, git.Content]:
+        """Files as they are in the index; those that it has not are left out."""
+        wanted = list(dict.fromkeys(names.path(each) for each in files))
+        async with self._at(path) as session:
+            return await self._indexed(session, wanted, limit, timeout)
+
+    async def patched(
+        self, path: Path, patch: bytes, *, base: str = "HEAD", limit: int = FILE, timeout: float = READ
+    ) -> git.Patched:
+        """What a patch would make of a commit, as ``git diff`` and ``git format-patch`` write them.
+
+        Args:
+            path: The repository, of which nothing is touched.
+            patch: The patch.
+            base: The commit that it is for.
+            limit: Bytes of the largest file that is read.
+            timeout: Seconds for each question.
+
+        Raises:
+            git_errors.Rejected: It is no patch, or does not fit.
+        """
+        async with self._at(path) as session:
+            older = await self._base(session, base)
+            index = {"GIT_INDEX_FILE": str(session.home / "index")}
+            own = dataclasses.replace(session, environment={**session.environment, **index})
+            await self._run(own, ["read-tree", older], timeout=timeout)
+            arguments = ["apply", "--cached", "--whitespace=nowarn", "-"]
+            done = await self._run(own, arguments, stdin=patch, timeout=timeout, check=False)
+            if done.code != 0:
+                detail = f"the patch does not fit {base}: {_first(done.stderr)}"
+                raise git_errors.Rejected(
+                    "apply", detail=detail, target=session.target, hint="make it again from this commit"
+                )
+            changes = await self._cached(own, older, timeout=timeout)
+            touched = [each.path for each in changes if each.status != "deleted"]
+            files = await self._indexed(own, touched, limit, timeout)
+        return git.Patched(commit=older, changes=changes, files=files)
+
+    async def _base(self, session: Session, base: str) -> str:
+        """A commit; the tree without files for the head of a repository that has none."""
+        if base == "HEAD" and not await self._tip(session):
+            done = await self._run(session, ["hash-object", "-t", "tree", "--stdin"])
+            return done.text.strip()
+        return await self._resolve(session, base)
+
+    async def _cached(self, session: Session, base: str, *, timeout: float) -> tuple[git.Change, ...]:
+        done = await self._run(session, ["diff", "--cached", *_RAW, *PLAIN_DIFF, base, "--"], timeout=timeout)
+        return parsed(records.raw_diff, done, name="diff", target=session.target)
+
+    async def _indexed(
+        self, session: Session, wanted: Sequence[str], limit: int, timeout: float
+    ) -> dict[str, git.Content]:
+        entries: list[git.Entry] = []
+        for portion in _portions(wanted):
+            done = await self._run(
+                session, ["ls-files", "--stage", "-z", "--full-name", "--", *portion], timeout=timeout
+            )
+            entries += parsed(records.staged, done, name="ls-files", target=session.target)
+        asked = set(wanted)
+        entries = [each for each in entries if each.path in asked]
+        ids = "".join(f"{each.id}\n" for each in entries if each.kind != "submodule").encode()
+        done = await self._run(session, ["cat-file", "--batch-check"], stdin=ids, timeout=timeout)
+        sizes = records.sizes(done.stdout)
+        entries = [dataclasses.replace(each, size=sizes.get(each.id, 0)) for each in entries]
+        return await self._contents(session, entries, limit, timeout)
+
+    async def _contents(
+        self, session: Session, entries: Sequence[git.Entry], limit: int, timeout: float
+    ) -> dict[str, git.Content]:
+        data: dict[str, bytes] = {}
+        for batch in batches([each for each in entries if each.kind != "submodule" and each.size <= limit]):
+            asked = "".join(f"{each.id}\n" for each in batch).encode()
+            done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
+            found = parsed(lambda output: dict(records.blobs(output)), done, name="cat-file", target=session.target)
+            data |= {each.path: found[each.id] for each in batch if each.id in found}
+        return {each.path: git.Content(each.path, each.kind, data.get(each.path)) for each in entries}
+
+
+def overlay(files: Mapping[str, git.Content], paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, str]]:
+    """Contents of files by path, None for those that are not there, and symbolic links apart, by what they say."""
+    plain: dict[str, bytes | None] = {}
+    links: dict[str, str] = {}
+    for path in paths:
+        found = files.get(path)
+        if found is not None and found.kind == "symlink":
+            links[path] = os.fsdecode(found.data or b"")
+        else:
+            plain[path] = found.data if found is not None and found.kind != "submodule" else None
+    return plain, links
+
+
+def _first(stderr: str) -> str:
+    return next((line.removeprefix("error: ") for line in stderr.splitlines() if line.strip()), "it says nothing")
+
+
+def _portions(items: Sequence[str]) -> list[Sequence[str]]:
+    return [items[start : start + _PORTION] for start in range(0, len(items), _PORTION)]

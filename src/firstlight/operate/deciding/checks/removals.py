@@ -1,0 +1,100 @@
+"""What goes with the change: the objects that an engine removes, and who uses the kinds that go."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.clients import kube
+from firstlight.document.within import at, sequence, text
+from firstlight.model.decision import Decision
+from firstlight.operate.deciding.checks import known_objects
+from firstlight.operate.deciding.checks import scene as scenes
+from firstlight.operate.deciding.checks.scene import Scene
+from firstlight.policy.checking import note
+from firstlight.policy.checking.note import Note
+from firstlight.policy.checking.pair import Pair
+
+_MOST = 20
+
+
+async def look(decision: Decision, scene: Scene) -> list[Note]:
+    """The list of what goes, for somebody to read."""
+    gone = [each for each in scenes.pairs(decision, scene) if each.is_gone]
+    if not gone:
+        if unseen := scenes.unseen(decision, scene):
+            return [note.skipped(f"{', '.join(unseen)} was not rendered before and after; files alone remove nothing")]
+        return [note.passed("no object goes")]
+    names = ", ".join(map(str, gone[:_MOST])) + (f" and {len(gone) - _MOST} more" if len(gone) > _MOST else "")
+    return [note.person(f"{len(gone)} go: {names}", todo="see that nothing else is on the list", place=gone[0].place)]
+
+
+async def kinds(decision: Decision, scene: Scene) -> list[Note]:
+    """How many objects there are of each kind whose CRD goes or drops a version."""
+    crds = [
+        each
+        for each in scenes.pairs(decision, scene)
+        if each.id.kind == "CustomResourceDefinition" and each.before is not None and _dropped(each)
+    ]
+    if not crds:
+        return _no_kinds(decision, scene)
+    if scene.client is None:
+        return [note.skipped(f"{', '.join(each.id.name for each in crds)}: {scene.unreached}")]
+    return [found for each in crds for found in await _used(each, scene.client)]
+
+
+async def versions(decision: Decision, scene: Scene) -> list[Note]:
+    """Whether anything in the repo is written in a version that its CRD no longer serves."""
+    dropped = {
+        (f"{text(each.before, 'spec', 'group')}/{version}", text(each.before, "spec", "names", "kind"))
+        for each in scenes.pairs(decision, scene)
+        if each.id.kind == "CustomResourceDefinition" and each.before is not None
+        for version in _dropped(each)
+    }
+    if not dropped:
+        return _no_kinds(decision, scene)
+    kinds = {(api.rpartition("/")[0], kind) for api, kind in dropped}
+    left = [
+        f"{each['kind']} {text(each, 'metadata', 'name')}"
+        for each in known_objects.in_repo(scene.after, kinds)
+        if (text(each, "apiVersion"), text(each, "kind")) in dropped
+    ]
+    names = ", ".join(sorted(api for api, _ in dropped))
+    if left:
+        more = f" and {len(left) - _MOST} more" if len(left) > _MOST else ""
+        says = f"{names} is no longer served, and the repo still has {', '.join(left[:_MOST])}{more} in it"
+        return [note.failed(says, todo="write them in a version that is served, before")]
+    return [note.passed(f"{names} is no longer served, and nothing in the repo uses it")]
+
+
+def _no_kinds(decision: Decision, scene: Scene) -> list[Note]:
+    if unseen := scenes.unseen(decision, scene):
+        return [note.skipped(f"{', '.join(unseen)} was not rendered before and after")]
+    return [note.passed("no kind goes, and none drops a version")]
+
+
+def _dropped(pair: Pair) -> list[str]:
+    """Versions that are served before, and not after."""
+    return sorted(_served(pair.before) - _served(pair.after))
+
+
+def _served(crd: Mapping[str, Any] | None) -> set[str]:
+    return {text(each, "name") for each in sequence(crd, "spec", "versions") if at(each, "served") is not False}
+
+
+async def _used(pair: Pair, client: kube.Client) -> list[Note]:
+    group, kind = text(pair.before, "spec", "group"), text(pair.before, "spec", "names", "kind")
+    for version in _dropped(pair):
+        try:
+            found = (await client.list(f"{group}/{version}", kind, metadata_only=True)).items
+        except kube.UnknownKind:
+            continue
+        names = ", ".join(
+            "/".join(part for part in (text(each, "metadata", "namespace"), text(each, "metadata", "name")) if part)
+            for each in found[:5]
+        )
+        if found and pair.after is None:
+            says = f"{len(found)} objects of kind {kind} go with {pair}: {names}"
+            return [note.failed(says, todo="keep the CRD, or move them first", place=pair.place)]
+        if found:
+            says = f"{pair} no longer serves {version}, and {len(found)} objects of its kind are there"
+            return [note.person(says, todo=f"see that nobody writes or reads {version}", place=pair.place)]
+    return [note.passed(f"nobody uses {kind}")]

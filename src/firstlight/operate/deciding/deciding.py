@@ -1,0 +1,211 @@
+"""What was asked, decided: the repo before and after, what differs in files and once rendered, what rules say."""
+
+import dataclasses
+import posixpath
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.model.change import Change, Matter, Verb
+from firstlight.model.decision import Decision, ProcedureStep, Risk
+from firstlight.model.place import Place
+from firstlight.model.platform import Platform
+from firstlight.operate.deciding import renditions, same_structure, states, team_rules
+from firstlight.operate.deciding.asked import Asked, again
+from firstlight.operate.deciding.receiving import receiving
+from firstlight.operate.deciding.renditions import Half, Opener, Rendered
+from firstlight.operate.deciding.states import States
+from firstlight.operate.deciding.taken_in import taken_in
+from firstlight.policy.deciding import judging, loading
+from firstlight.policy.deciding.belonging import belonging
+from firstlight.policy.deciding.book import Book
+from firstlight.policy.deciding.facts import Facts
+from firstlight.repo import platform as platforms
+from firstlight.repo.changing import reading
+from firstlight.repo.overlaid import OverlaidTree
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Decided:
+    """The answer, with all that it was made from."""
+
+    decision: Decision
+    states: States
+    book: Book
+    before: Half
+    after: Half
+    rendered: Rendered = dataclasses.field(default_factory=Rendered)
+
+
+_NAMING = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+_STAGED = "firstlight decide --staged"
+"""As rules write it, who do not know what was asked."""
+Taken = Mapping[str, Sequence[str]]
+Look = Callable[[Platform], Awaitable[Facts | None]]
+
+
+async def decide(
+    root: Path,
+    asked: Asked,
+    *,
+    git: Path | None,
+    rules: Sequence[Path] = (),
+    open_renderer: Opener | None = None,
+    look: Look | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Decided:
+    """Decide upon a change.
+
+    Args:
+        root: The repo.
+        asked: The change.
+        git: The program.
+        rules: Files and directories with rules beside those of the repo.
+        open_renderer: How components are rendered; without it they are not.
+        look: Looks at the cluster.
+        say: Told what is being done.
+
+    Raises:
+        errors.UsageError: There is no such revision, file or repo.
+        errors.ConfigError: Rules are wrong.
+    """
+    say("reading what differs")
+    found = await states.read(root, asked, git=git)
+    book, doubts = _book(found, rules)
+    if not found.paths and not found.whole:
+        return _nothing(found, book)
+    say("reading the repo")
+    after = Half(platform=platforms.read_tree(found.after), tree=found.after, is_checked_out=found.is_checked_out)
+    is_same = same_structure.is_same(found.before, found.after, found.paths)
+    first = after.platform if is_same else platforms.read_tree(found.before)
+    before = Half(platform=first, tree=found.before, is_checked_out=False)
+    doubts += _misdeclared(before.platform, after.platform)
+    changes = _changes(found, before, after)
+    taken = taken_in(found.after, found.before, found.paths)
+    rendered = Rendered()
+    if open_renderer is not None and changes:
+        say("rendering what is touched")
+        touched = _touched(changes, before.platform, after.platform, taken)
+        rendered = await renditions.rendered(before, after, touched, open_renderer=open_renderer)
+    facts = None
+    if look is not None:
+        say("looking at the cluster")
+        facts = await look(after.platform)
+    say("judging")
+    everything = [*changes, *_supposed(found, before, after), *rendered.changes]
+    decision = _judged(
+        everything, before, after, book=book, found=found, facts=facts, taken=taken, once_more=again(asked)
+    )
+    said = dict.fromkeys([*decision.doubts, *found.doubts, *doubts, *rendered.doubts])
+    decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said))
+    return Decided(decision=decision, states=found, book=book, before=before, after=after, rendered=rendered)
+
+
+def _nothing(found: States, book: Book) -> Decided:
+    """The answer where nothing differs, for which nothing more need be read."""
+    empty = Platform(name=found.root.name, root=found.root, engine=None, clusters=(), components=())
+    half = Half(platform=empty, tree=found.after, is_checked_out=True)
+    decision = Decision(side=None, risk=Risk.LOW, items=(), title=found.title, doubts=found.doubts)
+    return Decided(decision=decision, states=found, book=book, before=half, after=half)
+
+
+def _judged(
+    changes: Sequence[Change],
+    before: Half,
+    after: Half,
+    *,
+    book: Book,
+    found: States,
+    facts: Facts | None,
+    taken: Taken,
+    once_more: str,
+) -> Decision:
+    if not changes:
+        return Decision(side=None, risk=Risk.LOW, items=())
+    known = dataclasses.replace(
+        facts or Facts(), is_committed=found.is_committed, topic=found.topic, revert=found.revert, since=found.since
+    )
+    decision = judging.decide(
+        changes,
+        platform=after.platform,
+        before=before.platform,
+        book=book,
+        title=found.title,
+        facts=known,
+        taken=taken,
+    )
+    return dataclasses.replace(
+        decision, procedure=_once(decision.procedure, once_more), rollback=_once(decision.rollback, once_more)
+    )
+
+
+def _once(steps: Iterable[ProcedureStep], once_more: str) -> tuple[ProcedureStep, ...]:
+    """Each step once: what both halves need is of neither. Where it is asked again, it is about the same."""
+    found: dict[tuple[str, str], ProcedureStep] = {}
+    for step in steps:
+        each = dataclasses.replace(step, command=step.command.replace(_STAGED, once_more))
+        known = found.setdefault((each.command, each.text), each)
+        if known.side != each.side:
+            found[each.command, each.text] = dataclasses.replace(known, side=None)
+    return tuple(found.values())
+
+
+def _book(found: States, rules: Sequence[Path]) -> tuple[Book, list[str]]:
+    """The rules as they were before the change; where those were wrong and the change is about them, ours alone."""
+    try:
+        return team_rules.book(found.before, rules), []
+    except errors.ConfigError as error:
+        if not any(each.startswith(f"{team_rules.DIRECTORY}/") for each in found.paths):
+            raise
+        return loading.book(), [f"the team's rules were wrong before this change, and were not used: {error.message}"]
+
+
+def _misdeclared(*both: Platform) -> list[str]:
+    return ["firstlight.yaml is wrong and was not used"] if any(each.is_misdeclared for each in both) else []
+
+
+def _changes(found: States, before: Half, after: Half) -> list[Change]:
+    platforms_ = (before.platform, after.platform)
+    read = [each for each in found.paths if any(tree.is_file(each) for tree in (found.before, found.after))]
+    changes = reading.changes(found.before, found.after, read, platforms=platforms_)
+    return [*changes, *(_unread(each) for each in found.paths if each not in set(read))]
+
+
+def _unread(path: str) -> Change:
+    """Something that differs and is no file to be read, of which nobody can say that it is harmless."""
+    return Change(
+        matter=Matter.UNKNOWN,
+        verb=Verb.CHANGED,
+        place=Place(path),
+        title=posixpath.basename(path),
+        doubt="it is no file that is read: a submodule, a link, or a name that nobody can type",
+    )
+
+
+def _supposed(found: States, before: Half, after: Half) -> list[Change]:
+    """What is in files that have not changed, with each of its fields changed."""
+    if not found.whole:
+        return []
+    nothing = OverlaidTree(found.after, dict.fromkeys(found.whole))
+    new = reading.changes(nothing, found.after, found.whole, platforms=(before.platform, after.platform))
+    return [_as_if_all_changed(each) for each in new]
+
+
+def _as_if_all_changed(change: Change) -> Change:
+    """The same, changed in place: that it comes or goes is not what was asked, and its name stays."""
+    fields = [each for each in change.fields if change.object is None or each.steps not in _NAMING]
+    made = tuple(dataclasses.replace(each, verb=Verb.CHANGED) for each in fields or change.fields)
+    return dataclasses.replace(change, verb=Verb.CHANGED, fields=made, before=change.after)
+
+
+def _touched(changes: Iterable[Change], before: Platform, after: Platform, taken: Taken) -> set[renditions.Name]:
+    """The components that are rendered: those that a file belongs to, as it was or as it is, or that get its values."""
+    found: set[renditions.Name] = set()
+    for platform in [after] if before is after else [before, after]:
+        known = belonging(platform, taken=taken)
+        for change in changes:
+            for path in {change.place.path, change.old_path} - {""}:
+                found |= {(each.cluster, each.name) for each in known.of(path, change.object)}
+            if change.object is not None:
+                found |= {(each.cluster, each.name) for each in receiving(platform, change.object)}
+    return found

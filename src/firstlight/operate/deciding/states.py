@@ -1,0 +1,285 @@
+"""The repo before and after what was asked about, and the files that differ; nothing of the user's is touched.
+
+Each state is the work tree with other bytes where it differs from that, so that what is the same is read once.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import assert_never
+
+from firstlight import errors
+from firstlight.clients.git import Git, NotARepository, NotFound, Rejected, states
+from firstlight.model.git import Change, Content, Head
+from firstlight.operate.deciding.asked import Anything, Asked, Between, Files, Patch, Staged
+from firstlight.repo.overlaid import OverlaidTree
+from firstlight.repo.work_tree import WorkTree
+
+OWN = ".firstlight/"
+"""What firstlight keeps in a repo itself, and nobody commits."""
+_NAMES = 3
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class States:
+    """Two states of a repo."""
+
+    root: Path
+    before: WorkTree
+    after: WorkTree
+    paths: tuple[str, ...]
+    """Files that differ, of either."""
+    title: str
+    whole: tuple[str, ...] = ()
+    """Files that do not differ, and count as if all in them did."""
+    is_checked_out: bool = False
+    """Whether what comes after is what is on the disk."""
+    base: str = ""
+    """The commit that is compared with; empty where there is none."""
+    head: str = ""
+    """The commit that comes after; empty where it is none yet."""
+    topic: str = ""
+    """The branch that the change is on, where that is known."""
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the change is in commits."""
+        return bool(self.head)
+
+    @property
+    def revert(self) -> str:
+        """What ``git revert`` takes it back with."""
+        return f"{self.base[:12]}..{self.head[:12]}" if self.head and self.base else ""
+
+    @property
+    def since(self) -> str:
+        """The revision before the change."""
+        return self.base[:12]
+
+
+async def read(root: Path, asked: Asked, *, git: Path | None) -> States:
+    """Both states.
+
+    Args:
+        root: The repo, or a directory in it that is one for itself.
+        asked: What was asked about.
+        git: The program.
+
+    Raises:
+        errors.UsageError: There is no such revision, file or repository, or a patch does not fit.
+    """
+    tree = WorkTree(root)
+    if git is None:
+        raise errors.ToolError("to compare two states of a repo needs git", hint="install git")
+    try:
+        repo = await _Repo.open(tree, Git(git))
+    except NotARepository as error:
+        if isinstance(asked, Files):
+            return _without_git(tree, asked)
+        hint = "Name files: firstlight decide --files FILES; or say it in words: firstlight decide add node labels"
+        raise errors.UsageError(f"{tree.root} is no Git repository, so there is no change to see", hint=hint) from error
+    try:
+        return await _read(repo, asked)
+    except NotFound as error:
+        raise errors.UsageError(error.detail, hint=error.hint or "See git branch --all and git log.") from error
+    except Rejected as error:
+        raise errors.UsageError(error.detail, hint=error.hint) from error
+
+
+async def _read(repo: "_Repo", asked: Asked) -> States:
+    match asked:
+        case Between():
+            return await _between(repo, asked) if asked.head else await _work_tree(repo, asked)
+        case Staged():
+            return await _staged(repo, asked.title)
+        case Patch():
+            return await _patched(repo, asked)
+        case Files():
+            return await _files(repo, asked)
+        case Anything():
+            if await repo.git.staged(repo.root):
+                return await _staged(repo, "staged changes")
+            return await _work_tree(repo, Between(base="HEAD"))
+        case _:
+            assert_never(asked)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Repo:
+    """A work tree with what Git says of it."""
+
+    git: Git
+    tree: WorkTree
+    head: Head
+    prefix: str
+    """Where the repo that is meant lies in the work tree of Git; empty, or with a slash at its end."""
+
+    @classmethod
+    async def open(cls, tree: WorkTree, git: Git) -> "_Repo":
+        head = await git.head(tree.root)
+        if head.work_tree is None:
+            raise errors.UsageError(f"{tree.root} has no work tree", hint="Clone it: git clone PATH, and decide there.")
+        top = head.work_tree.resolve()
+        prefix = tree.root.relative_to(top).as_posix() if tree.root.is_relative_to(top) else "."
+        return cls(git, tree, head, "" if prefix == "." else f"{prefix}/")
+
+    @property
+    def root(self) -> Path:
+        return self.tree.root
+
+    def inside(self, changes: Iterable[Change]) -> dict[str, None]:
+        """The files of changes that lie in the repo that is meant, both names of those that were renamed."""
+        names = [name for each in changes for name in (each.path, each.old_path) if name]
+        mine = (name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
+        return dict.fromkeys(name for name in mine if not name.startswith(OWN))
+
+    async def against_disk(self, revision: str) -> dict[str, None]:
+        """The files in which the work tree differs from a commit, untracked ones included."""
+        return self.inside(await self.git.changed_since(self.root, revision))
+
+    async def at(self, revision: str) -> tuple[WorkTree, list[str]]:
+        """The repo as a commit has it; the work tree itself where that is the same. And what could not be had."""
+        paths = list(await self.against_disk(revision))
+        if not paths:
+            return self.tree, []
+        known: Mapping[str, Content] = {}
+        if revision != "HEAD" or self.head.commit:
+            known = await self.git.contents(self.root, revision, [f"{self.prefix}{each}" for each in paths])
+        return self.laid(self.tree, known, paths)
+
+    def laid(self, tree: WorkTree, known: Mapping[str, Content], paths: Iterable[str]) -> tuple[WorkTree, list[str]]:
+        """A tree with the contents of some files over it, and what could not be had."""
+        mine = {path.removeprefix(self.prefix): each for path, each in known.items()}
+        plain, links = states.overlay(mine, paths)
+        large = [path for path, each in mine.items() if each.data is None and each.kind in ("file", "executable")]
+        return OverlaidTree(tree, plain, links=links), [f"{each} was not read, since it is too large" for each in large]
+
+
+async def _between(repo: _Repo, asked: Between) -> States:
+    git, root = repo.git, repo.root
+    head = await git.resolve(root, asked.head)
+    base = await (git.merge_base(root, asked.base, head) if asked.since_fork else git.resolve(root, asked.base))
+    changes = await git.changed_files(root, base, head, since_fork=False)
+    (before, lost), (after, more) = await repo.at(base), await repo.at(head)
+    return States(
+        root=root, before=before, after=after, paths=tuple(repo.inside(changes)), title=asked.title,
+        is_checked_out=after is repo.tree, base=base, head=head, topic=_topic(repo, asked.head),
+        doubts=(*lost, *more, *_outside(repo, changes)),
+    )  # fmt: skip
+
+
+async def _work_tree(repo: _Repo, asked: Between) -> States:
+    changes = await repo.git.changed_since(repo.root, asked.base)
+    before, lost = await repo.at(asked.base)
+    base = await repo.git.resolve(repo.root, asked.base) if asked.base != "HEAD" else repo.head.commit
+    return States(
+        root=repo.root, before=before, after=repo.tree, paths=tuple(repo.inside(changes)), title=asked.title,
+        is_checked_out=True, base=base, topic=repo.head.branch, doubts=(*lost, *_outside(repo, changes)),
+    )  # fmt: skip
+
+
+async def _staged(repo: _Repo, title: str) -> States:
+    changes = await repo.git.staged(repo.root)
+    paths = repo.inside(changes)
+    # What differs from the commit or was added to the index is all that can differ between index and disk.
+    either = [*dict.fromkeys([*await repo.against_disk("HEAD"), *paths])]
+    known = await repo.git.staged_contents(repo.root, [f"{repo.prefix}{each}" for each in either])
+    after, more = repo.laid(repo.tree, known, either) if either else (repo.tree, [])
+    before, lost = await repo.at("HEAD")
+    doubts = [*lost, *more, *_outside(repo, changes)]
+    unmerged = sorted({each.path for each in changes if each.status == "unmerged"})
+    doubts += [f"{_some(unmerged)} not merged yet: what a commit would have is not known"] if unmerged else []
+    return States(
+        root=repo.root, before=before, after=after, paths=tuple(paths), title=title, base=repo.head.commit,
+        topic=repo.head.branch, doubts=tuple([*doubts, *_unstaged(repo.tree, after, either)]),
+    )  # fmt: skip
+
+
+async def _patched(repo: _Repo, asked: Patch) -> States:
+    before, lost = await repo.at("HEAD")
+    after, more, changes = before, list[str](), tuple[Change, ...]()
+    if asked.content.strip():
+        patched = await repo.git.patched(repo.root, asked.content)
+        changes = patched.changes
+        after, more = repo.laid(before, patched.files, repo.inside(changes))
+    return States(
+        root=repo.root, before=before, after=after, paths=tuple(repo.inside(changes)), title=asked.title,
+        base=repo.head.commit, doubts=(*lost, *more, *_outside(repo, changes)),
+    )  # fmt: skip
+
+
+async def _files(repo: _Repo, asked: Files) -> States:
+    differing = await repo.against_disk("HEAD")
+    before, lost = await repo.at("HEAD")
+    named = _named(repo.tree, asked.paths, known=[*repo.tree.files, *repo.tree.links, *differing])
+    whole = tuple(each for each in named if each not in differing)
+    paths = tuple(each for each in named if each in differing)
+    return States(
+        root=repo.root, before=before, after=repo.tree, paths=paths, title=_title(named, whole), whole=whole,
+        is_checked_out=True, base=repo.head.commit, topic=repo.head.branch, doubts=tuple(lost),
+    )  # fmt: skip
+
+
+def _without_git(tree: WorkTree, asked: Files) -> States:
+    """Files of a directory of which nobody knows what they were."""
+    named = _named(tree, asked.paths, known=[*tree.files, *tree.links])
+    return States(
+        root=tree.root, before=tree, after=tree, paths=(), title=_title(named, named), whole=named, is_checked_out=True
+    )
+
+
+def _named(tree: WorkTree, paths: Sequence[str], *, known: Sequence[str]) -> tuple[str, ...]:
+    """The files that are meant; a directory means all that is in it.
+
+    Raises:
+        errors.UsageError: There is no such file.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        mine = [each for each in known if each == path or path == "." or each.startswith(f"{path}/")]
+        if not mine:
+            near = difflib.get_close_matches(path, known, n=3)
+            hint = f"There is {', '.join(near)}." if near else "Does Git ignore it? Paths count from the repo's top."
+            raise errors.UsageError(f"the repo has no file {path}, and had none in the last commit", hint=hint)
+        found |= dict.fromkeys(mine)
+    return tuple(found)
+
+
+def _title(named: Sequence[str], whole: Sequence[str]) -> str:
+    said = "1 file" if len(named) == 1 else f"{len(named)} files"
+    if not whole:
+        return f"{said} of the work tree against HEAD"
+    if len(whole) == len(named):
+        return f"{said}, as if all in {'it' if len(named) == 1 else 'them'} changed"
+    return f"{said} of the work tree against HEAD, {len(whole)} of them as if all in them changed"
+
+
+def _topic(repo: _Repo, head: str) -> str:
+    """The branch of a change, where its end is one."""
+    return repo.head.branch if head == "HEAD" else head
+
+
+def _outside(repo: _Repo, changes: Sequence[Change]) -> list[str]:
+    others = [each.path for each in changes if not each.path.startswith(repo.prefix)]
+    return [f"{_some(others)} outside of {repo.prefix[:-1]}, and not looked at"] if others else []
+
+
+def _unstaged(disk: WorkTree, index: WorkTree, paths: Iterable[str]) -> list[str]:
+    """What a commit would leave behind."""
+    left = [each for each in paths if _is_other(disk, index, each)]
+    return [f"{_some(left)} changed and not staged, and not looked at"] if left else []
+
+
+def _is_other(one: WorkTree, other: WorkTree, path: str) -> bool:
+    return _bytes(one, path) != _bytes(other, path) or (path in one.links) != (path in other.links)
+
+
+def _bytes(tree: WorkTree, path: str) -> bytes | None:
+    return tree.bytes(path) if tree.is_file(path) else None
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMES} more" if len(paths) > _NAMES else ""
+    return f"{', '.join(paths[:_NAMES])}{more} {'is' if len(paths) == 1 else 'are'}"

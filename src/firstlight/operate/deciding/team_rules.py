@@ -1,0 +1,75 @@
+"""A team's own rules and their tests: those of the repo, and those that are named besides."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.model.rule_card import RuleTest
+from firstlight.policy.deciding import loading, testing
+from firstlight.policy.deciding.book import Book
+from firstlight.repo.work_tree import YAML, WorkTree
+
+DIRECTORY = "firstlight-rules"
+TESTS = (".test.yaml", ".test.yml")
+OWNERS = ("owners.yaml", "owners.yml")
+"""Who may approve: no rules."""
+
+File = tuple[str, bytes]
+
+
+def book(tree: WorkTree | None, more: Sequence[Path] = ()) -> Book:
+    """Our rules, and before them a team's.
+
+    Args:
+        tree: The repo as it was before the change, which must not judge itself.
+        more: Files and directories with rules besides.
+
+    Raises:
+        errors.ConfigError: A file says something that it must not say.
+    """
+    found = [*(_of_tree(tree) if tree is not None else ()), *given(more)]
+    return loading.book([each for each in found if _is_rules(each[0])])
+
+
+def cases(tree: WorkTree, more: Sequence[Path]) -> list[File]:
+    """The files with tests of rules."""
+    return [each for each in [*_of_tree(tree), *given(more)] if each[0].endswith(TESTS)]
+
+
+def tested(tree: WorkTree, more: Sequence[Path]) -> tuple[RuleTest, ...]:
+    """A team's tests of its rules, run.
+
+    Raises:
+        errors.ConfigError: A file says something that it must not say.
+    """
+    done = testing.run(testing.cases(cases(tree, more)), book(tree, more))
+    return tuple(RuleTest(name=each.case.name, place=str(each.place), wrong=each.wrong) for each in done)
+
+
+def given(paths: Sequence[Path]) -> list[File]:
+    """The YAML files that are named, or are in directories that are named.
+
+    Raises:
+        errors.UsageError: One cannot be read.
+    """
+    found = []
+    for path in paths:
+        inner = sorted(each for each in path.iterdir() if each.name.endswith(YAML)) if path.is_dir() else [path]
+        for each in inner:
+            try:
+                found.append((str(each), each.read_bytes()))
+            except OSError as error:
+                raise errors.UsageError(f"{each} cannot be read: {error.strerror or error}") from error
+    return found
+
+
+def _of_tree(tree: WorkTree) -> Iterator[File]:
+    for name in tree.listing(DIRECTORY):
+        path = f"{DIRECTORY}/{name}"
+        content = tree.bytes(path) if name.endswith(YAML) else None
+        if content is not None:
+            yield path, content
+
+
+def _is_rules(path: str) -> bool:
+    return not path.endswith(TESTS) and path.rpartition("/")[2] not in OWNERS

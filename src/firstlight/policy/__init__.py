@@ -1,0 +1,1 @@
+"""The decision framework and the audit rules: data first, code second."""

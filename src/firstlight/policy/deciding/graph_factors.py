@@ -1,0 +1,66 @@
+"""Factors that only the graph of components knows; few, and each sure."""
+
+from collections.abc import Iterator
+
+from firstlight.model.change import Change, Field, Matter, Verb
+from firstlight.model.component import Component
+from firstlight.model.decision import Factor, Risk
+from firstlight.policy.deciding import versions
+from firstlight.policy.deciding.touching import Scene
+
+_MANY = 10
+_DECLARING = {"HelmRelease", "Kustomization", "Application", "ApplicationSet", "FluxInstance"}
+_VERSIONS = {"version", "tag", "newTag", "image", "targetRevision", "semver", "ref", "digest", "revision"}
+"""What versions are called, wherever they stand."""
+EXPLAINED = {
+    "moves-component": "another Kustomization or Application applies it than before, and the one may prune it",
+    "engine-needs": "the engine itself needs what goes: it cannot bring it back",
+    "needed-by-others": "others need what goes",
+    "many-dependents": f"{_MANY} or more components depend on what gets another version or goes",
+}
+"""What they mean, by id."""
+
+
+def found(change: Change, field: Field | None, component: Component | None, scene: Scene) -> Iterator[Factor]:
+    """The factors of one field, or of an object as a whole."""
+    if component is None:
+        return
+    if field is None or change.old_path:
+        yield from _moves(change, scene)
+    if field is None and change.verb is Verb.REMOVED and _is_declaration(change):
+        yield from _goes(component, scene)
+    is_weighty = _is_version(field) if field is not None else change.verb is Verb.REMOVED
+    if is_weighty and len(others := scene.dependents(component, brought=False)) >= _MANY:
+        why = f"{len(others)} components depend on {component.name}: {', '.join(others[:3])} …"
+        yield Factor(id="many-dependents", risk=Risk.MEDIUM, why=why)
+
+
+def _is_version(field: Field) -> bool:
+    return bool(field.steps) and field.steps[-1] in _VERSIONS and versions.bump(field.before, field.after) is not None
+
+
+def _is_declaration(change: Change) -> bool:
+    return change.matter is Matter.OBJECT and change.kind in _DECLARING
+
+
+def _moves(change: Change, scene: Scene) -> Iterator[Factor]:
+    if change.matter is not Matter.OBJECT or change.verb not in (Verb.MOVED, Verb.CHANGED):
+        return
+    once = {(each.cluster, each.name) for each in scene.once(change)}
+    now = {(each.cluster, each.name) for each in scene.now(change)}
+    for cluster in sorted({each for each, _ in once} & {each for each, _ in now}):
+        old = sorted(name for each, name in once - now if each == cluster)
+        new = sorted(name for each, name in now - once if each == cluster)
+        if old and new:
+            why = f"it moves from {', '.join(old)} to {', '.join(new)}: the one may prune what the other applies"
+            yield Factor(id="moves-component", risk=Risk.HIGH, why=why)
+            return
+
+
+def _goes(component: Component, scene: Scene) -> Iterator[Factor]:
+    if scene.is_needed_by_engine(component):
+        why = f"the engine needs {component.name}, and could not bring it back"
+        yield Factor(id="engine-needs", risk=Risk.CRITICAL, why=why)
+    if others := scene.dependents(component, brought=False):
+        why = f"{', '.join(others[:3])}{' …' if len(others) > 3 else ''} need {component.name}"
+        yield Factor(id="needed-by-others", risk=Risk.HIGH, why=why)

@@ -1,0 +1,228 @@
+"""Changes in, the decision out: side, risk, reasons, what to do and what to look at."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from firstlight.model.change import Change, Field, Matter, Verb
+from firstlight.model.component import Component, Side
+from firstlight.model.decision import Decision, Factor, Item, Risk, Ruling, TreePath
+from firstlight.model.place import Place
+from firstlight.model.platform import Platform
+from firstlight.policy.deciding import answering, checklist, graph_factors, procedures, siding, touching, trees
+from firstlight.policy.deciding.belonging import belonging
+from firstlight.policy.deciding.book import Book
+from firstlight.policy.deciding.facts import Facts
+from firstlight.policy.deciding.form import Rule
+from firstlight.policy.deciding.touching import Graph, Scene
+from firstlight.policy.deciding.trying import Trials
+
+NO_RULE = "no-rule"
+"""The id of a ruling where no rule fits."""
+_WITHOUT_CLUSTER = {Matter.TOOLING, Matter.DOCUMENTATION, Matter.POLICY, Matter.PLATFORM}
+_SIDES = (Side.HYBRID, Side.BOOTSTRAP, Side.GITOPS, None)
+
+
+def decide(
+    changes: Iterable[Change],
+    *,
+    platform: Platform,
+    before: Platform | None = None,
+    book: Book,
+    title: str = "",
+    facts: Facts | None = None,
+    taken: Mapping[str, Sequence[str]] | None = None,
+) -> Decision:
+    """The decision for a whole change.
+
+    Args:
+        changes: What differs.
+        platform: The repo as it is with the change.
+        before: The repo as it was, to know what belonged to what.
+        book: The rules.
+        title: What was asked about.
+        facts: What is known of the cluster and of Git.
+        taken: Which files and directories each directory's kustomization takes in, of either tree.
+    """
+    judge = _Judge(_scene(platform, before, taken), book, facts or Facts())
+    return judge.decision([judge.item(each) for each in changes], title)
+
+
+def by_rule(
+    rule: Rule,
+    *,
+    platform: Platform,
+    book: Book,
+    title: str = "",
+    components: Sequence[Component] = (),
+    facts: Facts | None = None,
+) -> Decision:
+    """The decision for a change that is only known in words, by the rule that fits them.
+
+    Args:
+        rule: The rule.
+        platform: The repo.
+        book: The rules.
+        title: What was asked.
+        components: Those that are meant; without any, the side is the rule's own.
+        facts: What is known of the cluster and of Git.
+    """
+    matters = [Matter(each) for when in rule.when for each in when.matter]
+    fallback = Matter.MACHINE if rule.side == "bootstrap" and rule.answers.get("os-access") else Matter.OBJECT
+    judge = _Judge(_scene(platform, None, None), book, facts or Facts())
+    items = []
+    for component in components or (None,):
+        change = Change(
+            matter=matters[0] if matters else fallback,
+            verb=Verb.CHANGED,
+            place=Place(""),
+            title=title or rule.title,
+            cluster=component.cluster if component else "",
+            component=component.name if component else "",
+        )
+        items.append(judge.item(change, rule))
+    return judge.decision(items, title)
+
+
+def _scene(platform: Platform, before: Platform | None, taken: Mapping[str, Sequence[str]] | None) -> Scene:
+    return Scene(
+        belonging(platform, taken=taken),
+        belonging(before, taken=taken) if before is not None else None,
+        Graph(platform),
+        Graph(before) if before is not None else None,
+    )
+
+
+def _composed(items: Sequence[Item], scene: Scene, book: Book, facts: Facts, title: str) -> Decision:
+    """The decision that several answers make together."""
+    return Decision(
+        side=siding.union(each.side for each in items),
+        risk=max((each.risk for each in items), default=Risk.LOW),
+        items=tuple(items),
+        procedure=procedures.forward(items, scene=scene, book=book, facts=facts),
+        rollback=procedures.back(items, scene=scene, book=book, facts=facts),
+        checks=checklist.checks(items, book),
+        title=title,
+    )
+
+
+def _gravity(item: Item) -> tuple[int, int, str, int, str]:
+    place = item.change.place
+    return -list(Risk).index(item.risk), _SIDES.index(item.side), place.path, place.line, item.change.title
+
+
+def _emergency(facts: Facts) -> Iterator[str]:
+    because = f" ({facts.says})" if facts.says else ""
+    if facts.operational is False:
+        yield f"the cluster does not work{because}: recover it by bootstrap first, whatever side this change is on"
+    elif facts.engine_works is False:
+        yield f"the engine does not work{because}: nothing of GitOps' side arrives before it does"
+
+
+@dataclasses.dataclass
+class _Judge:
+    """Rules tried on one change after the other."""
+
+    scene: Scene
+    book: Book
+    facts: Facts
+    doubts: list[str] = dataclasses.field(default_factory=list)
+    _ways: dict[tuple[object, ...], tuple[TreePath, ...]] = dataclasses.field(default_factory=dict)
+
+    def decision(self, items: Iterable[Item], title: str) -> Decision:
+        """The answer for all of them together, with what was doubtful on the way."""
+        whole = _composed(sorted(items, key=_gravity), self.scene, self.book, self.facts, title)
+        return dataclasses.replace(whole, doubts=tuple(dict.fromkeys([*_emergency(self.facts), *self.doubts])))
+
+    def item(self, change: Change, given: Rule | None = None) -> Item:
+        """The answer for one change; ``given`` where the rule is known already."""
+        components = self.scene.components(change)
+        clusters = self.scene.clusters(change, components)
+        concerned: dict[int, Component] = {}
+        rulings: dict[tuple[object, ...], Ruling] = {}
+        fields: tuple[Field | None, ...] = change.fields if change.verb is Verb.CHANGED and change.fields else (None,)
+        trials = Trials(change, self.book)
+        for field in fields:
+            for component in touching.concerned(change, field, components) or (None,):
+                if component is not None:
+                    concerned[id(component)] = component
+                each = self._ruling(given, change, field, component, trials)
+                factors = tuple(factor.id for factor in each.factors)
+                rulings.setdefault((each.rule, each.side, id(field), factors), each)
+        gravest = sorted(rulings.values(), key=lambda each: (-list(Risk).index(each.risk), _SIDES.index(each.side)))
+        self.doubts += _unsure(change, gravest, is_reached=bool(given or components or clusters))
+        return Item(
+            change=change,
+            side=siding.union(each.side for each in gravest),
+            risk=max(each.risk for each in gravest),
+            rulings=tuple(gravest),
+            touched=self.scene.touched(tuple(concerned.values())),
+            clusters=clusters,
+        )
+
+    def _factors(
+        self, change: Change, field: Field | None, component: Component | None, trials: Trials
+    ) -> tuple[Factor, ...]:
+        found = {each.id: each for each in trials.factors(field, component)}
+        for known in graph_factors.found(change, field, component, self.scene):
+            found.setdefault(known.id, known)
+        return tuple(sorted(found.values(), key=lambda each: -list(Risk).index(each.risk)))
+
+    def _ruling(
+        self,
+        given: Rule | None,
+        change: Change,
+        field: Field | None,
+        component: Component | None,
+        trials: Trials,
+    ) -> Ruling:
+        rule = given or trials.rule(field, component)
+        factors = () if given else self._factors(change, field, component, trials)
+        if rule is None:
+            self.doubts.append(f"{change.place.path}: no rule fits {change.title}")
+        risk = Risk(rule.risk) if rule else Risk.HIGH if change.matter is Matter.MACHINE else Risk.MEDIUM
+        is_own = rule is not None and rule.id in self.book.own
+        side, overruled = siding.side(
+            rule.side if rule else "owner",
+            change,
+            component,
+            is_own=is_own,
+            is_of_machines=self.scene.is_of_machines(change),
+        )
+        if overruled and rule is not None and rule.side not in ("owner",):
+            word = "no side" if rule.side == "none" else rule.side
+            self.doubts.append(f"the rule {rule.id} says {word} of {change.place.path}: {overruled}, so it is {side}")
+        return Ruling(
+            rule=rule.id if rule else NO_RULE,
+            side=side,
+            risk=max([risk, *(each.risk for each in factors)]),
+            why=rule.why if rule else "no rule fits, so it is decided by its owner alone",
+            field=field,
+            criteria=rule.criteria if rule else (),
+            factors=factors,
+            procedure=rule.procedure if rule else "",
+            checks=rule.checks if rule else (),
+            trees=self._trees(rule, change, component, side),
+        )
+
+    def _trees(
+        self, rule: Rule | None, change: Change, component: Component | None, side: Side | None
+    ) -> tuple[TreePath, ...]:
+        if side is None:
+            return ()
+        is_early = component is not None and answering.is_of_foundation(component)
+        key = (rule.id if rule else "", change.matter, is_early, side)
+        if key not in self._ways:
+            given = answering.answers(rule, change, component, facts=self.facts, asked=self.book.questions)
+            walked = [trees.walk(tree, given) for tree in self.book.trees]
+            self._ways[key] = tuple(dataclasses.replace(each, is_overruled=each.side is not side) for each in walked)
+        return self._ways[key]
+
+
+def _unsure(change: Change, rulings: Iterable[Ruling], *, is_reached: bool) -> Iterator[str]:
+    if change.doubt:
+        yield f"{change.place}: {change.doubt}"
+    if is_reached or change.matter in _WITHOUT_CLUSTER or all(each.side is None for each in rulings):
+        return
+    is_machine = change.matter is Matter.MACHINE
+    leads = "no cluster's machines take it in" if is_machine else "no cluster's tree leads there"
+    yield f"{change.place.path}: {leads}"

@@ -1,0 +1,177 @@
+"""Which components a change belongs to, before it and after it, and who depends on them."""
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+
+from firstlight.model.change import Change, Field, Level, Matter
+from firstlight.model.component import Component, Origin, Phase
+from firstlight.model.decision import Touched
+from firstlight.model.platform import Platform
+from firstlight.model.source import Embedded
+from firstlight.policy.deciding.belonging import Belonging
+
+_Key = tuple[str, str]
+
+
+class Graph:
+    """Who needs whom, in one platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._components = {(each.cluster, each.name): each for each in platform.components}
+        self._needed: Mapping[_Key, list[str]] = platform.dependents()
+        brought: dict[_Key, list[str]] = collections.defaultdict(list)
+        parts: dict[_Key, list[str]] = collections.defaultdict(list)
+        for each in platform.components:
+            if each.parent:
+                brought[each.cluster, each.parent].append(each.name)
+            if each.part_of:
+                parts[each.cluster, each.part_of].append(each.name)
+        self._brought, self._parts = brought, parts
+        self._known: dict[tuple[_Key, bool], tuple[str, ...]] = {}
+
+    def dependents(self, cluster: str, name: str, *, brought: bool = True) -> tuple[str, ...]:
+        """Who needs a component, directly or by others, the nearest first; with ``brought`` also what it brings."""
+        key = ((cluster, name), brought)
+        if key not in self._known:
+            self._known[key] = tuple(self._nearest(cluster, name, brought=brought))
+        return self._known[key]
+
+    def _nearest(self, cluster: str, name: str, *, brought: bool) -> Iterator[str]:
+        seen = {name, *self._parents(cluster, name)}
+        level = self._direct(cluster, name, brought=brought)
+        while level:
+            following: list[str] = []
+            for each in level:
+                if each not in seen:
+                    seen.add(each)
+                    yield each
+                    following += self._direct(cluster, each, brought=True)
+            level = following
+
+    def _direct(self, cluster: str, name: str, *, brought: bool) -> list[str]:
+        # Who waits for a Kustomization waits for the HelmReleases in it.
+        above = (name, *self._parents(cluster, name))
+        found = [each for key in above for each in self._needed.get((cluster, key), ())]
+        found += self._parts.get((cluster, name), ())
+        return [*found, *(self._brought.get((cluster, name), ()) if brought else ())]
+
+    def _parents(self, cluster: str, name: str) -> list[str]:
+        """What brings a component, the nearest first."""
+        found: list[str] = []
+        component = self._components.get((cluster, name))
+        while component is not None and component.parent and component.parent not in (name, *found):
+            found.append(component.parent)
+            component = self._components.get((cluster, component.parent))
+        return found
+
+    @functools.cached_property
+    def engine_needs(self) -> frozenset[_Key]:
+        """What an engine cannot work without, by needs."""
+        found: set[_Key] = set()
+        waiting = [
+            (each.cluster, need)
+            for each in self._components.values()
+            if each.role == "engine" and each.phase is not Phase.GITOPS
+            for need in each.needs
+        ]
+        while waiting:
+            key = waiting.pop()
+            if key in found or key not in self._components:
+                continue
+            found.add(key)
+            waiting += [(key[0], need) for need in self._components[key].needs]
+        return frozenset(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """The platform as it is after a change, and as it was before, where that is known."""
+
+    after: Belonging
+    before: Belonging | None
+    graph: Graph
+    old_graph: Graph | None
+
+    def components(self, change: Change) -> tuple[Component, ...]:
+        """All that a change belongs to, after it and before it."""
+        found: dict[tuple[str, ...], Component] = {}
+        for each in (*self.now(change), *self.once(change)):
+            found.setdefault((each.cluster, each.name, each.owner, each.phase, each.role), each)
+        return tuple(found.values())
+
+    def now(self, change: Change) -> tuple[Component, ...]:
+        """What it belongs to after it."""
+        return _of(self.after, change, change.place.path)
+
+    def once(self, change: Change) -> tuple[Component, ...]:
+        """What it belonged to before it."""
+        return _of(self.before, change, change.old_path or change.place.path) if self.before else ()
+
+    def clusters(self, change: Change, components: Sequence[Component]) -> tuple[str, ...]:
+        """All clusters that a change reaches."""
+        found = [change.cluster] if change.cluster else []
+        found += [each.cluster for each in components]
+        for belonging, path in ((self.after, change.place.path), (self.before, change.old_path or change.place.path)):
+            if belonging is not None and not components:
+                found += belonging.clusters(path)
+            elif belonging is not None:
+                found += belonging.machines.get(path, ())
+        return tuple(dict.fromkeys(found))
+
+    def dependents(self, component: Component, *, brought: bool = True) -> tuple[str, ...]:
+        """Who needs a component, after the change and before it."""
+        graphs = [each for each in (self.graph, self.old_graph) if each is not None]
+        found = [
+            name for graph in graphs for name in graph.dependents(component.cluster, component.name, brought=brought)
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def touched(self, components: Sequence[Component]) -> tuple[Touched, ...]:
+        """Components with their dependents, each once."""
+        found: dict[_Key, Touched] = {}
+        for each in components:
+            if (each.cluster, each.name) not in found:
+                found[each.cluster, each.name] = Touched(
+                    cluster=each.cluster,
+                    component=each.name,
+                    role=each.role,
+                    phase=each.phase,
+                    owner=each.owner,
+                    dependents=self.dependents(each),
+                )
+        return tuple(found.values())
+
+    def is_of_machines(self, change: Change) -> bool:
+        """Whether it stands in a file that shapes machines, or stood in one."""
+        both = [each for each in (self.after, self.before) if each is not None]
+        return any(path in each.machines for each in both for path in (change.place.path, change.old_path))
+
+    def is_needed_by_engine(self, component: Component) -> bool:
+        """Whether an engine cannot work without it."""
+        key = (component.cluster, component.name)
+        return any(graph is not None and key in graph.engine_needs for graph in (self.graph, self.old_graph))
+
+
+def concerned(change: Change, field: Field | None, components: Sequence[Component]) -> tuple[Component, ...]:
+    """The components that a field is about: of a machine config only those that stand inline where the field is."""
+    if change.matter is not Matter.MACHINE:
+        return tuple(components)
+    steps = field.steps if field is not None else ()
+    return tuple(each for each in components if any(_is_in(origin, steps) for origin in each.origins))
+
+
+def _is_in(origin: Origin, steps: Sequence[str]) -> bool:
+    if not isinstance(origin.source, Embedded):
+        return False
+    # Items are told apart by their names, or else by their numbers.
+    numbers = [f"[{each}]" for each in origin.source.steps if isinstance(each, int)]
+    lists = [place for place, each in enumerate(steps) if each in ("inlineManifests", "manifests")]
+    return any(steps[place + 1 : place + 2] in ((f"[name={origin.name}]",), (*numbers[-1:],)) for place in lists)
+
+
+def _of(belonging: Belonging, change: Change, path: str) -> tuple[Component, ...]:
+    if change.level is Level.RENDERED or change.component:
+        return belonging.named(change.cluster, change.component)
+    return belonging.of(path, change.object)

@@ -1,0 +1,116 @@
+"""What platforms say of the files of their repo: which shape machines, hold values of charts, or are secret."""
+
+import dataclasses
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+
+from firstlight.document import within
+from firstlight.model.component import Form, Origin
+from firstlight.model.platform import Platform
+from firstlight.model.source import Chart, Directory, Source, Sources
+from firstlight.repo.talos import kinds
+
+_COMMANDS = {
+    Form.HELM_COMMAND, Form.KUBECTL_COMMAND, Form.KUSTOMIZE_COMMAND, Form.FLUX_COMMAND, Form.HOOK,
+}  # fmt: skip
+_IN_REPO = ("sops:", "file:")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """Paths by what they are."""
+
+    machines: frozenset[str] = frozenset()
+    machine_secrets: frozenset[str] = frozenset()
+    """What ``talosctl gen secrets`` made, and the keys of administrators."""
+    values: frozenset[str] = frozenset()
+    holders: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of ConfigMaps that hold values."""
+    helmfiles: frozenset[str] = frozenset()
+    scripts: frozenset[str] = frozenset()
+    charts: frozenset[str] = frozenset()
+    """Directories."""
+    secrets: frozenset[str] = frozenset()
+    """Files that references of foundation secrets lead to."""
+    applied: frozenset[str] = frozenset()
+    """Directories and files that are applied, and what clusters start from."""
+
+    def is_applied(self, path: str) -> bool:
+        """Whether a file is in something that is applied."""
+        return "." in self.applied or any(path == each or path.startswith(f"{each}/") for each in self.applied)
+
+
+def of(platforms: Sequence[Platform]) -> Knowledge:
+    """What platforms say together: that of the base of a diff knows files that the other has no more."""
+    machines: set[str] = set()
+    keys: set[str] = set()
+    secrets: set[str] = set()
+    for platform in platforms:
+        for cluster in platform.clusters:
+            machines.update(each.path for each in cluster.files)
+            machines.update(cluster.documents)
+            machines.update(each.place.path for each in cluster.machines)
+            machines.update(patch.path for each in cluster.machines for patch in each.patches)
+            keys.update(path for path, held in cluster.documents.items() if kinds.SECRETS in held)
+            keys.update(_files((cluster.talos_secrets, cluster.talosconfig)))
+        secrets.update(path for each in platform.secrets for path in _files(each.data.values()))
+    declared = {each.declared.path for each in platforms if each.declared}
+    origins = [*_origins(platforms)]
+    charts = [chart for origin in origins for chart in _charts(origin.source)]
+    given = [each for chart in charts for each in chart.values]
+    helmfiles = frozenset(each.place.path for each in origins if each.form is Form.HELMFILE)
+    held = [each.reference.split("/") for each in given if each.reference.startswith("ConfigMap/")]
+    return Knowledge(
+        machines=frozenset(machines - declared),
+        machine_secrets=frozenset(keys),
+        values=frozenset(
+            path
+            for each in given
+            for path in (each.file, each.place.path if each.place.path.endswith(".gotmpl") else "")
+            if path
+        )
+        - helmfiles,
+        holders=frozenset({*((each[1], each[2]) for each in held if len(each) == 3), *_named(origins)}),
+        helmfiles=helmfiles,
+        scripts=frozenset(each.place.path for each in origins if each.form in _COMMANDS) - declared,
+        charts=frozenset(posixpath.normpath(each.name) for each in charts if not each.repository and each.name),
+        secrets=frozenset(secrets),
+        applied=frozenset(_applied(platforms, origins)),
+    )
+
+
+def _named(origins: Sequence[Origin]) -> Iterator[tuple[str, str]]:
+    """ConfigMaps that releases name, also where it is not known what the chart is."""
+    for origin in origins:
+        for each in within.sequence(origin.definition, "spec", "valuesFrom"):
+            if within.text(each, "kind") == "ConfigMap":
+                yield origin.namespace, within.text(each, "name")
+
+
+def _applied(platforms: Sequence[Platform], origins: Sequence[Origin]) -> Iterator[str]:
+    for platform in platforms:
+        yield from (posixpath.normpath(each.path) for each in platform.clusters if each.path)
+    for origin in origins:
+        sources = origin.source.each if isinstance(origin.source, Sources) else (origin.source,)
+        yield from (posixpath.normpath(each.path) for each in sources if isinstance(each, Directory))
+
+
+def _origins(platforms: Sequence[Platform]) -> Iterator[Origin]:
+    for platform in platforms:
+        yield from (origin for each in platform.components for origin in each.origins)
+        yield from platform.unreached
+
+
+def _charts(source: Source | Sources) -> Iterator[Chart]:
+    if isinstance(source, Chart):
+        yield source
+    elif isinstance(source, Sources):
+        for each in source.each:
+            yield from _charts(each)
+
+
+def _files(references: Iterable[str]) -> Iterator[str]:
+    """The files of the repo that references lead to."""
+    for each in references:
+        if each.startswith(_IN_REPO):
+            yield posixpath.normpath(each.partition(":")[2].partition("#")[0])

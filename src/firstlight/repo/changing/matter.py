@@ -1,0 +1,200 @@
+"""What sort of thing a file or a document is: by what it says first, by its name where that says nothing."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.model.change import Matter
+from firstlight.repo.changing import embedded, taken
+from firstlight.repo.changing.knowledge import Knowledge
+from firstlight.repo.declaration import form
+from firstlight.repo.helmfile import finding
+from firstlight.repo.kustomize import kustomization
+from firstlight.repo.scripts import justfile, makefile, mise, shell_file, taskfile
+from firstlight.repo.talos import directories, files, kinds
+from firstlight.repo.work_tree import WorkTree
+
+RULES = "firstlight-rules"
+"""The directory of a team's own rules."""
+
+_TOOL_DIRECTORIES = {
+    ".github", ".gitlab", ".gitea", ".forgejo", ".circleci", ".vscode", ".idea", ".devcontainer", ".renovate", ".husky",
+    ".zed", ".cursor", ".claude", ".woodpecker", ".direnv", ".trunk",
+}  # fmt: skip
+_TOOLS = re.compile(
+    r"\.?renovate(rc)?(\..*)?|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|lefthook\..*|\.editorconfig"
+    r"|\.git(ignore|attributes|modules|-blame-ignore-revs|lab-ci\.yml)|\.yaml(lint|fmt)(\..*)?|\.prettier.*"
+    r"|\.markdownlint.*|\.tool-versions|\.envrc|\.(docker|prettier|eslint|npm|trivy|kubeconform|helmdocs)ignore"
+    r"|\.eslintrc.*|\.shellcheckrc|\.hadolint\.ya?ml|\.tflint\.hcl|\.checkov\.ya?ml|\.releaserc.*|\.cspell.*|cspell\..*"
+    r"|\.python-version|\.nvmrc|\.node-version|requirements.*\.(txt|in)|package(-lock)?\.json|yarn\.lock"
+    r"|pyproject\.toml|uv\.lock|poetry\.lock|go\.(mod|sum)|flake\.(nix|lock)|shell\.nix|devbox\.(json|lock)|Brewfile"
+    r"|\.krewfile|CODEOWNERS|OWNERS(_ALIASES)?|Dockerfile.*|Containerfile.*|Jenkinsfile|Tiltfile|skaffold\.ya?ml"
+    r"|tsconfig.*\.json|ruff\.toml|\.ruff\.toml|mypy\.ini|tox\.ini|aqua\.ya?ml|\.luarc\.json|\.vimrc|\.release-please.*"
+    r"|\.dependabot.*|dependabot\.ya?ml|\.codespellrc|\.gitleaks.*|\.mergify\.ya?ml|.*\.code-workspace|\.ignore",
+    re.IGNORECASE,
+)
+_ASIDE = {
+    "docs": Matter.DOCUMENTATION, "doc": Matter.DOCUMENTATION, "documentation": Matter.DOCUMENTATION,
+    "examples": Matter.DOCUMENTATION, "tests": Matter.TOOLING, "test": Matter.TOOLING, "e2e": Matter.TOOLING,
+}  # fmt: skip
+"""Directories at the top whose objects nobody applies, unless something of the repo does."""
+_DOCUMENTATION = re.compile(
+    r".*\.(md|mdx|rst|adoc|asciidoc)|LICEN[CS]E.*|NOTICE.*|README.*|CHANGELOG.*|AUTHORS.*|CONTRIBUTING.*|mkdocs\.ya?ml"
+    r"|book\.toml|CITATION\.cff|SECURITY\.txt|.*\.(png|jpe?g|gif|svg|webp|drawio|excalidraw|puml|mmd|pdf)",
+    re.IGNORECASE,
+)
+_LOCAL_GROUPS = ("kind.x-k8s.io/", "k3d.io/", "ctlptl.dev/", "skaffold/", "backstage.io/", "chainsaw.kyverno.io/")
+"""Of objects that no cluster of the repo ever sees: those of clusters on a developer's computer, and of their tests."""
+_COMMAND = re.compile(
+    rb"\b(?:kubectl|talosctl|talhelper|omnictl|helmfile|argocd|topf|clusterctl|kubeadm|k0sctl"
+    rb"|cilium +(?:install|upgrade)|helm +(?:upgrade|install|uninstall|rollback)"
+    rb"|flux +(?:bootstrap|install|create|delete|resume|suspend|reconcile)|sops +exec)\b"
+)
+"""What does something to a cluster, or asks one."""
+_WRITE = re.compile(
+    rb"\b(?:kubectl +(?:[-\w=./]+ +)*?(?:apply|create|delete|patch|replace|scale|rollout|label|annotate|drain|set|edit)"
+    rb"|talosctl +(?:[-\w=./]+ +)*?(?:apply-config|upgrade|upgrade-k8s|bootstrap|reset|patch|reboot|edit)"
+    rb"|omnictl +(?:[-\w=./]+ +)*?(?:apply|delete|template +sync)|helmfile +(?:[-\w=./]+ +)*?(?:apply|sync|destroy)"
+    rb"|helm +(?:upgrade|install|uninstall|rollback)|flux +(?:bootstrap|install|create|delete|resume|suspend|reconcile)"
+    rb"|argocd +app +\w+|cilium +(?:install|upgrade)|clusterctl +\w+|terraform +apply|tofu +apply)\b"
+)
+"""The same, only what writes: CI looks at clusters it has made itself, and has kubectl among its tools."""
+_LOCAL_CLUSTER = re.compile(rb"\bkind +create|helm/kind-action|\bk3d +cluster|talosctl +cluster +create|setup-minikube")
+_TERRAFORM = (".tf", ".tfvars", ".tofu", ".hcl")
+_MACHINES = re.compile(rb"talos_machine|siderolabs/talos|talos_image_factory|\bmachine_configuration\b")
+_MACHINE_NAMES = re.compile(
+    r"talconfig\.ya?ml|talenv(\.sops)?\.ya?ml|talsecret(\.sops)?\.ya?ml|topf\.ya?ml|talosconfig(\.ya?ml)?"
+    r"|.*schematic[^/]*\.ya?ml|.*\.talosconfig|machineconfig[^/]*",
+    re.IGNORECASE,
+)
+_VALUES = re.compile(
+    r"(?:^|/)(?:[^/]*[-_.])?values(?:[-_.][^/]*)?\.ya?ml(?:\.gotmpl)?$|(?:^|/)(?:helm-)?values/[^/]+\.ya?ml(?:\.gotmpl)?$"
+)
+_CHART = "Chart.yaml"
+_MINIJINJA = ".minijinja.toml"
+_MACHINE_KEY = re.compile(r"^(?:machine|cluster):\s*(?:#.*)?$|^apiVersion:\s*v1alpha1\b", re.MULTILINE)
+_API_VERSION = re.compile(r"^apiVersion:\s*\S", re.MULTILINE)
+_KIND = re.compile(r"^kind:\s*\S", re.MULTILINE)
+
+
+def of_file(tree: WorkTree, path: str, known: Knowledge) -> Matter | None:
+    """What a file is, whatever its documents say; None where they have to tell."""
+    name = posixpath.basename(path)
+    top = path.partition("/")[0]
+    if path == form.FILE:
+        return Matter.PLATFORM
+    if top == RULES:
+        return Matter.POLICY
+    is_script = path in known.scripts or _is_script(path)
+    is_machine = bool(path in known.machines or path in known.machine_secrets or _MACHINE_NAMES.fullmatch(name))
+    if is_machine and _VALUES.search(path) and not directories.is_home(path):
+        is_machine = False  # of Cilium's, say, which have a cluster in them, too
+    if is_machine and not is_script:
+        return Matter.MACHINE
+    if top in _TOOL_DIRECTORIES or (_TOOLS.fullmatch(name) and path not in known.scripts):
+        return Matter.SCRIPT if _touches(tree, path, _WRITE) else Matter.TOOLING
+    if name in kustomization.NAMES:
+        return Matter.KUSTOMIZE
+    if path in known.helmfiles or finding.is_helmfile(tree, path):
+        return Matter.RELEASE
+    if is_script:
+        return Matter.SCRIPT if path in known.scripts or _touches(tree, path, _COMMAND) else Matter.TOOLING
+    if path in known.values:
+        return Matter.VALUES
+    if name == _MINIJINJA:  # what templates are given, those of machine configs above all
+        return Matter.MACHINE if any(each.endswith(files.JINJA) for each in known.machines) else Matter.SCRIPT
+    if name.startswith(".sops."):
+        return Matter.SECRET
+    if top in _ASIDE and not known.is_applied(path):
+        return _ASIDE[top]
+    return None
+
+
+def of_document(value: Any, path: str) -> Matter | None:
+    """What a document is by itself; None where it does not tell."""
+    if kinds.is_omni(value) or kinds.of(value, is_near=directories.is_home(path)):
+        return Matter.MACHINE
+    if not isinstance(value, Mapping):
+        return None
+    version, kind = str(value.get("apiVersion") or ""), str(value.get("kind") or "")
+    if version.startswith("kustomize.config.k8s.io/"):
+        return Matter.KUSTOMIZE
+    if version.startswith(_LOCAL_GROUPS):
+        return Matter.TOOLING
+    if embedded.is_object(value):
+        return Matter.SECRET if kind == "Secret" and kinds.is_encrypted(value) else Matter.OBJECT
+    if {"clusterName", "nodes"} <= value.keys():
+        return Matter.MACHINE
+    if isinstance(value.get("releases"), list) and not version:
+        return Matter.RELEASE
+    if isinstance(value.get("tasks"), Mapping) and "version" in value:
+        return Matter.SCRIPT
+    return None
+
+
+def of_broken(text: str) -> Matter:
+    """What a document seems to be that cannot be read."""
+    if _MACHINE_KEY.search(text):
+        return Matter.MACHINE
+    return Matter.OBJECT if _API_VERSION.search(text) and _KIND.search(text) else Matter.UNKNOWN
+
+
+def by_place(tree: WorkTree, path: str, known: Knowledge, *, is_encrypted: bool = False) -> Matter:
+    """What a file is that does not say so itself: by who takes it in, else by its name."""
+    name = posixpath.basename(path)
+    use = taken.use_of(tree, path)
+    if use is not None:
+        return Matter.VALUES if use is taken.Use.VALUES else Matter.KUSTOMIZE
+    chart = chart_of(tree, path, known)
+    if chart is not None:
+        inner = path[len(chart) + 1 :] if chart != "." else path
+        if "/" not in inner and re.match(r"values.*\.(ya?ml|json)$", inner) and "schema" not in inner:
+            return Matter.VALUES
+        return Matter.CHART
+    if path in known.secrets or is_encrypted:
+        return Matter.SECRET
+    if path.endswith(_TERRAFORM):
+        return Matter.MACHINE if _MACHINES.search(tree.bytes(path) or b"") else Matter.UNKNOWN
+    if _DOCUMENTATION.fullmatch(name):
+        return Matter.DOCUMENTATION
+    if directories.is_home(path) and (name.endswith((".yaml", ".yml", ".json")) or files.is_template(path)):
+        return Matter.MACHINE
+    if _VALUES.search(path):
+        return Matter.VALUES
+    if name == ".env" or name.endswith(".env"):
+        return Matter.SCRIPT
+    return Matter.UNKNOWN
+
+
+def chart_of(tree: WorkTree, path: str, known: Knowledge) -> str | None:
+    """The directory of the chart that a file is part of."""
+    parent = posixpath.dirname(path) or "."
+    while True:
+        if parent in known.charts or tree.is_file(posixpath.normpath(f"{parent}/{_CHART}")):
+            return parent
+        if parent == ".":
+            return None
+        parent = posixpath.dirname(parent) or "."
+
+
+def _is_script(path: str) -> bool:
+    return not path.endswith(".env") and (
+        taskfile.is_taskfile(path)
+        or justfile.is_justfile(path)
+        or makefile.is_makefile(path)
+        or mise.is_config(path)
+        or path.endswith((".just", ".mk"))
+        or shell_file.may_be_script(path)
+        or bool(re.search(r"(?:^|/)\.?taskfiles?/.*\.ya?ml$", path, re.IGNORECASE))
+    )
+
+
+def _touches(tree: WorkTree, path: str, pattern: re.Pattern[bytes]) -> bool:
+    """Whether commands in a file do something to a cluster other than one that they make for a test."""
+    data = tree.bytes(path) if tree.is_file(path) else None
+    if data is None or _LOCAL_CLUSTER.search(data):
+        return False
+    if mise.is_config(path):  # which names programs for everybody's computer, too
+        data = data.partition(b"[tasks")[2]
+    return pattern.search(data) is not None

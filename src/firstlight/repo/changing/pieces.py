@@ -1,0 +1,278 @@
+"""A file as the pieces that it is made of, or as lines where it is no document."""
+
+import dataclasses
+import functools
+import posixpath
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from firstlight.document import reading
+from firstlight.document.reading import Document
+from firstlight.model.change import Matter
+from firstlight.model.component import ObjectId
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade
+from firstlight.repo import work_tree
+from firstlight.repo.changing import embedded, json_patch, matter, pairing, secrecy, taken, texts
+from firstlight.repo.changing.comparing import Difference, Manner, Way
+from firstlight.repo.changing.knowledge import Knowledge
+from firstlight.repo.changing.piece import Piece
+from firstlight.repo.go_template import unknown
+from firstlight.repo.go_template.unknown import Unknown
+from firstlight.repo.talos import files, go_tags, kinds
+from firstlight.repo.talos.jinja_tags import TemplateError
+from firstlight.repo.work_tree import WorkTree
+
+SIZE = 8 << 20
+"""Bytes of a file that is looked into."""
+_NAMES = {Matter.MACHINE: "machine config", Matter.VALUES: "values", Matter.KUSTOMIZE: "kustomization"}
+_TEMPLATE = "looks like a template"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file of one state of the repo."""
+
+    path: str
+    matter: Matter
+    pieces: tuple[Piece, ...] | None = None
+    """None where it is no document, and only its lines can be compared."""
+    text: str | None = dataclasses.field(default=None, repr=False)
+    """None where it is no text, or too large."""
+    is_template: bool = False
+    is_secret: bool = False
+    doubt: str = ""
+
+
+def read(tree: WorkTree, path: str, known: Knowledge) -> File | None:
+    """A file; None if the tree has none of this path."""
+    if not tree.is_file(path):
+        return None
+    data = tree.bytes(path)
+    sort = matter.of_file(tree, path, known)
+    use = taken.use_of(tree, path)
+    is_secret = path in known.machine_secrets or use is taken.Use.HIDDEN
+    found = File(
+        path=path, matter=sort or matter.by_place(tree, path, known), is_secret=is_secret or path in known.secrets
+    )
+    if data is None or len(data) > SIZE:
+        return dataclasses.replace(found, doubt="it is too large to be looked into")
+    if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return dataclasses.replace(found, doubt="it is no text")
+    text = data.decode("utf-8-sig", errors="replace")
+    is_hidden = found.is_secret or secrecy.is_secret_text(text, is_script=found.matter is Matter.SCRIPT)
+    found = dataclasses.replace(found, text=text, is_secret=is_hidden)
+    is_template = files.is_template(path)
+    documents, doubt = (_template(tree, path), "") if is_template else _documents(tree, path)
+    if documents is None and doubt and (sort is Matter.RELEASE or _TEMPLATE in doubt):
+        is_template, documents = True, _template(tree, path)
+        doubt = "" if documents is not None else doubt
+    found = dataclasses.replace(found, doubt=doubt, is_template=is_template)
+    if documents is None:
+        is_plain = sort is None and found.matter is Matter.UNKNOWN
+        return dataclasses.replace(found, matter=matter.of_broken(text)) if is_plain else found
+    is_encrypted = any(kinds.is_encrypted(each.value) for each in documents)
+    rest = sort or matter.by_place(tree, path, known, is_encrypted=is_encrypted)
+    maker = _Maker(path=path, sort=sort, rest=rest, known=known, is_secret=is_secret, is_patch=use is taken.Use.PATCH)
+    made = maker.pieces(documents)
+    return dataclasses.replace(found, pieces=made, matter=made[0].matter if made else rest)
+
+
+def _documents(tree: WorkTree, path: str) -> tuple[tuple[Document, ...] | None, str]:
+    """The documents of a file; None where it has none, with what is wrong if it should."""
+    name = posixpath.basename(path)
+    if name.endswith(".toml"):
+        return _toml(tree, path)
+    is_yaml = name.endswith((*work_tree.YAML, ".json", ".talosconfig")) or name in {"Kustomization", "talosconfig"}
+    if not is_yaml:
+        return None, ""
+    contents = tree.contents(path)
+    wrong = next((each for each in contents.remarks if each.grade is Grade.ERROR), None)
+    if wrong is None:
+        return contents.documents, ""
+    return None, f"it cannot be read: {wrong.message} ({wrong.place})"
+
+
+def _template(tree: WorkTree, path: str) -> tuple[Document, ...] | None:
+    """What a template says whatever its variables are; None where that is no YAML."""
+    if path.endswith(files.JINJA):
+        found = files.read(tree, path)
+        documents, unknowns = found.documents, found.unknowns
+        is_broken = any(each.message.startswith("read line by line") for each in found.remarks)
+    else:
+        try:
+            skeleton = go_tags.read(unknown.remove_marks(tree.text(path) or ""), {})
+        except TemplateError:
+            return None
+        contents = reading.read_text(skeleton.text, path)
+        documents, unknowns = contents.documents, skeleton.unknowns
+        is_broken = any(each.grade is Grade.ERROR for each in contents.remarks)
+    if is_broken or not documents:
+        return None
+    return tuple(dataclasses.replace(each, value=_restored(each.value, unknowns)) for each in documents)
+
+
+def _restored(value: Any, unknowns: Sequence[Unknown]) -> Any:
+    """A value with the expressions of a template back in it."""
+    if isinstance(value, str):
+        return unknown.restore(value, unknowns) if unknown.has_mark(value) else value
+    if isinstance(value, Mapping):
+        return {unknown.restore(str(key), unknowns): _restored(each, unknowns) for key, each in value.items()}
+    return [_restored(each, unknowns) for each in value] if isinstance(value, list) else value
+
+
+def _toml(tree: WorkTree, path: str) -> tuple[tuple[Document, ...] | None, str]:
+    try:
+        value = tomllib.loads(tree.text(path) or "")
+    except tomllib.TOMLDecodeError as error:
+        return None, f"it cannot be read: {str(error)[:200]}"
+    return (Document(path, 1, 0, value, ""),), ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Maker:
+    """Makes pieces of the documents of one file."""
+
+    path: str
+    sort: Matter | None
+    """What the file is whatever its documents say."""
+    rest: Matter
+    """What a document is that says nothing."""
+    known: Knowledge
+    is_secret: bool
+    is_patch: bool
+
+    def pieces(self, documents: Iterable[Document]) -> tuple[Piece, ...]:
+        """What the documents hold; of those that have no names the number tells them apart."""
+        made: list[Piece] = []
+        counts: dict[tuple[Any, ...], int] = {}
+        for document in documents:
+            for steps, value in _items(document.value, ()):
+                piece = self._piece(document, steps, value)
+                number = counts[piece.identity] = counts.get(piece.identity, 0) + 1
+                made.append(dataclasses.replace(piece, identity=(*piece.identity, number)) if number > 1 else piece)
+        return tuple(made)
+
+    def _piece(self, document: Document, steps: Way, value: Any) -> Piece:
+        own = matter.of_document(value, self.path)
+        sort = self.sort or own or self.rest
+        if self.sort in (Matter.RELEASE, Matter.KUSTOMIZE, Matter.VALUES) and own is Matter.OBJECT:
+            sort = own
+        if own is Matter.MACHINE and self.sort is None and self.rest is Matter.VALUES:
+            sort = self.rest  # of Cilium's, say, which have a cluster in them, too
+        found = ObjectId.of(value) if embedded.is_object(value) else None
+        is_encrypted = kinds.is_encrypted(value)
+        kind, title = _named(sort, value, found, self.path)
+        identity = pairing.same_object(found) if found and sort in _OBJECTS else (sort, kind, _own_name(value, sort))
+        place = document.place(*steps) if steps else Place(self.path, document.line)
+        ways: Mapping[tuple[str, ...], int] = {}
+        inside, values = self._inside(sort, value, found)
+        if isinstance(value, list) and sort in (Matter.MACHINE, Matter.KUSTOMIZE) and json_patch.is_patch(value):
+            value, ways = json_patch.read(value)
+        whole = self.is_secret or _is_key(value, kind)
+        return Piece(
+            matter=sort,
+            value=embedded.expanded(value, inside),
+            path=self.path,
+            title=title,
+            kind=kind,
+            object=found,
+            place=place,
+            document=document,
+            steps=steps,
+            ways=ways,
+            manner=Manner(
+                values=functools.partial(embedded.values_at, values),
+                is_secret=secrecy.of_everything
+                if whole
+                else secrecy.of_document(value, is_machine=sort is Matter.MACHINE),
+                shown=embedded.of_machine if sort is Matter.MACHINE else _as_it_is,
+                is_whole=embedded.is_schema,
+                refined=texts.refined if sort is Matter.SCRIPT else _alone,
+            ),
+            identity=(*identity, self.is_patch),
+            is_patch=self.is_patch and found is not None,
+            is_encrypted=is_encrypted,
+        )
+
+    def _inside(
+        self, sort: Matter, value: Any, found: ObjectId | None
+    ) -> tuple[tuple[embedded.Pattern, ...], tuple[embedded.Pattern, ...]]:
+        """Which texts of a document are documents, and where it has values of a chart."""
+        if sort is Matter.MACHINE:
+            return embedded.MACHINES, ()
+        if sort is Matter.VALUES:
+            return (), ((),)
+        if sort is Matter.KUSTOMIZE:
+            return embedded.KUSTOMIZATION, embedded.KUSTOMIZATION_VALUES
+        if sort is Matter.RELEASE:
+            return (), embedded.HELMFILE_VALUES
+        if found is None:
+            return (), ()
+        if found.kind == "ConfigMap" and self._holds_values(found):
+            return embedded.HOLDER, embedded.HOLDER
+        return embedded.of_object(value)
+
+    def _holds_values(self, found: ObjectId) -> bool:
+        return any(name == found.name and found.namespace in ("", at) for at, name in self.known.holders)
+
+
+_OBJECTS = (Matter.OBJECT, Matter.SECRET)
+
+
+def _items(value: Any, steps: Way) -> Iterator[tuple[Way, Any]]:
+    """A document, or the items of a List."""
+    is_list = isinstance(value, Mapping) and str(value.get("kind")).endswith("List")
+    items = value.get("items") if is_list else None
+    if not isinstance(items, list) or len(steps) > 8:
+        yield steps, value
+        return
+    for number, item in enumerate(items):
+        yield from _items(item, (*steps, "items", number))
+
+
+def _named(sort: Matter, value: Any, found: ObjectId | None, path: str) -> tuple[str, str]:
+    """The kind of a document, and what people call it."""
+    if sort is Matter.MACHINE:
+        return _machine(value, found, path)
+    if found is not None and sort is not Matter.KUSTOMIZE:
+        return found.kind, embedded.title(found)
+    return "", _NAMES.get(sort, posixpath.basename(path))
+
+
+def _machine(value: Any, found: ObjectId | None, path: str) -> tuple[str, str]:
+    kind = kinds.of(value, is_near=True)
+    if found is not None and not kind:
+        return found.kind, embedded.title(found)
+    if kinds.is_omni(value):
+        return str(value["kind"]), f"Omni {value['kind']} {value.get('name') or ''}".strip()
+    if isinstance(value, Mapping) and {"clusterName", "nodes"} <= value.keys():
+        return "talconfig", "talconfig"
+    if kind in (kinds.CONFIG, kinds.PATCH, kinds.JSON_PATCH):
+        return "v1alpha1", _NAMES[Matter.MACHINE]
+    if kind:
+        name = value.get("name") if isinstance(value, Mapping) else ""
+        return kind, f"{kind} {name}" if name else kind
+    return "", posixpath.basename(path)
+
+
+def _own_name(value: Any, sort: Matter) -> str:
+    """The name of a document that is no object."""
+    name = value.get("name") if sort is Matter.MACHINE and isinstance(value, Mapping) else None
+    return str(name) if isinstance(name, str | int) else ""
+
+
+def _is_key(value: Any, kind: str) -> bool:
+    """Whether a document is nothing but keys: a bundle of secrets, a talosconfig, a kubeconfig."""
+    if kind == kinds.SECRETS:
+        return True
+    return isinstance(value, Mapping) and "contexts" in value and ("context" in value or "users" in value)
+
+
+def _alone(found: Difference) -> tuple[Difference, ...]:
+    return (found,)
+
+
+def _as_it_is(steps: tuple[str, ...]) -> tuple[str, ...]:
+    return steps

@@ -1,0 +1,163 @@
+"""Two states of a repo and the files that differ, read into changes."""
+
+import dataclasses
+import posixpath
+from collections.abc import Iterable, Sequence
+
+from firstlight.model.change import Change, Field, Matter, Verb
+from firstlight.model.place import Place
+from firstlight.model.platform import Platform
+from firstlight.repo.changing import knowledge, lines, pairing, piece, pieces, texts
+from firstlight.repo.changing.lines import Line
+from firstlight.repo.changing.piece import Piece
+from firstlight.repo.changing.pieces import File
+from firstlight.repo.work_tree import WorkTree
+
+
+def changes(
+    before: WorkTree, after: WorkTree, paths: Iterable[str], *, platforms: Sequence[Platform] = ()
+) -> tuple[Change, ...]:
+    """What became of the things in files that differ.
+
+    Args:
+        before: The repo as it was.
+        after: The repo as it is.
+        paths: Files that differ, of either.
+        platforms: What the repo describes, before and after, as far as that is known: it tells which files shape
+            machines and which hold values.
+    """
+    known = knowledge.of(platforms)
+    old: list[Piece] = []
+    new: list[Piece] = []
+    found: list[Change] = []
+    plain: list[tuple[File | None, File | None]] = []
+    for path in dict.fromkeys(paths):
+        one, other = pieces.read(before, path, known), pieces.read(after, path, known)
+        if one is None and other is None:
+            found.append(_left_out(path))
+            continue
+        if one and other and _is_same(before, after, path):
+            continue
+        if any(each is not None and each.pieces is None for each in (one, other)):
+            plain.append((one, other))
+            continue
+        old += one.pieces or () if one else ()
+        new += other.pieces or () if other else ()
+        found += _statements(one, other)
+    for was, will in _renamed(plain):
+        found += _by_lines(was, will)
+    for first, second in pairing.paired(old, new):
+        change = piece.compared(first, second)
+        if change is not None:
+            found.append(change)
+    return tuple(sorted(found, key=lambda each: (each.place, each.title, each.verb)))
+
+
+def _left_out(path: str) -> Change:
+    """What differs and is in neither tree: it is there, but nothing that could be read."""
+    place = Place(path)
+    return Change(
+        matter=Matter.UNKNOWN,
+        verb=Verb.CHANGED,
+        place=place,
+        title=posixpath.basename(path),
+        fields=(Field(steps=(), verb=Verb.CHANGED, place=place),),
+        doubt="it is no file that can be read, such as a submodule, a link to nowhere, or an odd name",
+    )
+
+
+def _is_same(before: WorkTree, after: WorkTree, path: str) -> bool:
+    one, other = before.bytes(path), after.bytes(path)
+    return one is not None and one == other
+
+
+def _statements(one: File | None, other: File | None) -> list[Change]:
+    """What differs in the statements of a template: its documents do not show them."""
+    if one is None or other is None or not (one.is_template or other.is_template):
+        return []
+    fields = texts.fields(lines.statements(one.text or ""), lines.statements(other.text or ""), other.path)
+    if not fields:
+        return []
+    name = posixpath.basename(other.path)
+    return [Change(matter=other.matter, verb=Verb.CHANGED, place=fields[0].place, title=name, fields=fields)]
+
+
+def _renamed(files: Sequence[tuple[File | None, File | None]]) -> list[tuple[File | None, File | None]]:
+    """Files that went together with those of the same text that came."""
+    gone = [one for one, other in files if one and other is None]
+    made: list[tuple[File | None, File | None]] = []
+    used: set[str] = set()
+    for one, other in files:
+        if other is not None and one is None:
+            one = next(
+                (each for each in gone if each.path not in used and each.text is not None and _is_alike(each, other)),
+                None,
+            )
+            if one is not None:
+                used.add(one.path)
+        made.append((one, other))
+    return [(one, other) for one, other in made if other is not None or (one and one.path not in used)]
+
+
+def _is_alike(one: File, other: File) -> bool:
+    first, second = set((one.text or "").splitlines()), set((other.text or "").splitlines())
+    return one.matter is other.matter and len(first & second) * 2 >= max(len(first | second), 1)
+
+
+def _by_lines(one: File | None, other: File | None) -> list[Change]:
+    shown = other or one
+    assert shown is not None
+    doubts = [each.doubt for each in (one, other) if each and each.doubt]
+    old_path = one.path if one and other and one.path != other.path else ""
+    change = Change(
+        matter=_graver(one, other),
+        verb=Verb.ADDED if one is None else Verb.REMOVED if other is None else Verb.CHANGED,
+        place=Place(shown.path),
+        title=posixpath.basename(shown.path),
+        old_path=old_path,
+        doubt="; ".join(dict.fromkeys(doubts)),
+    )
+    whole = Field(steps=(), verb=change.verb, place=change.place)
+    if any(each is not None and each.text is None for each in (one, other)):
+        return [dataclasses.replace(change, fields=(whole,))]
+    first, second = (_said(each) if each else [] for each in (one, other))
+    if max(len(first), len(second)) > texts.LINES:
+        doubt = f"it has more than {texts.LINES:,} lines, and was not looked into"
+        return [dataclasses.replace(change, fields=(whole,), doubt=doubt)]
+    if any(each is not None and each.is_secret for each in (one, other)):
+        is_other = [each.text for each in first] != [each.text for each in second]
+        fields: tuple[Field, ...] = (dataclasses.replace(whole, is_secret=True),) if is_other else ()
+    else:
+        fields = texts.fields(first, second, shown.path, old_path=old_path)
+    if one and other and not fields:
+        if old_path:
+            return [dataclasses.replace(change, verb=Verb.MOVED)]
+        return [dataclasses.replace(change, fields=(whole,))] if change.doubt and _text_differs(first, second) else []
+    return [dataclasses.replace(change, fields=fields or (whole,))]
+
+
+def _said(file: File) -> list[Line]:
+    return lines.said(file.text or "", comments=_comments(file.path))
+
+
+def _text_differs(first: Sequence[Line], second: Sequence[Line]) -> bool:
+    return [each.text for each in first] != [each.text for each in second]
+
+
+def _graver(one: File | None, other: File | None) -> Matter:
+    """What a file is if its two states do not agree: a machine config that is broken now is still one."""
+    sorts = [each.matter for each in (other, one) if each is not None]
+    readable = [each.matter for each in (other, one) if each is not None and each.pieces]
+    if Matter.MACHINE in sorts:
+        return Matter.MACHINE
+    return (readable or [each for each in sorts if each is not Matter.UNKNOWN] or sorts)[0]
+
+
+def _comments(path: str) -> tuple[str, ...]:
+    """What begins a comment in a file; in documentation nothing does."""
+    name = posixpath.basename(path)
+    if name.endswith((".md", ".mdx", ".rst", ".adoc", ".txt")):
+        return ()
+    if name.endswith((".json5", ".jsonc", ".js", ".ts", ".go", ".cue", ".jsonnet", ".libsonnet")):
+        return ("//",)
+    return ("#", "//") if name.endswith((".tf", ".hcl", ".tfvars", ".tofu")) else ("#",)

@@ -1,0 +1,166 @@
+"""A decision as a comment on a pull request: a line, a table, and the rest to be opened.
+
+Everything here may come from a stranger's branch. So whatever is not a plain letter is written as a number, which no
+Markdown or HTML takes for markup, and names stand in ``code``, where nobody is called by ``@``.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from firstlight.model.change import Level
+from firstlight.model.decision import Check, CheckState, Decision, Item, ProcedureStep, Ruling
+from firstlight.report import decision_words as texts
+
+MARK = "<!-- firstlight decide -->"
+"""By which a comment is known again, so that it can be replaced."""
+_ITEMS = 30
+_NAMES = 60
+_LARGEST = 60_000
+"""Characters of a comment; GitHub takes 65,536."""
+_PLAIN = re.compile(r"[^A-Za-z0-9 ,;.?()/›…–-]")
+_RUN = re.compile("`+")
+
+
+def text(decision: Decision) -> str:
+    """The comment."""
+    head = [MARK, f"### {texts.verdict(decision)}", "", _about(decision), ""]
+    if not decision.items:
+        return "\n".join([*head, *_doubts(decision)])
+    parts = [
+        _why(decision),
+        _steps("What to do", decision.procedure),
+        _steps("The way back", decision.rollback),
+        _checks(decision.checks),
+        _affected(decision),
+    ]
+    body = [*head, *_table(decision.items), *_rendered(decision), *_approved(decision), *_doubts(decision)]
+    for part in parts:
+        if len("\n".join([*body, *part])) > _LARGEST:
+            body += ["", "More is not shown here, since a comment cannot be longer: <code>firstlight decide</code>"]
+            break
+        body += part
+    return "\n".join(body)
+
+
+def words(value: str) -> str:
+    """A stranger's words, shown as they are and obeyed by nobody."""
+    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", texts.plain(value))
+    # Whoever shows the comment looks for these once more in what has come of it.
+    return made.replace("&#64;", "&#64;&#8203;").replace("&#35;", "&#35;&#8203;").replace("www.", "&#119;ww.")
+
+
+def code(value: str) -> str:
+    """A stranger's name in a fixed width."""
+    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", texts.plain(value))
+    return f"<code>{made.replace('www.', '&#119;ww.')}</code>"
+
+
+def _about(decision: Decision) -> str:
+    found = [each for each in (decision.title, texts.counts(decision)) if each]
+    return words(": ".join(found))
+
+
+def _table(items: Sequence[Item]) -> list[str]:
+    listed = texts.listed(items)
+    lines = ["| file | side | risk | what, and why |", "|---|---|---|---|"]
+    for item in listed[:_ITEMS]:
+        more = texts.more_fields(item)
+        gravest = item.rulings[0]
+        said = [texts.reason(item), gravest.why, *(f"{each.risk}: {each.why}" for each in gravest.factors)]
+        said += [f"and {more} more field{'' if more == 1 else 's'}"] if more else []
+        cells = [code(texts.named(item)), texts.side_word(item.side), f"**{item.risk}**"]
+        lines.append(f"| {' | '.join([*cells, '<br>'.join(words(each) for each in said)])} |")
+    if len(listed) > _ITEMS:
+        lines.append(f"| … and {len(listed) - _ITEMS} more | | | |")
+    return [*lines, ""]
+
+
+def _rendered(decision: Decision) -> list[str]:
+    found = [each for each in decision.items if each.change.level == Level.RENDERED]
+    if not found:
+        return []
+    noun = "object differs" if len(found) == 1 else "objects differ"
+    is_several = len({each.change.cluster for each in found}) > 1
+    rows = []
+    for each in found[:_ITEMS]:
+        name = code(texts.rendered_name(each, with_cluster=is_several))
+        answer = f"{each.change.verb}, {texts.side_word(each.side)}, {each.risk}"
+        rows.append(f"- {name} {answer}: {words(each.rulings[0].why)}")
+    more = [f"- … and {len(found) - _ITEMS} more"] if len(found) > _ITEMS else []
+    return _folded(f"In the cluster {len(found)} {noun}", [*rows, *more])
+
+
+def _why(decision: Decision) -> list[str]:
+    lines = []
+    for ruling in texts.gravest(decision.items):
+        lines.append(f"- **{texts.side_word(ruling.side)}** by rule {code(ruling.rule)}: {words(ruling.why)}")
+        lines += _trees(ruling)
+    return _folded("Why", lines)
+
+
+def _trees(ruling: Ruling) -> list[str]:
+    told = [texts.told_way(each, ruling) for each in ruling.trees]
+    return [f"  - {words(each)}" for each in [*told, *texts.criteria(ruling)]]
+
+
+def _steps(title: str, steps: Sequence[ProcedureStep]) -> list[str]:
+    """Numbered steps; those that only differ in names in one block."""
+    is_split = len({each.side for each in steps if each.side is not None}) > 1
+    lines: list[str] = []
+    for number, group in enumerate(texts.alike(steps), start=1):
+        half = f"**{group[0].side}** " if is_split and group[0].side is not None else ""
+        said = words(group[0].text or "run") if len(group) == 1 else f"{words(group[0].text)}, and so on"
+        lines.append(f"{number}. {half}{said}")
+        commands = [texts.plain(each.command) for each in group if each.command]
+        if commands:
+            fence = "`" * max(3, 1 + max((len(run) for each in commands for run in _RUN.findall(each)), default=0))
+            lines += ["", f"   {fence}sh", *(f"   {each}" for each in commands), f"   {fence}", ""]
+    return _folded(title, lines)
+
+
+def _checks(checks: Sequence[Check]) -> list[str]:
+    lines: list[str] = []
+    for moment, word in (("pre", "before"), ("post", "after")):
+        mine = [each for each in checks if each.moment == moment]
+        lines += ["", f"**{word}**", ""] if mine else []
+        lines += [_check(each) for each in mine]
+    return _folded("Checks", lines)
+
+
+def _check(check: Check) -> str:
+    box = "x" if check.state == CheckState.PASSED else " "
+    state = "" if check.state in (CheckState.PASSED, CheckState.OPEN) else f" ({check.state})"
+    said = f": {words(check.says)}" if check.says else ""
+    return f"- [{box}] {words(check.title)}{state}{said}"
+
+
+def _affected(decision: Decision) -> list[str]:
+    names = decision.affected
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    shown = [", ".join(code(each) for each in names[:_NAMES]) + more] if names else []
+    return _folded(f"What depends on it: {len(names)}", shown)
+
+
+def _approved(decision: Decision) -> list[str]:
+    if decision.approved is None:
+        return []
+    mark = "✔" if decision.approved.is_given else "✘"
+    by = "".join(f"; {words(each)}" for each in decision.approved.by)
+    return [f"{mark} {words(decision.approved.says)}{by}", ""]
+
+
+def _doubts(decision: Decision) -> list[str]:
+    if not decision.doubts:
+        return []
+    return [
+        "**Not seen**, so that the answer may be too mild:",
+        "",
+        *(f"- {words(each)}" for each in decision.doubts),
+        "",
+    ]
+
+
+def _folded(title: str, lines: Iterable[str]) -> list[str]:
+    """What is opened by a click; the title is our own."""
+    found = list(lines)
+    return [f"<details><summary>{title}</summary>", "", *found, "", "</details>", ""] if found else []

@@ -1,0 +1,143 @@
+"""A rule as text and as data; and what rules a sentence may mean."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from firstlight.model.rule_card import RuleCard, RuleTest, Suggestion
+from firstlight.report import decision, table
+from firstlight.report import decision_words as texts
+
+_INDENT = 13
+_OWNER = "bootstrap where bootstrap keeps the component, hybrid where Git takes it over from bootstrap, else gitops"
+
+
+def text(card: RuleCard, *, columns: int) -> str:
+    """A rule, whole."""
+    lines = [f"{texts.plain(card.id)}   {answer(card)}"]
+    lines += [f"  {each}" for each in table.wrap(texts.plain(card.title), columns - 2)]
+    lines += _block("why", [card.why], columns)
+    lines += _block("side", [_OWNER] if card.side == "owner" else [], columns)
+    lines += _block(
+        "fits", card.fits or (["nothing by itself: it is found by its words"] if card.side else []), columns
+    )
+    lines += _block("criteria", card.criteria, columns)
+    lines += _block("tree", [texts.way(each) for each in card.trees], columns)
+    lines += decision.procedure("do", card.procedure, columns=columns)
+    lines += decision.procedure("back", card.rollback, columns=columns)
+    lines += _block("checks", card.checks, columns)
+    lines += _block("said", [", ".join(card.words)] if card.words else [], columns)
+    lines += _block("asks", card.asks, columns)
+    lines += _block("sources", card.sources, columns)
+    whose = "the team's" if card.is_own else "firstlight's"
+    lines += _block("written", [f"{whose}, {card.place}" if card.place else whose], columns)
+    return "\n".join(lines)
+
+
+def answer(card: RuleCard) -> str:
+    """What it comes to: ``bootstrap, high risk: lead approval``."""
+    if not card.side:
+        return f"at least {card.risk} risk: {card.approval} approval"
+    side = {"owner": "by its owner", "none": "touches no cluster"}.get(card.side, card.side)
+    return f"{side}, {card.risk} risk: {card.approval} approval"
+
+
+def suggestions(sentence: str, found: Sequence[Suggestion], *, columns: int) -> str:
+    """The rules that a sentence may mean, the nearest first, with what is still to be asked."""
+    lines = table.wrap(f"“{texts.plain(sentence)}” by its words alone, no file was looked at", columns)
+    if not found:
+        return "\n".join(
+            [*lines, *_block("", ["no rule has such words; say what changes: a component, a node, a field"], columns)]
+        )
+    for each in found:
+        card = each.card
+        lines += ["", answer(card), *_block("change", [card.title], columns)]
+        lines += _block("why", [card.why], columns)
+        lines += _block("here", each.about, columns)
+        lines += _block("asks", each.open_questions, columns)
+        lines += _block("rule", [f"{card.id}: firstlight decide --explain {card.id}"], columns)
+    lines += ["", *table.wrap("For an answer by content: firstlight decide --diff main...HEAD", columns)]
+    return "\n".join(lines)
+
+
+def data(card: RuleCard) -> dict[str, Any]:
+    """A rule, whole."""
+    return {
+        "id": card.id,
+        "title": card.title,
+        "side": card.side,
+        "risk": card.risk,
+        "approval": card.approval,
+        "why": card.why,
+        "fits": list(card.fits),
+        "criteria": list(card.criteria),
+        "trees": [
+            {
+                "tree": each.tree,
+                "side": each.side,
+                "steps": [{"question": step.question, "text": step.text, "answer": step.answer} for step in each.steps],
+            }
+            for each in card.trees
+        ],
+        "procedure": [{"text": each.text, "command": each.command} for each in card.procedure],
+        "rollback": [{"text": each.text, "command": each.command} for each in card.rollback],
+        "checks": list(card.checks),
+        "words": list(card.words),
+        "asks": list(card.asks),
+        "sources": list(card.sources),
+        "place": card.place,
+        "own": card.is_own,
+    }
+
+
+def suggestions_data(sentence: str, found: Sequence[Suggestion]) -> dict[str, Any]:
+    """The same as data; the nearest one's answer stands at the top."""
+    nearest = found[0].card if found else None
+    return {
+        "side": nearest.side if nearest is not None else None,
+        "risk": nearest.risk if nearest is not None else None,
+        "approval": nearest.approval if nearest is not None else None,
+        "sentence": sentence,
+        "by": "words",
+        "rules": [
+            {
+                **data(each.card),
+                "score": round(each.score, 3),
+                "about": list(each.about),
+                "questions": list(each.open_questions),
+            }
+            for each in found
+        ],
+    }
+
+
+def tests(found: Sequence[RuleTest], *, columns: int) -> str:
+    """A team's tests: how many passed, and what is wrong with the others."""
+    bad = [each for each in found if each.wrong]
+    lines = []
+    for each in bad:
+        lines += table.wrap(f"✘ {texts.plain(each.name)}   {texts.plain(each.place)}", columns)
+        lines += [f"    {line}" for said in each.wrong for line in table.wrap(texts.plain(said), columns - 4)]
+    noun = "test" if len(found) == 1 else "tests"
+    return "\n".join([*lines, f"{len(found) - len(bad)} of {len(found)} {noun} passed"])
+
+
+def tests_data(found: Sequence[RuleTest]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "passed": all(not each.wrong for each in found),
+        "tests": [
+            {"name": each.name, "place": each.place, "passed": not each.wrong, "wrong": list(each.wrong)}
+            for each in found
+        ],
+    }
+
+
+def _block(label: str, said: Sequence[str], columns: int) -> list[str]:
+    lines = []
+    for each in said:
+        first, *rest = table.wrap(texts.plain(each), max(20, columns - _INDENT - 2))
+        lines += [first, *(f"  {line}" for line in rest)]
+    if not lines:
+        return []
+    first, *rest = lines
+    return [f"  {label:<{_INDENT - 2}}{first}", *(" " * _INDENT + each for each in rest)]

@@ -1,0 +1,286 @@
+"""Every row and example of documents 001 and 002, answered as they say, and the lists that they have besides.
+
+Each YAML file is a table: changes as data and sentences, with the answer that is expected. ``rows.yaml`` lists what
+the documents have, so that none is forgotten.
+"""
+
+import functools
+import itertools
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from firstlight.cli import main
+from firstlight.document import reading
+from firstlight.model.decision import Approval, Risk
+from firstlight.policy.deciding import loading, sentences, testing, trees
+from firstlight.policy.deciding.procedure_form import STAGES, Procedure, Step
+from tests.conftest import agreement
+
+HERE = Path(__file__).parent
+TABLES = sorted(each.name for each in HERE.glob("*.yaml") if each.name != "rows.yaml")
+BOOK = loading.book()
+
+
+@functools.cache
+def answered(table: str) -> tuple[testing.Tested, ...]:
+    return testing.run(testing.cases([(table, (HERE / table).read_bytes())]), BOOK)
+
+
+def everything() -> Iterator[testing.Tested]:
+    return itertools.chain.from_iterable(map(answered, TABLES))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_answered_as_the_documents_say(table: str) -> None:
+    answers = answered(table)
+
+    wrong = {f"{each.place}: {each.case.name}": each.wrong for each in answers if each.wrong}
+
+    agreement(f"documents, {table.removesuffix('.yaml')}", len(answers) - len(wrong), len(answers))
+    assert wrong == {}
+
+
+def test_every_row_has_its_tests() -> None:
+    (document,) = reading.read((HERE / "rows.yaml").read_bytes(), "rows.yaml").documents
+    rows = {
+        how: {f"{section}: {row}" for section, names in of_how.items() for row in names}
+        for how, of_how in document.value.items()
+    }
+    changed = {each.case.source for each in everything() if not each.case.sentence}
+    said = {each.case.source for each in everything() if each.case.sentence}
+
+    shown, spoken = rows["said and changes"] | rows["changes"], rows["said and changes"] | rows["said"]
+    missing = (shown - changed) | (spoken - said)
+    agreement("documents, rows that have a test", len((shown | spoken) - missing), len(shown | spoken))
+    assert missing == set()
+    assert {each for each in changed | said if each.startswith(("001 ", "002 "))} == shown | spoken
+    assert len(shown | spoken) == 148
+
+
+def test_every_rule_and_factor_is_met() -> None:
+    rulings = [
+        ruling for each in everything() if each.decision for item in each.decision.items for ruling in item.rulings
+    ]
+    met = {each.rule for each in rulings} | {each.case.expect.rule for each in everything() if each.case.sentence}
+
+    assert {each.id for each in BOOK.rules} - met == set()
+    assert {each.id for each in BOOK.factors} - {factor.id for each in rulings for factor in each.factors} == set()
+
+
+def test_rules_speak_to_newcomers() -> None:
+    for each in BOOK.rules:
+        assert each.why.endswith("."), each.id
+        assert len(each.why) < 200, each.id
+        assert each.sources, each.id
+        assert each.words or each.when, each.id
+
+
+@pytest.mark.long
+def test_every_rule_is_found_by_its_own_words() -> None:
+    """The first of the nearest is the rule itself, whatever way of saying it is taken."""
+    lost = [
+        f"{words!r} of {rule.id} leads to {found[0].rule.id if found else 'nothing'}"
+        for rule in BOOK.rules
+        for words in rule.words
+        if not (found := sentences.nearest(words, BOOK)) or found[0].rule.id != rule.id
+    ]
+    assert lost == []
+
+
+ENDS = {
+    "architecture": {
+        ("restart",): "bootstrap",
+        ("not restart", "kubernetes-resource"): "gitops",
+        ("not restart", "not kubernetes-resource", "node-os"): "bootstrap",
+        ("not restart", "not kubernetes-resource", "not node-os"): "gitops",
+    },
+    "framework": {
+        ("not operational",): "bootstrap",
+        ("operational", "foundation", "os-access"): "bootstrap",
+        ("operational", "foundation", "not os-access", "kubernetes-api"): "gitops",
+        ("operational", "foundation", "not os-access", "not kubernetes-api"): "bootstrap",
+        ("operational", "not foundation"): "gitops",
+    },
+}
+"""Every way through the trees of 001 and 002."""
+
+
+def test_every_way_through_the_trees() -> None:
+    found: dict[str, dict[tuple[str, ...], str]] = {}
+    for tree in BOOK.trees:
+        names = [each.id for each in tree.questions]
+        for answers in itertools.product((True, False), repeat=len(names)):
+            path = trees.walk(tree, dict(zip(names, answers, strict=True)))
+            way = tuple(each.question if each.answer else f"not {each.question}" for each in path.steps)
+            found.setdefault(path.tree, {})[way] = str(path.side)
+    assert found == ENDS
+
+
+def test_every_criterion_is_a_reason_of_some_rule() -> None:
+    number = {
+        side: [each.id for each in BOOK.criteria.values() if each.side == side] for side in ("bootstrap", "gitops")
+    }
+
+    assert [len(each) for each in number.values()] == [10, 10]
+    assert set(BOOK.criteria) == {each for rule in BOOK.rules for each in rule.criteria}
+
+
+def test_each_risk_has_its_approval() -> None:
+    assert {each: each.approval for each in Risk} == {
+        Risk.LOW: Approval.SELF, Risk.MEDIUM: Approval.PEER, Risk.HIGH: Approval.LEAD, Risk.CRITICAL: Approval.TEAM
+    }  # fmt: skip
+
+
+def test_both_checklists_are_usual() -> None:
+    listed = {
+        source: (each.id, each.usual)
+        for each in reversed(BOOK.checks)
+        for source in each.sources
+        if source.startswith(("002 Pre-Change", "002 Post-Change"))
+    }
+    assert listed == {
+        "002 Pre-Change Validation 1": ("syntax", True),
+        "002 Pre-Change Validation 2": ("resources", True),
+        "002 Pre-Change Validation 3": ("dependencies", True),
+        "002 Pre-Change Validation 4": ("rollback-plan", True),
+        "002 Pre-Change Validation 5": ("monitoring", True),
+        "002 Post-Change Validation 1": ("health", True),
+        "002 Post-Change Validation 2": ("function", True),
+        "002 Post-Change Validation 3": ("baseline", True),
+        "002 Post-Change Validation 4": ("security-posture", True),
+        "002 Post-Change Validation 5": ("documentation", True),
+    }
+    assert "performance" in {each.id for each in BOOK.checks if each.usual and each.moment == "post"}
+
+
+# The workflows
+
+
+def steps(name: str) -> list[Step]:
+    """What a procedure has, with what it takes from others, in order."""
+
+    def all_of(procedure: Procedure) -> Iterator[Step]:
+        for each in procedure.like:
+            yield from all_of(BOOK.procedures[each])
+        yield from procedure.steps
+
+    return sorted(all_of(BOOK.procedures[name]), key=lambda each: STAGES.index(each.stage))
+
+
+def at(found: list[Step], words: str) -> int:
+    """The first step whose command begins with these words, or whose text has them."""
+    return next(at for at, each in enumerate(found) if each.command.startswith(words) or words in each.text)
+
+
+def test_the_standard_workflow_of_gitops() -> None:
+    """Branch, local test, pull request with review, merge, deployment, validation."""
+    found = steps("gitops")
+    order = ("firstlight render", "git switch -c", "git push", "merged into", "flux reconcile", "firstlight drift")
+    places = [at(found, each) for each in order]
+    assert places == sorted(places)
+
+
+def test_the_standard_workflow_of_bootstrap() -> None:
+    """Health, execution, validation at once."""
+    found = steps("bootstrap")
+    order = ("is well before", "git add --", "is brought up to date", "are tried")
+    places = [at(found, each) for each in order]
+    assert places == sorted(places)
+
+
+def test_the_emergency_workflow() -> None:
+    """Not accessible: recovery. Engine broken: override. Engine works: the usual way, faster."""
+    by_rule = {each.id: each.procedure for each in BOOK.rules if each.id.startswith("emergency-")}
+    assert by_rule == {
+        "emergency-cluster-down": "emergency-cluster",
+        "emergency-security-incident": "emergency-override",
+        "emergency-data-loss": "emergency-override",
+        "emergency-outage": "emergency-expedited",
+    }
+    assert BOOK.procedures["emergency-expedited"].like == ("gitops",)
+    assert "emergency-engine" in BOOK.procedures
+    for name in {*by_rule.values(), "emergency-engine"}:
+        assert at(steps(name), "written down") == len(steps(name)) - 1
+
+
+def test_git_is_aligned_before_the_engine_resumes() -> None:
+    """002 resumes first, and Flux reverts the fix (errata 8)."""
+    found = steps("emergency-override")
+    for suspend, resume in (("flux suspend", "flux resume"), ("argocd app set", "only then")):
+        places = [at(found, each) for each in (suspend, "git add", "git push", "firstlight drift", resume)]
+        assert places == sorted(places)
+
+
+def test_a_joining_node_is_never_bootstrapped() -> None:
+    """002's first example does (errata 9)."""
+    assert "talosctl bootstrap" not in "".join(each.command + each.text for each in steps("node-add"))
+
+
+def test_a_cluster_range_is_a_rebuild() -> None:
+    """001 edits and applies it (errata 10)."""
+    rule = BOOK.rule("cluster-cidr")
+    assert rule is not None
+    assert (rule.risk, rule.procedure) == ("critical", "cluster-rebuild")
+
+
+def test_a_drain_respects_what_is_on_the_node() -> None:
+    """Errata 11."""
+    drains = [each.text for name in ("node-maintenance", "node-remove") for each in steps(name) if "drain" in each.text]
+    assert len(drains) == 2
+    assert all("--ignore-daemonsets" in each and "--delete-emptydir-data" in each for each in drains)
+
+
+def commands() -> list[str]:
+    found = {each.command for one in BOOK.procedures.values() for each in (*one.steps, *one.rollback) if each.command}
+    return sorted(found)
+
+
+def test_no_command_that_does_not_exist() -> None:
+    """Errata 8 and 12."""
+    known = {
+        "git": {"switch", "add", "commit", "push", "revert"},
+        "flux": {"reconcile kustomization", "reconcile helmrelease", "suspend kustomization", "resume kustomization"},
+        "argocd": {"app wait", "app set"},
+        "talosctl": {"upgrade", "rollback"},
+    }  # fmt: skip
+    for command in commands():
+        program, *words = command.split()
+        if program == "firstlight":
+            continue
+        assert words[0] in known[program] or " ".join(words[:2]) in known[program], command
+        assert not {"-A", "--all", "--force"} & set(words), command
+
+
+@pytest.mark.parametrize("command", [each for each in commands() if each.startswith("firstlight ")])
+def test_our_own_commands_exist(command: str) -> None:
+    name, *words = shlex.split(command.replace("{", "").replace("}", ""))[1:]
+    found = main.cli.get_command(click.Context(main.cli), name)
+    assert found is not None
+    found.make_parser(click.Context(found)).parse_args(words)
+
+
+def test_words_that_mean_two_things_are_asked_about() -> None:
+    """Errata 7: both rules of each pair are among the nearest, and ask which is meant."""
+    pairs = {
+        "change DNS settings": {"node-dns", "cluster-dns"},
+        "certificates": {"certificate", "talos-certificates"},
+        "security policy": {"os-security-policy", "namespace-pod-security"},
+        "scale": {"node-added", "replicas"},
+    }
+    for name in (each for pair in pairs.values() for each in pair):
+        rule = BOOK.rule(name)
+        assert rule is not None
+        assert rule.asks, name
+    for sentence in ("change DNS settings", "security policy"):
+        near = {each.rule.id for each in sentences.nearest(sentence, BOOK)}
+        assert pairs[sentence] <= near, near
+
+
+def test_machines_are_never_gitops() -> None:
+    for rule in BOOK.rules:
+        if any("machine" in when.matter for when in rule.when):
+            assert rule.side in ("bootstrap", "owner"), rule.id

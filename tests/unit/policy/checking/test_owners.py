@@ -1,0 +1,59 @@
+"""The list of who may approve: what is read, and what is refused with its line."""
+
+import pytest
+
+from firstlight import errors
+from firstlight.policy.checking import owners
+
+GOOD = b"""\
+people:
+  - {name: Ada, email: ada@example.org, roles: [lead]}
+  - {name: Bo, email: Bo@example.org}
+team: {approvals: 3}
+"""
+
+
+def test_what_is_read() -> None:
+    found = owners.load(GOOD)
+
+    assert [str(each) for each in found.people] == ["Ada <ada@example.org>", "Bo <Bo@example.org>"]
+    assert [each.is_lead for each in found.people] == [True, False]
+    assert found.approvals == 3
+    assert found.by_email("ADA@example.org") == found.people[0]
+    assert found.by_email("eve@example.org") is None
+
+
+def test_two_are_enough_where_nothing_is_said() -> None:
+    assert owners.load(b"people: [{name: Ada, email: ada@example.org}]").approvals == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("people: []", 1, "people must be a list"),
+        ("team: {approvals: 2}", 1, "people must be a list"),
+        ("people:\n- {name: Ada}", 2, "Ada needs an address"),
+        ("people:\n- {email: ada@example.org}", 2, "needs a name"),
+        ("people:\n- {name: Ada, email: ada}", 2, "Ada needs an address"),
+        ("people:\n- {name: Ada, email: 'a@example.org>'}", 2, "Ada needs an address"),
+        ("people:\n- {name: Ada, email: a@example.org, roles: [boss]}", 2, "list of peer and lead"),
+        ("people:\n- {name: Ada, email: a@example.org, roles: lead}", 2, "list of peer and lead"),
+        ("people:\n- {name: Ada, email: a@example.org, role: lead}", 2, "'role' is no field"),
+        ("people:\n- {name: Ada, email: a@example.org}\n- {name: Bo, email: A@example.org}", 3, "listed twice"),
+        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: 0}", 3, "from 1 on"),
+        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: true}", 3, "from 1 on"),
+        ("people:\n- {name: Ada, email: a@example.org}\nteam: 2", 3, "team must be a mapping"),
+        ("people:\n- {name: Ada, email: a@example.org}\nowners: []", 3, "'owners' is no field"),
+        ("people:\n- Ada", 2, "must be a mapping"),
+        ("people:\n- {name: Ada, email: a@example.org}\npeople: []", 3, "given twice"),
+        ("people: [", 2, "not closed"),
+        ("", 0, "one document"),
+    ],
+)
+def test_what_is_refused(text: str, line: int, says: str) -> None:
+    with pytest.raises(errors.ConfigError) as caught:
+        owners.load(text.encode())
+
+    assert says in caught.value.message
+    assert caught.value.message.startswith(f"{owners.FILE}{f':{line}' if line else ''}: ")
+    assert caught.value.path == owners.FILE

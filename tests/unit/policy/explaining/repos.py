@@ -1,0 +1,22 @@
+"""Repos that explanations are tried on."""
+
+import functools
+from pathlib import Path
+
+from firstlight.policy.deciding import loading
+from firstlight.policy.explaining.scene import Scene
+from firstlight.repo import platform
+
+ROOT = Path(__file__).parents[4]
+EXAMPLES = sorted(each.parent for each in (ROOT / "examples").glob("*/firstlight.yaml"))
+SCENARIOS = sorted((ROOT / "tests/scenarios/platform").glob("*/repo"))
+HOME = ROOT / "examples/home"
+EDGE = ROOT / "examples/inline-engine"
+FLEET = ROOT / "tests/scenarios/platform/two-clusters/repo"
+SCRIPTED = ROOT / "tests/scenarios/platform/taskfile/repo"
+
+
+@functools.cache
+def scene(root: Path) -> Scene:
+    """A repo, read once, with our rules."""
+    return Scene(platform.read(root), loading.book())

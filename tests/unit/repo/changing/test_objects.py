@@ -1,0 +1,55 @@
+"""Objects compared without files."""
+
+from typing import Any
+
+from firstlight.model.change import Level, Verb
+from firstlight.model.place import Place
+from firstlight.repo.changing import objects
+
+
+def thing(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Thing", "metadata": {"name": name, "namespace": "a"}, "spec": spec}
+
+
+def test_compared() -> None:
+    found = objects.compared(
+        [thing("kept", a=1), thing("changed", a=1), thing("gone", a=1)],
+        [thing("changed", a=2), thing("new", a=1), thing("kept", a=1)],
+        place=Place("apps/a.yaml", 3),
+        cluster="home",
+        component="web",
+    )
+
+    assert [(each.title, each.verb) for each in found] == [
+        ("Thing a/changed", Verb.CHANGED),
+        ("Thing a/gone", Verb.REMOVED),
+        ("Thing a/new", Verb.ADDED),
+    ]
+    assert {(each.level, each.cluster, each.component, str(each.place)) for each in found} == {
+        (Level.RENDERED, "home", "web", "apps/a.yaml:3")
+    }
+    assert [(each.path, each.before, each.after) for each in found[0].fields] == [("spec.a", 1, 2)]
+
+
+def test_secrets_keep_theirs() -> None:
+    old, new = ({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": each}} for each in "xy")
+
+    (found,) = objects.compared([old], [new])
+
+    assert [(each.path, each.before, each.after, each.is_secret) for each in found.fields] == [
+        ("data.a", None, None, True)
+    ]
+    assert found.before is found.after is None
+
+
+def test_two_of_one_name() -> None:
+    assert objects.compared([thing("a"), thing("a")], [thing("a"), thing("a")]) == ()
+    assert [each.verb for each in objects.compared([thing("a")], [thing("a"), thing("a")])] == [Verb.ADDED]
+
+
+def test_values_of_charts() -> None:
+    old, new = ({**thing("web", values={"a": each}), "kind": "HelmRelease"} for each in (1, 2))
+
+    (found,) = objects.compared([old], [new])
+
+    assert [each.values for each in found.fields] == [("a",)]

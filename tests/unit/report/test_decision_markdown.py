@@ -1,0 +1,120 @@
+"""A decision as a comment on a pull request, also of somebody who means harm."""
+
+import dataclasses
+import re
+
+import pytest
+
+from firstlight.model.component import Side
+from firstlight.model.decision import Approval, Approved, Decision, Item, ProcedureStep, Risk
+from firstlight.model.place import Place
+from firstlight.report import decision_markdown as report
+from tests.unit.report.test_decision import HYBRID, PEERS, SECRETS, TOLD, many, secret
+
+HARM = [
+    "a | b | c",
+    "<script>alert(1)</script>",
+    "</details><img src=x onerror=y>",
+    "`code` *bold* _it_ ~~gone~~",
+    "[click](https://evil.example.org)",
+    "![](https://evil.example.org/p.png)",
+    "@everybody look at #1",
+    "see https://evil.example.org and www.evil.example.org",
+    "```\n# Approved\n```",
+    "&lt;b&gt;",
+    "\n\n# Approved by everybody\n\n- [x] done",
+    "<!-- firstlight decide -->",
+    ":tada:",
+    "\u202eabc",
+]
+OURS = re.compile(r"</?(?:code|details|summary|br)>|^<!-- firstlight decide -->\n### |&#\d+;")
+MARKUP = re.compile(r"[<&@#]|\]\(|!\[|https?:/|www\.")
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_nothing_of_a_stranger_is_taken_for_markup(harm: str) -> None:
+    text, plain = (report.text(said(each)) for each in (harm, "x"))
+
+    assert not MARKUP.search(OURS.sub("", text))
+    assert [text.count(each) for each in "\n|`"] == [plain.count(each) for each in "\n|`"]
+
+
+def said(harm: str) -> Decision:
+    """A decision in which somebody says something wherever something can be said."""
+    item = secret(dataclasses.replace(TOLD, steps=(harm,), before=harm, after=f"{harm} too"))
+    item = dataclasses.replace(
+        item,
+        change=dataclasses.replace(item.change, title=harm, place=Place(harm)),
+        rulings=tuple(dataclasses.replace(each, rule=harm, why=harm) for each in item.rulings),
+    )
+    return Decision(
+        side=Side.GITOPS, risk=Risk.LOW, items=(item,), title=harm, doubts=(harm,),
+        procedure=(ProcedureStep(side=None, text=harm),),
+        approved=Approved(needed=Approval.SELF, is_given=True, says=harm, by=(harm,)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("harm", [*HARM, "echo ``` && echo ````"])
+def test_a_command_cannot_leave_its_fence(harm: str) -> None:
+    found = dataclasses.replace(HYBRID, procedure=(ProcedureStep(side=None, text="x", command=harm),), rollback=())
+
+    lines = [each.strip() for each in report.text(found).splitlines()]
+
+    start = next(number for number, line in enumerate(lines) if line.endswith("sh") and line.startswith("```"))
+    fence = lines[start].removesuffix("sh")
+    assert lines[start + 2] == fence
+    assert fence not in lines[start + 1]
+
+
+def test_the_comment_is_known_again_and_says_it_first() -> None:
+    lines = report.text(HYBRID).splitlines()
+
+    assert lines[:4] == [
+        report.MARK,
+        "### hybrid, high risk: lead approval",
+        "",
+        "main...HEAD&#58; 2 files, 1 component, 14 dependents",
+    ]
+    assert "| <code>talos/infra/patches/network.yaml</code> | bootstrap | **high** |" in report.text(HYBRID)
+
+
+def test_checks_are_boxes() -> None:
+    text = report.text(HYBRID)
+
+    assert "- [x] syntax" in text
+    assert "- [ ] an alert (failed): nothing watches BGP sessions" in text
+
+
+@pytest.mark.parametrize("item", SECRETS)
+def test_no_value_of_a_secret_is_shown(item: Item) -> None:
+    assert "hunter" not in report.text(Decision(side=Side.GITOPS, risk=Risk.LOW, items=(item,)))
+
+
+def test_a_comment_is_never_longer_than_one_can_be() -> None:
+    long = dataclasses.replace(PEERS, touched=(dataclasses.replace(PEERS.touched[0], dependents=("x" * 200,) * 900),))
+    steps = tuple(ProcedureStep(side=None, text="y" * 500) for _ in range(200))
+    found = dataclasses.replace(many(2000), procedure=steps, rollback=steps)
+    found = dataclasses.replace(found, items=(long, *found.items))
+
+    text = report.text(found)
+
+    assert len(text) < 65_536
+    assert "since a comment cannot be longer" in text
+
+
+def test_nothing_is_said_shortly() -> None:
+    assert report.text(Decision(side=None, risk=Risk.LOW, items=(), title="staged changes")).splitlines() == [
+        report.MARK,
+        "### no change",
+        "",
+        "staged changes",
+    ]
+
+
+def test_blocks_of_html_stand_apart_so_that_what_follows_is_markdown() -> None:
+    lines = report.text(dataclasses.replace(HYBRID, doubts=("x",))).splitlines()
+
+    for number, line in enumerate(lines):
+        if line.startswith(("<details>", "</details>")):
+            assert lines[number + 1 : number + 2] in ([""], [])
+            assert lines[number - 1] == ""

@@ -1,0 +1,63 @@
+"""A rule as people read it."""
+
+import dataclasses
+
+import pytest
+
+from firstlight.model.rule_card import RuleCard, RuleTest, Suggestion
+from firstlight.report import rule_card, table
+
+CARD = RuleCard(
+    id="node-label", title="A label of a node", side="bootstrap", risk="medium", approval="peer",
+    why="Talos puts labels on its node", fits=("machine · field machine.nodeLabels.**",), asks=("Which node?",),
+    words=("add node labels",), sources=("001 matrix",), place="rules/20-machines.yaml:3:5",
+)  # fmt: skip
+
+
+def test_a_rule() -> None:
+    assert rule_card.text(CARD, columns=80).splitlines() == [
+        "node-label   bootstrap, medium risk: peer approval",
+        "  A label of a node",
+        "  why        Talos puts labels on its node",
+        "  fits       machine · field machine.nodeLabels.**",
+        "  said       add node labels",
+        "  asks       Which node?",
+        "  sources    001 matrix",
+        "  written    firstlight's, rules/20-machines.yaml:3:5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("side", "expected"),
+    [
+        ("owner", "by its owner, medium risk: peer approval"),
+        ("none", "touches no cluster, medium risk: peer approval"),
+        ("", "at least medium risk: peer approval"),
+    ],
+)
+def test_sides_that_are_none(side: str, expected: str) -> None:
+    assert rule_card.answer(dataclasses.replace(CARD, side=side)) == expected
+
+
+def test_suggestions_say_that_they_are_about_words() -> None:
+    near = Suggestion(card=CARD, score=0.5, about=("cp-1 is one",), open_questions=("Which node?",))
+
+    lines = rule_card.suggestions("label \x1b[31mnodes", [near], columns=80).splitlines()
+
+    assert lines[0] == "“label \\x1b[31mnodes” by its words alone, no file was looked at"
+    assert lines[2] == "bootstrap, medium risk: peer approval"
+    assert "  here       cp-1 is one" in lines
+    assert "  asks       Which node?" in lines
+    assert max(map(table.width, lines)) <= 80
+    assert rule_card.suggestions_data("x", [near])["side"] == "bootstrap"
+    assert rule_card.suggestions_data("x", [])["side"] is None
+
+
+def test_tests_of_rules_are_counted() -> None:
+    found = [RuleTest(name="a", place="t.yaml:2"), RuleTest(name="b", place="t.yaml:9", wrong=("side: expected x",))]
+
+    assert rule_card.tests(found, columns=80).splitlines() == [
+        "✘ b t.yaml:9",
+        "    side: expected x",
+        "1 of 2 tests passed",
+    ]
