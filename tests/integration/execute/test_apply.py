@@ -351,6 +351,25 @@ async def test_an_object_on_its_way_out_is_waited_for(kube: kube_client.Client, 
     assert (live["data"], live["metadata"].get("finalizers")) == ({"a": "2"}, None)
 
 
+async def test_a_kind_that_is_not_served_is_waited_for_and_said(kube: kube_client.Client) -> None:
+    plain = definition("gears", "v1")
+    rival = definition("cogs", "v1")
+    rival["metadata"]["name"] = "cogs.gears.example.org"
+    rival["spec"]["group"] = "gears.example.org"
+    rival["spec"]["names"]["listKind"] = "GearsList"
+    told: list[str] = []
+    try:
+        await writing.apply(await survey([Object(plain)], kube, manager="firstlight"), kube)
+        found = await survey([Object(rival)], kube, manager="firstlight")
+        with pytest.raises(errors.TimedOut, match=r"cogs\.gears\.example\.org is applied, and"):
+            await writing.apply(found, kube, patience=5, tell=told.append)
+    finally:
+        for each in (plain, rival):
+            await kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", each["metadata"]["name"])
+
+    assert [text for text in told if "is applied, and" in text]
+
+
 async def test_all_failures_are_named_and_no_secret_is(
     kube: kube_client.Client, namespace: str, tmp_path: Path
 ) -> None:

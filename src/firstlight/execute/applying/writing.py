@@ -79,34 +79,44 @@ async def apply(
         if failures:
             raise _together(failures, len(those))
         if stage == stages.DEFINITIONS:
-            await served([each.object for each in those], client, deadline=deadline)
+            await served([each.object for each in those], client, deadline=deadline, tell=tell)
 
 
-async def served(crds: Sequence[Object], client: "kube.Client", *, deadline: float) -> None:
+async def served(
+    crds: Sequence[Object], client: "kube.Client", *, deadline: float, tell: Tell = lambda text: None
+) -> None:
     """Wait until CRDs are established, and discovery serves what they define.
 
     Args:
         crds: The CRDs.
         client: The API.
         deadline: On the monotonic clock.
+        tell: Told of what is waited for, if that takes longer than usual.
 
     Raises:
         errors.TimedOut: One of them is not.
     """
     waiting = {each.id.name: definitions.kinds(each.value) for each in crds}
     pauses = iter(_PAUSES)
+    told: set[str] = set()
     while True:
         # A kind is in discovery only after its CRD is established, and discovery is cheap to ask.
         catalog = (await client.catalog(refresh=True)).resources
         waiting = {name: kinds for name, kinds in waiting.items() if not all(each in catalog for each in kinds)}
         if not waiting:
             return
-        if time.monotonic() > deadline:
+        pause = next(pauses, None)
+        if pause is None or time.monotonic() > deadline:
             name = min(waiting)
             live = await client.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
             why = definitions.problem(live) or "it is not served"
-            raise errors.TimedOut(f"CustomResourceDefinition {name} is applied, and {why}", target=client.config.server)
-        await asyncio.sleep(next(pauses, _PAUSES[-1]))
+            text = f"CustomResourceDefinition {name} is applied, and {why}"
+            if time.monotonic() > deadline:
+                raise errors.TimedOut(text, target=client.config.server)
+            if text not in told:
+                told.add(text)
+                tell(text)
+        await asyncio.sleep(pause or _PAUSES[-1])
 
 
 class _Writer:
