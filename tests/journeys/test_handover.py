@@ -145,7 +145,8 @@ async def test_a_key_left_in_the_inventory_would_delete_the_cni_and_is_taken_out
         assert told.code == 0, told.err
         assert (early.code, late.code) == (2, 0), "a provisional one tells nothing while Talos has something left"
         assert "it is not in Talos's inventory" in early.out
-        assert "complete (provisional)" in late.out
+        assert "holds (provisional)" in late.out
+        assert f"certificate {json.loads(Path(provisional).read_text())['digest']} of " in late.out
         inventory = await client.get("v1", "ConfigMap", INVENTORY, namespace="kube-system")
         assert CNI not in inventory["data"]
     assert (await _upgrade(handed, dry_run=True)).pruned == ()
@@ -184,7 +185,9 @@ async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
     certificate = json.loads(Path(handed.certificate).read_text())
     proofs = [each for one in certificate["machines"] for each in one["proofs"] if "came and went" in each["claim"]]
     assert [(each["holds"], each["is_tried"]) for each in proofs] == [(True, True)], proofs
-    assert "removed it in Git again" in told.err
+    assert "the label has come into the cluster" in told.err
+    assert "the label is gone from the cluster" in told.err
+    assert "main is two commits ahead of clones that were made before, such as yours: git pull" in told.err
     assert (certificate["uid"], len(certificate["objects"])) == (made["uid"], len(made["objects"]))
 
 

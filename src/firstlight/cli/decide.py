@@ -1,13 +1,12 @@
 """``firstlight decide``: where a change belongs, how dangerous it is, who must agree, and how it is done."""
 
-import asyncio
 import dataclasses
 import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -71,7 +70,14 @@ def decide(
         "--diff": revisions is not None, "--staged": staged, "--patch": patch is not None, "--files": as_files,
         "--ask": ask, "--explain": rule is not None, "--test": is_test, "a sentence": bool(words) and not as_files,
     }  # fmt: skip
-    _one_of([name for name, given in ways.items() if given])
+    chosen = [name for name, given in ways.items() if given]
+    _one_of(chosen)
+    of_changes = {
+        "--check": moment is not None, "--approvals": approvals, "--render": wanted is True, "--cluster": bool(cluster),
+        "--kubeconfig": kubeconfig is not None, "--context": bool(context), "--output markdown": form == "markdown",
+    }  # fmt: skip
+    if ask or rule is not None or is_test or (words and not as_files):
+        _without_change(chosen[0], [name for name, given in of_changes.items() if given])
     top = _top(root)
     if is_test:
         return _tested(top, rules, form)
@@ -88,6 +94,8 @@ def decide(
         rules=rules, wanted=wanted, offline=offline, everything=everything, form=form, moment=moment,
         approvals=approvals, cluster=cluster, way=(kubeconfig, context),
     )  # fmt: skip
+    import asyncio
+
     return asyncio.run(_decided(top, asked, wishes))
 
 
@@ -114,6 +122,13 @@ class _Wishes:
 def _one_of(given: list[str]) -> None:
     if len(given) > 1:
         raise errors.UsageError(f"{' and '.join(given)} cannot be asked together", hint="Ask one after the other.")
+
+
+def _without_change(way: str, given: list[str]) -> None:
+    """What only a change can be asked for must not seem to be answered by a sentence or a rule."""
+    if given:
+        hint = "Give one: --diff main...HEAD, --staged, --patch FILE or --files FILES."
+        raise errors.UsageError(f"{way} looks at no change, so that {' and '.join(given)} has no meaning", hint=hint)
 
 
 def _top(root: Path | None) -> Path:
@@ -196,12 +211,13 @@ async def _decided(top: Path, asked: "Asked", wishes: _Wishes) -> int:
 async def _examined(decision: "Decision", scene: "Scene", wishes: _Wishes) -> "Decision":
     """The decision with the checks made and the approvals looked up that were asked for."""
     if wishes.moment is not None:
+        from firstlight.model.decision import Moment
         from firstlight.operate.deciding.checks import running
 
-        moment: Literal["pre", "post"] = "pre" if wishes.moment == "pre" else "post"
+        moment = Moment(wishes.moment)
         made = await running.run(decision, moment, scene)
         others = tuple(each for each in decision.checks if each.moment != moment)
-        decision = dataclasses.replace(decision, checks=(*made, *others) if moment == "pre" else (*others, *made))
+        decision = dataclasses.replace(decision, checks=(*made, *others) if moment is Moment.PRE else (*others, *made))
     if wishes.approvals:
         from firstlight.operate.deciding import approvals
 

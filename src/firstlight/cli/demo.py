@@ -34,7 +34,12 @@ FAILED = 1
 )
 def demo(keep: bool, picture: Path) -> int:
     """Bring an example platform up on this computer: from bare machines to two apps that Git owns, with proof."""
-    return asyncio.run(_demo(keep=keep, picture=picture))
+    from firstlight.cli import rehearse
+
+    try:
+        return asyncio.run(_demo(keep=keep, picture=picture))
+    except KeyboardInterrupt:
+        return rehearse.interrupted(NAME, keep=keep)
 
 
 async def _demo(*, keep: bool, picture: Path) -> int:

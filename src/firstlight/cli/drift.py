@@ -26,9 +26,9 @@ DRIFTED = 2
 @click.argument("cluster", default="")
 @click.option("--component", "components", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
 @click.option("--correct", is_flag=True, help="Ask the engine to put Git's form back, and wait for it.")
-@click.option("--as-owner", is_flag=True, help="With --correct: apply it in the engine's place, if that is down.")
+@click.option("--as-owner", is_flag=True, help="With --correct: in the engine's place, if it is down or leaves it.")
 @click.option("--watch", is_flag=True, help="Go on looking, and print what comes and goes.")
-@click.option("--yes", is_flag=True, help="Apply in the engine's place without asking.")
+@click.option("--yes", is_flag=True, help="Apply and remove in the engine's place without asking.")
 @click.option("--uid", default="", help="With --correct: the UID of kube-system of the cluster that is meant.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
 @which_cluster.options
@@ -86,15 +86,13 @@ async def _opened(
 ) -> "AsyncIterator[tuple[Scene, kube.Client, Path]]":
     """What is compared, and the API; a cluster that does not answer is told before anything is rendered."""
     from firstlight.cli import own_means
-    from firstlight.clients import kube
     from firstlight.operate import drift_scene, up
 
     platform = which_repo.platform(root)
     one = up.cluster_of(platform, cluster)
     state = platform.root / own_means.STATE
     config = which_cluster.config(state, one.name, kubeconfig=way[0], context=way[1])
-    async with kube.Client(config, agent="drift") as client:
-        await client.version()
+    async with which_cluster.opened(config, agent="drift", state=state, cluster=one.name) as client:
         means = await own_means.means(platform, offline=offline, keep=False)
         try:
             scene = await drift_scene.prepare(platform, one.name, means, components=wishes.components)
@@ -152,14 +150,14 @@ async def _watched(scene: "Scene", client: "kube.Client", form: str) -> int:
 
 def _is_committed(scene: "Scene") -> bool:
     """Whether what was rendered is what the commit has."""
-    from firstlight.operate import drift_permission
+    from firstlight.report import drift as report
 
-    return not any(each.rule == drift_permission.UNCOMMITTED for each in scene.problems)
+    return report.is_committed(scene.problems)
 
 
 def exit_code(found: "Drift", *, is_committed: bool = True) -> int:
-    """What it means to a shell: what differs from something that the engine does not have is no drift yet."""
-    if (found.is_of_another_commit or not is_committed) and found.drifted:
+    """What it means to a shell: of what the engine does not have, neither drift nor its absence can be told."""
+    if found.is_of_another_commit or not is_committed:
         return FAILED
     if found.drifted:
         return DRIFTED
@@ -179,7 +177,8 @@ def _print(found: "Drift", scene: "Scene", form: str) -> None:
     if form == "json":
         output.write_json(drift_data.data(found))
     else:
-        print(report.text(found, columns=table.terminal_columns(), kept=scene.kept), flush=True)
+        columns = table.terminal_columns()
+        print(report.text(found, columns=columns, kept=scene.kept, problems=scene.problems), flush=True)
 
 
 def _write_line(value: object) -> None:

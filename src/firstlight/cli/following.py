@@ -38,7 +38,7 @@ class Following:
 
     def __init__(self, journal: "Journal", form: Form) -> None:
         self._journal = journal
-        self._view = View(form)
+        self._view = View(form, foot=lines.ANEW if journal.started.is_rehearsal else lines.SAFE)
         self._task: asyncio.Task[None] | None = None
 
     @property

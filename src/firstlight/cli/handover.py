@@ -104,7 +104,8 @@ async def _handed_over(
             await running.check_root(prepared, world)
     for line in report.kept(running.kept(platform, prepared.cluster.name)):
         print(line, file=sys.stderr)
-    lost = await running.lost(prepared, means) if asked.is_loss_allowed and not asked.is_dry_run else 0
+    is_losing = asked.is_loss_allowed and not asked.is_dry_run
+    losses = await running.losses(prepared, means) if is_losing else {}
     # The run is progress here: the answer is what is proven, or what would come of it.
     begun = means.now()
     with contextlib.redirect_stdout(sys.stderr):
@@ -115,6 +116,7 @@ async def _handed_over(
     found = await running.certificate(prepared, means, result, since=begun)
     if canary and found is not None and found[0].is_complete:
         found = await _with_canary(prepared, means, key=asked.key, yes=yes)
+    lost = running.lost(losses, await running.losses(prepared, means)) if losses else 0
     _proven(found, prepared, result=result, lost=lost, form=form)
     if found is not None and found[0].is_complete:
         await _left_behind(prepared, means, is_removed=is_forgetful, yes=yes)
@@ -141,14 +143,14 @@ async def _verified(
     """Whether what a certificate claims still holds."""
     from firstlight.execute.handing import keeping_certificate
     from firstlight.operate.handover import running
-    from firstlight.report import certificate as report
-    from firstlight.report import certificate_data, table
+    from firstlight.report import certificate_verified as report
+    from firstlight.report import table
 
-    made = keeping_certificate.read(certificate)
+    given = keeping_certificate.read(certificate)
     prepared = await running.prepare(platform, asked, means, is_checked=False)
-    now = await running.verify(made, prepared, means, signers=signers)
-    output.answer(form, report.text(now, columns=table.terminal_columns()), certificate_data.data(now))
-    return 0 if now.is_complete else DIFFERENT
+    found = await running.verify(given, prepared, means, signers=signers)
+    output.answer(form, report.text(found, columns=table.terminal_columns()), report.data(found))
+    return 0 if found.now.is_complete else DIFFERENT
 
 
 async def _foreseen(
@@ -210,15 +212,12 @@ def _proven(
     found: "tuple[Certificate, Path] | None", prepared: "Prepared", *, result: "Result", lost: int, form: str
 ) -> None:
     """The certificate in short, and where it is."""
-    from firstlight.report import handover as report
-    from firstlight.report import handover_data, table
+    from firstlight.cli import certificates
+    from firstlight.report import handover_data
 
     if form == "json":
         told = handover_data.run(prepared.cluster.name, result.outcomes, is_refused=result.is_refused)
         short = handover_data.certificate(found[0], path=found[1]) if found is not None else None
         output.write_json({**told, "dryRun": False, "lost": lost, "certificate": short})
     elif found is not None:
-        made, path = found
-        print("\n".join(report.certificate(made, lost=lost, columns=table.terminal_columns())))
-        print(f"  in       {path}, as a page in {path.with_suffix('.html').name}")
-        print(f"  again    firstlight handover {prepared.cluster.name} --verify {path}")
+        print("\n".join(certificates.lines(found[0], found[1], cluster=prepared.cluster.name, lost=lost)))

@@ -46,11 +46,9 @@ async def means(
     git, op = shutil.which("git"), shutil.which("op")
     resolver = resolving.Resolver(platform.root, sops=programs["sops"], op=Path(op) if op else None)
 
-    notes: list[str] = []
     making = talos_secrets.Making(
         talosctl=programs["talosctl"], sops=programs["sops"], git=Path(git) if git else None,
         state=platform.root / STATE, keep=keep,
-        on_kept=lambda path: notes.append(f"commit {path}: the keys of the cluster, encrypted, made in this run"),
     )  # fmt: skip
 
     async def open_renderer(one: "Platform") -> "Renderer":
@@ -67,7 +65,6 @@ async def means(
         merged_into=_own_files() if merge else None,
         allowed=allowing.known(),
         close=resolver.close,
-        notes=notes,
         kubeconfig=Secret(kubeconfig.read_bytes()) if kubeconfig is not None else None,
     )
 

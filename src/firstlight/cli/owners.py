@@ -59,12 +59,13 @@ def owners(
     scene = _scene(cluster, root, kubeconfig=kubeconfig, context=context)
     whole = asyncio.run(_look(scene, namespace=namespace, fields=fields, is_rendered=wanted, offline=offline))
     shown = operating.only(whole, kind=kind, namespace=namespace, owner=owner, everything=everything)
+    counted = operating.counted(whole, kind=kind, namespace=namespace, owner=owner)
     if flaws:
         shown = dataclasses.replace(shown, objects=tuple(each for each in shown.objects if each.flaws))
     if picture is not None:
-        _draw(shown, picture)
+        _draw(whole, shown, picture)
     by_object = everything or fields or bool(kind or namespace or owner)
-    _print(whole, shown, form, by_object=by_object, only_flaws=flaws and not fields)
+    _print(whole, shown, form, counted=counted, by_object=by_object, only_flaws=flaws and not fields)
     return exit_code(whole, shown) if check else 0
 
 
@@ -118,11 +119,11 @@ def _is_repo() -> bool:
 
 
 async def _look(scene: _Scene, *, namespace: str, fields: bool, is_rendered: bool, offline: bool) -> "OwnerMap":
-    from firstlight.clients import kube
+    from firstlight.cli import own_means
     from firstlight.operate import owners as operating
 
-    async with kube.Client(scene.config, agent="owners") as client:
-        await client.version()
+    state = scene.platform.root / own_means.STATE if scene.platform is not None else None
+    async with which_cluster.opened(scene.config, agent="owners", state=state, cluster=scene.name) as client:
         declared, notes = await _declared(scene, is_rendered=is_rendered, offline=offline)
         return await operating.owners(
             client, cluster=scene.name, declared=declared, namespace=namespace, with_fields=fields, notes=notes
@@ -151,19 +152,23 @@ async def _declared(
     return operating.declared(scene.platform, scene.cluster, renditions), notes
 
 
-def _draw(shown: "OwnerMap", picture: Path) -> None:
+def _draw(whole: "OwnerMap", shown: "OwnerMap", picture: Path) -> None:
     from firstlight.report import owners_picture
 
-    picture.write_text(owners_picture.svg(shown), encoding="utf-8")
-    print(f"{picture} shows {len(shown.objects):,} objects", file=sys.stderr)
+    drawn, there = len(shown.objects), len(whole.objects)
+    picture.write_text(owners_picture.svg(shown, of=there), encoding="utf-8")
+    more = f" of {there:,}; all of them: --all" if drawn < there else ""
+    print(f"{picture} shows {drawn:,} objects{more}", file=sys.stderr)
 
 
-def _print(whole: "OwnerMap", shown: "OwnerMap", form: str, *, by_object: bool, only_flaws: bool) -> None:
+def _print(
+    whole: "OwnerMap", shown: "OwnerMap", form: str, *, counted: "OwnerMap", by_object: bool, only_flaws: bool
+) -> None:
     from firstlight.report import owners as report
     from firstlight.report import owners_data, table
 
     if form == "json":
-        output.write_json(owners_data.data(whole, shown))
+        output.write_json(owners_data.data(counted, shown))
         return
     columns = table.terminal_columns()
-    print(report.text(whole, shown, columns=columns, by_object=by_object, only_flaws=only_flaws))
+    print(report.text(whole, shown, columns=columns, counted=counted, by_object=by_object, only_flaws=only_flaws))

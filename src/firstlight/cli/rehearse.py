@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from firstlight.operate.up import Prepared
 
 EXIT_CODES = {"passed": 0, "failed": 1, "refused": 3}
+INTERRUPTED = 130
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
@@ -72,9 +73,12 @@ def rehearse(
     wishes = Wishes(cluster=chosen.name, until=Phase(until) if until else None)
     if allow_commands:
         allowing.allow(platform, chosen, yes=yes)
-    told, verified = asyncio.run(
-        _rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep, verify=verify)
-    )
+    try:
+        told, verified = asyncio.run(
+            _rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep, verify=verify)
+        )
+    except KeyboardInterrupt:
+        return interrupted(lab_name(chosen.name), keep=keep)
     show(told, verified, markdown=markdown, everything=everything, form=form)
     return EXIT_CODES[verdict_of(told, verified)]
 
@@ -164,6 +168,18 @@ async def clean_up(one: "Lab", *, keep: bool) -> None:
     name = one.home.name
     print(f"the lab stays: export KUBECONFIG=$(firstlight lab kubeconfig -n {name})", file=sys.stderr)
     print(f"               firstlight lab down -n {name}", file=sys.stderr)
+
+
+def interrupted(name: str, *, keep: bool) -> int:
+    """Say what is left of a rehearsal that somebody ended; the exit code. No other goes on where it was.
+
+    Args:
+        name: Of the lab.
+        keep: Whether that stays.
+    """
+    left = f"the lab stays as it is: firstlight lab down -n {name}" if keep else "the lab is gone"
+    print(f"\ninterrupted; {left}; run again to begin anew", file=sys.stderr)
+    return INTERRUPTED
 
 
 def show(

@@ -166,7 +166,9 @@ def run(
     is_written = not is_read_only and not found.is_refused and made.text != text
     if is_written:
         file.write(platform.root, path, made.text, old=before)
-    shown = report.text(found, columns=table.terminal_columns(), is_written=is_written, has_diff=is_read_only)
+    shown = report.text(
+        found, columns=table.terminal_columns(), is_written=is_written, is_new=before is None, has_diff=is_read_only
+    )
     output.answer(options.form, shown, report.data(found, is_written=is_written))
     if found.is_refused:
         return REFUSED

@@ -93,16 +93,26 @@ async def _up(
     if is_check or prepared.is_blocked:
         tell_problems(prepared, form)
         return BLOCKED if prepared.is_blocked else 0
+    begun = means.now()
     try:
         result = await carry_out(prepared, wishes, means, yes=yes, form=form)
     except asyncio.CancelledError:
+        _show_way(prepared, wishes, means, form)
         return INTERRUPTED  # the summary has said it already
-    for note in means.notes:
-        print(f"  note     {note}", file=sys.stderr)
-    kept = means.state / prepared.cluster.name / "kubeconfig"
-    if form == "text" and result.is_complete and not wishes.is_dry_run and kept.exists():
-        print(f"  reach    export KUBECONFIG={kept}")
+    if form == "text" and not wishes.is_dry_run:
+        from firstlight.cli import certificates
+
+        for line in await certificates.after(prepared, means, result, since=begun):
+            print(line)
+    _show_way(prepared, wishes, means, form)
     return exit_code(result)
+
+
+def _show_way(prepared: "Prepared", wishes: "Wishes", means: "Means", form: "Form") -> None:
+    """The way in, where the API was reached; whoever has to mend something needs it most."""
+    kept = means.state / prepared.cluster.name / "kubeconfig"
+    if form == "text" and not wishes.is_dry_run and kept.exists():
+        print(f"  reach    export KUBECONFIG={kept}")
 
 
 async def carry_out(prepared: "Prepared", wishes: "Wishes", means: "Means", *, yes: bool, form: "Form") -> "Result":

@@ -83,7 +83,6 @@ class _Wishes:
 
 async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verification":
     from firstlight.cli import own_means
-    from firstlight.clients import kube
     from firstlight.observe.watching import Watching
     from firstlight.operate import up
     from firstlight.operate.verify import again, checking, talos_release
@@ -92,8 +91,8 @@ async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verifica
     state = platform.root / own_means.STATE
     config = which_cluster.config(state, one.name, kubeconfig=wishes.way[0], context=wishes.way[1])
     means = await own_means.means(platform, offline=wishes.is_offline, keep=False) if wishes.is_rendered else None
-    async with kube.Client(config, agent="verify") as client, Watching(client) as watching:
-        await client.version()
+    opened = which_cluster.opened(config, agent="verify", state=state, cluster=one.name)
+    async with opened as client, Watching(client) as watching:
         scene = checking.Scene(
             cluster=one,
             client=client,

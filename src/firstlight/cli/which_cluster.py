@@ -1,14 +1,21 @@
-"""How a command comes by a cluster's API: the kubeconfig that ``up`` has left, or the user's own."""
+"""How a command comes by a cluster's API: the kubeconfig that ``up`` has left, or the user's own.
 
+Whatever the way, another cluster than the one that ``up`` has written down is refused, also for looking: what is said
+of it would be believed of the one that is meant.
+"""
+
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
+from firstlight import errors
+
 if TYPE_CHECKING:
-    from firstlight.clients.kube import Config
+    from firstlight.clients.kube import Client, Config
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,4 +65,54 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
         # It lies in the repo's directory, where others may write: no program that it names is run, no link followed.
         directory.check(left)
         return kube.load(left)
-    return kube.load(kubeconfig, context=context, allow_exec=True)
+    try:
+        return kube.load(kubeconfig, context=context, allow_exec=True)
+    except errors.ConfigError as error:
+        if kubeconfig is None and "there is no kubeconfig" in error.message:
+            error.hint = f"firstlight up {cluster} leaves one in {left}, once the API answers; else: --kubeconfig FILE"
+        raise
+
+
+@contextlib.asynccontextmanager
+async def opened(config: "Config", *, agent: str, state: Path | None, cluster: str) -> "AsyncIterator[Client]":
+    """The API of a cluster that answers and is the one that was written down, if one was.
+
+    Args:
+        config: The way to it.
+        agent: What the API server hears as the user agent.
+        state: ``.firstlight`` of the repo; None where no repo says which cluster is meant.
+        cluster: Its name.
+
+    Raises:
+        errors.Refused: It is another cluster.
+        errors.ClientError: The API does not answer.
+    """
+    from firstlight.clients import kube
+
+    async with kube.Client(config, agent=agent) as client:
+        await client.version()
+        if state is not None:
+            await check(client, state=state, cluster=cluster)
+        yield client
+
+
+async def check(client: "Client", *, state: Path, cluster: str) -> None:
+    """See that this is the cluster that ``up`` has written down; where none was, nobody can tell.
+
+    Raises:
+        errors.Refused: It is another cluster.
+        errors.ClientError: The API does not answer.
+    """
+    from firstlight.execute import identity
+
+    known = identity.known(state, cluster)
+    if not known:
+        return
+    found = str((await client.get("v1", "Namespace", "kube-system", metadata_only=True))["metadata"]["uid"])
+    if found != known:
+        raise errors.Refused(
+            f"{client.config.server} is not {cluster}: its kube-system has the UID {found}, and that of {cluster} "
+            f"had {known} when firstlight up wrote it down",
+            hint="Check the kubeconfig and its context. If the cluster was made anew on purpose, delete "
+            f"{state / cluster / 'identity.json'}.",
+        )

@@ -35,7 +35,8 @@ def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
     from firstlight.repo import platform as platforms
     from firstlight.repo import work_tree
 
-    # Paths in a repo are written from its top, so that is where reading begins; a directory that is named is meant.
+    # Paths in a repo are written from its top, so that is where reading begins, unless a firstlight.yaml is nearer; a
+    # directory that is named is meant.
     found = platforms.read(work_tree.top(Path()) if root is None else root)
     if found.is_misdeclared and not as_it_is:
         raise errors.Refused(

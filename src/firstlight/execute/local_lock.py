@@ -28,16 +28,38 @@ def held(path: Path, *, who: str) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
-            raise errors.Refused(
-                f"another run works on this cluster: {holder}",
-                hint="Watch it: firstlight status --watch; or wait until it has ended.",
-            ) from None
+            raise _taken(fd) from None
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{who}\n".encode(), 0)
         yield
     finally:
         os.close(fd)
+
+
+def check(path: Path) -> None:
+    """See that nobody holds it now, before a person is asked anything; to hold it is for later.
+
+    Raises:
+        errors.Refused: Another run holds it, or it is a link to some other file.
+    """
+    directory.check(path)
+    if not path.exists():
+        return
+    fd = _opened(path)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _taken(fd) from None
+    finally:
+        os.close(fd)
+
+
+def _taken(fd: int) -> errors.Refused:
+    holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
+    return errors.Refused(
+        f"another run works on this cluster: {holder}",
+        hint="Watch it: firstlight status --watch; or wait until it has ended.",
+    )
 
 
 def _opened(path: Path) -> int:

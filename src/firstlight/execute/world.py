@@ -48,6 +48,8 @@ class World:
     reach: Reach = dataclasses.field(default_factory=Reach)
     tell: Callable[[str, str], None] = lambda step, text: None
     """How far a step is."""
+    on_reached: Callable[[], None] = lambda: None
+    """Called whenever the API was reached, and is this cluster's."""
     fingerprints: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Of maintenance certificates, by machine name, where they are pinned."""
     talos_secrets: Callable[[], Awaitable[Secret]] | None = None

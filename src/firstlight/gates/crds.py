@@ -36,8 +36,14 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
     return parts.question(gate, name, Part(every.looks, judge, every.asks), hint=hint)
 
 
-def of(name: str, declared: Mapping[str, Any] | None = None) -> Part:
-    """The question about one definition; whether it is served is asked only where its kinds are known."""
+def of(name: str, declared: Mapping[str, Any] | None = None, *, usually: str = "") -> Part:
+    """The question about one definition; whether it is served is asked only where its kinds are known.
+
+    Args:
+        name: Of the definition.
+        declared: As it is to be, where that is known.
+        usually: Why it is not there, where somebody else than bootstrap makes it.
+    """
     identity = ObjectId(_GROUP, "CustomResourceDefinition", "", name)
     look = looking.at(identity, declared)
     asks = tuple(Asked(Ask.SERVED, each) for each in _served(declared))
@@ -45,7 +51,7 @@ def of(name: str, declared: Mapping[str, Any] | None = None) -> Part:
     def judge(view: View) -> Verdict:
         found = view.one(look)
         if found is None:
-            return ready.absent(identity, is_served=True)
+            return ready.absent(identity, is_served=True, usually=usually)
         if (verdict := _established(found, name, view.now)) is not None:
             return verdict
         for asked in asks:

@@ -15,12 +15,12 @@ EXPECTED = ("Ready", "Available", "Healthy", "Accepted")
 """Conditions that controllers write when they are content; the first that is there counts."""
 
 
-def absent(identity: ObjectId, *, is_served: bool) -> Waiting:
-    """The verdict of an object that is not there."""
+def absent(identity: ObjectId, *, is_served: bool, usually: str = "") -> Waiting:
+    """The verdict of an object that is not there, with what usually causes it."""
     name = str(identity)
     if not is_served:
         return Waiting(f"{name}: the server does not know the kind {identity.kind} yet; usually its CRD is missing")
-    return Waiting(f"{name} is not there yet")
+    return Waiting(f"{name} is not there yet" + (f"; usually {usually}" if usually else ""))
 
 
 def judged(value: Mapping[str, Any], name: str, *, now: float, expected: Sequence[str] = EXPECTED) -> Verdict:

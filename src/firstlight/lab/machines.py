@@ -141,7 +141,7 @@ def part(home: directory.Directory, name: str, programs: Mapping[str, Path]) -> 
     folder = home.machine(name)
     return Part(
         name=name,
-        what="Talos machine; its etcd is real",
+        what="Talos machine; as a control plane its etcd is real",
         reality="simulated",
         argv=(
             str(programs[PROGRAM]),

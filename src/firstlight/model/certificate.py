@@ -153,3 +153,19 @@ class Certificate:
             and all(each.is_proven for each in self.objects)
             and all(each.is_proven for each in self.machines)
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A certificate that was held against the cluster again."""
+
+    given: Certificate
+    """As it was made; its seal is good."""
+    now: Certificate
+    """What came of trying it again."""
+    signer: str = ""
+    """Who signed it: one of the allowed signers, or the key; empty if nobody did."""
+    is_known: bool = False
+    """Whether the signer is one of those who were said to be allowed."""
+    uncovered: tuple[ObjectId, ...] = ()
+    """What passes today, and is not in it."""

@@ -108,3 +108,5 @@ class Change:
     """Of which component it was rendered; what is seen in files belongs to components by its path."""
     doubt: str = ""
     """What could not be told: a file that is broken, or too large, or no text."""
+    is_unread: bool = False
+    """Whether its content could not be read for that, before or after."""

@@ -2,6 +2,8 @@
 
 import dataclasses
 import enum
+import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +11,8 @@ from firstlight.model.hook import Hook
 from firstlight.model.own_gate import OwnGate
 from firstlight.model.place import Place
 from firstlight.model.source import Source, Sources
+
+_VALUES = re.compile(r"\s(?:--values|-f)[= ]['\"]?([^\s'\"]+)")
 
 
 class Phase(enum.StrEnum):
@@ -165,6 +169,19 @@ class Origin:
         """Unique in its cluster: ``helmrelease/kube-system/cilium``, ``helmfile-release/kube-system/cilium``."""
         form = self.form.value.lower().replace(" ", "-")
         return "/".join(each for each in (form, self.namespace, self.name) if each)
+
+    @property
+    def values_files(self) -> tuple[str, ...]:
+        """Files that a helm command names for values, counted from the repo's top and from where the script stands.
+
+        Where the chart is not known this is all that is known of them; some of the paths may lead to nothing.
+        """
+        if self.form is not Form.HELM_COMMAND:
+            return ()
+        written = [each for each in _VALUES.findall(self.command) if not {"$", "{", "*"} & set(each)]
+        homes = ("", posixpath.dirname(self.place.path))
+        found = (posixpath.normpath(posixpath.join(home, each)) for each in written for home in homes)
+        return tuple(dict.fromkeys(each for each in found if not each.startswith(("/", ".."))))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,13 +125,6 @@ class Item:
     """All that it reaches, also by machines."""
 
 
-class Actor(enum.StrEnum):
-    """Whose hands a step of a procedure needs."""
-
-    COMMAND = "command"
-    PERSON = "person"
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureStep:
     """One thing to do."""
@@ -142,6 +135,14 @@ class ProcedureStep:
     """What it does, in a few words."""
     command: str = ""
     """What to type; empty where a person must do something else."""
+
+
+class Moment(enum.StrEnum):
+    """When a check is made."""
+
+    PRE = "pre"
+    """Before the change."""
+    POST = "post"
 
 
 class CheckState(enum.StrEnum):
@@ -162,8 +163,7 @@ class Check:
     """One item of a checklist."""
 
     id: str
-    moment: str
-    """``pre`` or ``post``."""
+    moment: Moment
     title: str
     state: CheckState = CheckState.OPEN
     says: str = ""

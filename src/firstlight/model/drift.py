@@ -28,6 +28,8 @@ class FieldDifference:
     """Who wrote the live value, where the cluster tells."""
     since: str = ""
     """When that manager wrote last, as the cluster says it."""
+    is_beside: bool = False
+    """Whether somebody put it there beside what Git has: an engine that never applied it may leave it there."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,11 @@ class Drifted:
     fields: tuple[FieldDifference, ...] = ()
     owner: str = ""
     """Who is to keep it as Git has it: ``flux (Kustomization flux-system/apps)``."""
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it is as Git has it, but for what somebody put there beside that."""
+        return bool(self.fields) and all(each.is_beside for each in self.fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +70,8 @@ class Drift:
     """The commits that the engine has applied, where they are others than the one that was rendered."""
     notes: tuple[str, ...] = ()
     """What else there is to know before anything is concluded from it."""
+    ways: tuple[str, ...] | None = None
+    """What to do about what a correction has left; None where none was tried."""
 
     @property
     def is_of_another_commit(self) -> bool:

@@ -84,8 +84,6 @@ class Content:
 class Patched:
     """What a patch would make of a commit."""
 
-    commit: str
-    """The one that it was applied to."""
     changes: tuple[Change, ...]
     files: Mapping[str, Content]
     """Those that the patch touches, as they would be; what it deletes is not among them."""

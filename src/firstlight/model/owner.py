@@ -72,6 +72,8 @@ class OwnedObject:
     """Managers by field path; empty unless asked for."""
     under: ObjectId | None = None
     """What brings it, at the top of its ownerReferences; a pod's Deployment. None for what stands by itself."""
+    is_passing: bool | None = None
+    """Whether a handover takes it, as bootstrap brings it and Git has it; None where no repo is known."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,8 @@ class Rehearsal:
     lab: str
     revision: str = ""
     """Of the user's repo."""
+    copy: str = ""
+    """The commit of the copy on the lab's Git server: the one that the engine and the certificate name."""
     changes: int = 0
     """Files of the work tree that are not committed; they were rehearsed, too."""
     is_kept: bool = False

@@ -184,6 +184,8 @@ class RunState:
     known: Mapping[str, StepRun] = dataclasses.field(default_factory=dict, repr=False)
     """Steps as their events tell; ``steps`` also knows which are blocked."""
     ended: RunEnded | None = None
+    notes: tuple[str, ...] = ()
+    """What was told of the run as a whole, each once: what the user has to do, or must know."""
     last: float = 0.0
     """When something happened last."""
     is_alive: bool | None = None
@@ -305,6 +307,8 @@ def after(state: RunState, event: Event) -> RunState:
         )  # fmt: skip
     if isinstance(event, RunEnded):
         return dataclasses.replace(state, ended=event, last=last)
+    if isinstance(event, Told) and not event.step:
+        return dataclasses.replace(state, notes=tuple(dict.fromkeys((*state.notes, event.text))), last=last)
     step = state.known.get(event.step) or StepRun(brief=_unannounced(event.step))
     return dataclasses.replace(state, known={**state.known, step.id: _step_after(step, event)}, last=last)
 

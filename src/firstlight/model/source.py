@@ -53,6 +53,8 @@ class Chart:
     post_renderers: tuple[Mapping[str, Any], ...] = dataclasses.field(default=(), repr=False)
     credentials: str = ""
     """The Secret with the credentials of the repository, ``ns/name``."""
+    insecure: bool = False
+    """Whether its registry is spoken to without TLS, as ``insecure`` of its source says."""
     origin: Place | None = None
     """The HelmRepository, OCIRepository, GitRepository or ``repositories:`` entry that says where the chart is."""
 

@@ -122,11 +122,16 @@ async def _gathered(
 ) -> dict[tuple[tuple[str, str], Key], Mapping[str, Any] | None]:
     """The next changes, the last of each object; what ends a watch ends the whole."""
     getting = asyncio.ensure_future(queue.get())
-    done, _ = await asyncio.wait({getting, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-    for each in done:
-        if each is not getting:
+    try:
+        done, _ = await asyncio.wait({getting, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for each in done:
+            if each is not getting:
+                await each
+    finally:
+        # Whoever stops looking ends the wait above, and not what it waits for.
+        if not getting.done():
             getting.cancel()
-            await each
+            await asyncio.gather(getting, return_exceptions=True)
     found: dict[tuple[tuple[str, str], Key], Mapping[str, Any] | None] = {}
     kind, key, live = getting.result()
     found[kind, key] = live

@@ -43,13 +43,14 @@ async def find(cluster: Cluster, means: Means) -> Found:
     """The machines of a cluster, by whose they are now; nothing is changed.
 
     Raises:
-        errors.Refused: There are no machines to wipe, or no keys to them.
+        errors.Refused: There are no machines to wipe, or no keys to them, or a run of this computer works on them.
     """
     if not cluster.machines or any(each.id for each in cluster.machines):
         raise errors.Refused(
             f"{cluster.name} has no machines that firstlight could wipe",
             hint="Clusters of Omni are deleted there: omnictl cluster delete",
         )
+    local_lock.check(means.state / cluster.name / "lock")
     world = World(
         cluster=cluster, programs=means.programs, resolve=means.resolve, state=means.state, reach=means.reach,
         talos_secrets=lambda: means.talos_secrets(cluster),

@@ -1,6 +1,7 @@
 """Drift corrected: the engine is asked to reconcile, and watched; if it does not answer, Git's form is applied as it.
 
-Nothing is deleted here: what is extra is the engine's to prune, or a person's.
+What it leaves since it never applied it is removed, if that is wished. No object is deleted here: what is extra is the
+engine's to prune, or a person's.
 """
 
 import asyncio
@@ -17,14 +18,16 @@ from firstlight.execute import holders
 from firstlight.execute.lease import Lease
 from firstlight.gates.question import Question
 from firstlight.journal import run_id
-from firstlight.model.drift import Difference, Drift
+from firstlight.model.component import ObjectId
+from firstlight.model.drift import Difference, Drift, Drifted
 from firstlight.model.observation import Look, View
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.observe.watching import Watching
 from firstlight.operate import drift as looking
-from firstlight.operate import drift_permission, drift_standing_in, engine_objects
+from firstlight.operate import drift_clearing, drift_left, drift_permission, drift_standing_in, engine_objects
+from firstlight.operate.drift_left import Answer
 from firstlight.operate.drift_permission import Ground
 from firstlight.operate.drift_scene import Scene
 from firstlight.ownership import engine_marks
@@ -39,10 +42,8 @@ _REQUESTED = "reconcile.fluxcd.io/requestedAt"
 _FORCED = "reconcile.fluxcd.io/forceAt"
 _REFRESH = "argocd.argoproj.io/refresh"
 _SOURCES = "source.toolkit.fluxcd.io/v1"
-_CONTROLLERS = {
-    "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller",
-    "Application": "argocd-application-controller",
-}  # fmt: skip
+_LEAVING = ("HelmRelease", "Application")
+"""Owners that take away only what they have applied themselves; a Kustomization takes away what people put there."""
 
 Tell = Callable[[str], None]
 
@@ -52,7 +53,7 @@ class Wishes:
     """How drift is to be corrected."""
 
     as_owner: bool = False
-    """Whether Git's form is applied in the engine's place, if that does not answer."""
+    """Whether Git's form is applied in the engine's place if that does not answer, and what it leaves is removed."""
     answer: float = ANSWER
     patience: float = PATIENCE
 
@@ -77,7 +78,7 @@ async def correct(
         wishes: How.
         tell: Told of everything that is done.
         ground: How it is known which cluster is meant.
-        confirm: Asked before anything is applied in the engine's place.
+        confirm: Asked before anything is applied or removed in the engine's place.
         agree: Asked whether the cluster is the one that is meant, where nobody else can tell.
 
     Raises:
@@ -95,21 +96,57 @@ async def correct(
         await drift_permission.check_cluster(drift.cluster, client, ground=ground, confirm=agree)
     _say_what_is_left(drift, scene, tell)
     there = await _there(engines, client, tell)
+    answers = dict.fromkeys(engines, Answer.GONE)
     if not there:
         return drift
     await drift_permission.check_commit(scene, there, client)
     lease = Lease(client, holder=holders.name(run_id.make(drift.cluster)), tell=tell)
     await lease.claim()
     try:
-        silent = await _ask(there, client, tell=tell, seconds=wishes.answer)
-        left = [each for each in drift.drifted if (one := mine.get(each.id)) is not None and one.owner in silent]
-        if left and wishes.as_owner:
-            await drift_standing_in.apply(scene, left, client, lease=lease, tell=tell, confirm=confirm)
-        elif left:
-            tell(f"{len(left)} objects are as they were; --as-owner applies Git's form in the engine's place")
+        answers |= await _ask(there, client, tell=tell, seconds=wishes.answer)
+        after = await _after(scene, client, drift, answers, wishes=wishes, lease=lease, tell=tell, confirm=confirm)
     finally:
         await lease.release()
-    return await _until_gone(scene, client, {each.id for each in drift.drifted if each.id in mine}, wishes.patience)
+    return dataclasses.replace(after, ways=drift_left.advice(after, mine, answers, as_owner=wishes.as_owner))
+
+
+async def _after(
+    scene: Scene,
+    client: kube.Client,
+    drift: Drift,
+    answers: Mapping[ObjectOwner, Answer],
+    *,
+    wishes: Wishes,
+    lease: Lease,
+    tell: Tell,
+    confirm: Callable[[str], bool],
+) -> Drift:
+    """How it is once owners have done what they do, and, if that is wished, what they did not was done here."""
+    owners = {each.id: each.owner for each in scene.wanted}
+
+    def is_of(each: Drifted, answer: Answer) -> bool:
+        return each.id in owners and answers.get(owners[each.id]) == answer
+
+    def is_left(each: Drifted) -> bool:
+        kind = owners[each.id].name.partition(" ")[0]
+        return each.is_beside and is_of(each, Answer.DONE) and kind in _LEAVING
+
+    silent = [each for each in drift.drifted if is_of(each, Answer.NONE)]
+    if silent and wishes.as_owner:
+        await drift_standing_in.apply(scene, silent, client, lease=lease, tell=tell, confirm=confirm)
+    elif silent:
+        tell(f"{len(silent)} objects are as they were; --as-owner applies Git's form in the engine's place")
+    ids = {each.id for each in drift.drifted if each.id in owners}
+    after = await _until_gone(scene, client, ids, seconds=wishes.patience, is_left=is_left)
+    beside = [each for each in after.drifted if is_of(each, Answer.DONE) and any(one.is_beside for one in each.fields)]
+    if not beside:
+        return after
+    if wishes.as_owner:
+        await drift_clearing.remove(scene, beside, client, lease=lease, tell=tell, confirm=confirm)
+        return await looking.look(scene, client)
+    for owner in sorted({owners[each.id] for each in beside}):
+        tell(f"{owner.name} answered, and leaves fields that it never applied; --as-owner removes them")
+    return after
 
 
 async def _there(owners: Iterable[ObjectOwner], client: kube.Client, tell: Tell) -> list[ObjectOwner]:
@@ -142,29 +179,31 @@ def _say_what_is_left(drift: Drift, scene: Scene, tell: Tell) -> None:
         tell(f"{len(extra)} extra object{'s' if len(extra) > 1 else ''}: nothing is deleted here")
 
 
-async def _ask(owners: Iterable[ObjectOwner], client: kube.Client, *, tell: Tell, seconds: float) -> set[ObjectOwner]:
-    """Ask owners to reconcile, and wait until they did; those that did not."""
+async def _ask(
+    owners: Iterable[ObjectOwner], client: kube.Client, *, tell: Tell, seconds: float
+) -> dict[ObjectOwner, Answer]:
+    """Ask owners to reconcile, and wait until they did; what came of it."""
     token = f"{time.time():.6f}"
     async with Watching(client) as watching:
 
-        async def one(owner: ObjectOwner) -> bool:
+        async def one(owner: ObjectOwner) -> Answer:
             holder = await engine_objects.of(owner, client)
             if holder is None:
                 tell(f"{owner.name} is not there any more: what is its is left")
-                return True
+                return Answer.GONE
             if engine_marks.is_suspended(holder):
                 tell(f"{owner.name} is suspended: it was not asked")
-                return True
+                return Answer.SUSPENDED
             await _request(holder, token, client, tell)
             if await _is_answered(holder, token, watching, seconds):
-                return True
-            controller = _CONTROLLERS[text(holder, "kind")]
+                return Answer.DONE
+            controller = drift_left.CONTROLLERS[text(holder, "kind")]
             tell(f"{owner.name} did not answer in {seconds:.0f} s: does {controller} run?")
-            return False
+            return Answer.NONE
 
         ordered = sorted(owners)
         answered = await asyncio.gather(*map(one, ordered))
-    return {owner for owner, has in zip(ordered, answered, strict=True) if not has}
+    return dict(zip(ordered, answered, strict=True))
 
 
 async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, tell: Tell) -> None:
@@ -224,11 +263,13 @@ async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching
     return isinstance(await watching.wait(question, on_verdict=lambda _: None), Passed)
 
 
-async def _until_gone(scene: Scene, client: kube.Client, ids: set[Any], seconds: float) -> Drift:
-    """Watch until what was to be corrected is; the last look, if it is not in time."""
+async def _until_gone(
+    scene: Scene, client: kube.Client, ids: set[ObjectId], *, seconds: float, is_left: Callable[[Drifted], bool]
+) -> Drift:
+    """Watch until what was to be corrected is, or only what never will be is left; the last look, if not in time."""
     with contextlib.suppress(TimeoutError, kube.Forbidden):
         async with asyncio.timeout(seconds), contextlib.aclosing(looking.watch(scene, client)) as looks:
             async for each in looks:
-                if not any(one.id in ids for one in each.drifted):
+                if all(is_left(one) for one in each.drifted if one.id in ids):
                     return each
     return await looking.look(scene, client)

@@ -10,9 +10,7 @@ from firstlight.execute import identity
 from firstlight.model.owner import ObjectOwner
 from firstlight.operate import drift_revisions
 from firstlight.operate.drift_scene import Scene
-
-UNCOMMITTED = "uncommitted"
-"""The rule of a work tree that is not as its commit."""
+from firstlight.report import drift as report
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,7 +68,7 @@ async def check_commit(scene: Scene, owners: Iterable[ObjectOwner], client: kube
         errors.ClientError: The API does not answer.
     """
     for each in scene.problems:
-        if each.rule == UNCOMMITTED:
+        if each.rule == report.UNCOMMITTED:
             raise errors.Refused(f"{each.message}; nothing is to be put back to that", hint=each.way_out)
     if not scene.revision:
         raise errors.Refused(
@@ -79,9 +77,10 @@ async def check_commit(scene: Scene, owners: Iterable[ObjectOwner], client: kube
         )
     found = await drift_revisions.applied(scene.cluster, owners, client, revision=scene.revision)
     if found.others:
+        how = report.to_the_same_commit(scene.problems)
         raise errors.Refused(
             f"the engine has applied {'; '.join(found.others)}, not {scene.revision[:12]}: nothing is to be put back",
-            hint="Push the commit and let the engine apply it, or check out the one that it has.",
+            hint=f"First {how}; then again.",
         )
     if found.unknown:
         raise errors.Refused(

@@ -1,6 +1,6 @@
 """Git's form applied in the place of an engine that does not answer: as its manager, and nothing that is others'."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
@@ -19,6 +19,9 @@ from firstlight.ownership.ignoring import Ignored, Scaled
 from firstlight.report import safe
 
 _TRIES = 5
+
+Write = Callable[[Wanted, Mapping[str, Any] | None, kube.Client, Ignored], Awaitable[str]]
+"""Writes an object on nothing but what was seen of it; what came of it. A conflict is tried again."""
 
 
 async def apply(
@@ -44,27 +47,56 @@ async def apply(
         errors.Refused: Another run has taken the cluster over.
         errors.ClientError: It cannot be told what autoscalers have.
     """
+    wanted = applicable(scene, drifted, tell)
+    if not wanted:
+        return
+    managers = ", ".join(sorted({each.manager for each in wanted}))
+    ids = {each.id for each in wanted}
+    names = "\n".join(f"  {each.difference.value}   {safe.name(str(each.id))}" for each in drifted if each.id in ids)
+    if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
+        tell("nothing was applied")
+        return
+    await write_each(scene, wanted, client, write=_written, lease=lease, tell=tell)
+
+
+def applicable(scene: Scene, drifted: Iterable[Drifted], tell: Callable[[str], None]) -> list[Wanted]:
+    """What of objects that differ may be written here; of others it is told that they are left."""
     by_id = {each.id: each for each in scene.wanted}
     mine = [by_id[each.id] for each in drifted]
     for each in mine:
         if not each.is_applicable:
             tell(f"{each.id} was left: some of its values are not known here")
-    wanted = [each for each in mine if each.is_applicable]
-    if not wanted:
-        return
-    managers = ", ".join(sorted({each.manager for each in wanted}))
-    applicable = {each.id for each in wanted}
-    names = "\n".join(
-        f"  {each.difference.value}   {safe.name(str(each.id))}" for each in drifted if each.id in applicable
-    )
-    if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
-        tell("nothing was applied")
-        return
+    return [each for each in mine if each.is_applicable]
+
+
+async def write_each(
+    scene: Scene,
+    wanted: Iterable[Wanted],
+    client: kube.Client,
+    *,
+    write: Write,
+    lease: Lease,
+    tell: Callable[[str], None],
+) -> None:
+    """Write objects one by one, each only if it still differs when its turn comes.
+
+    Args:
+        scene: What Git has.
+        wanted: The objects.
+        client: The API.
+        write: How one is written.
+        lease: The right to write, taken.
+        tell: Told of everything that is done, and of what is left.
+
+    Raises:
+        errors.Refused: Another run has taken the cluster over.
+        errors.ClientError: It cannot be told what autoscalers have.
+    """
     scaled = await observing.scaled(scene.wanted, client)
     for each in wanted:
         await lease.claim()
         try:
-            tell(await _one(each, client, scaled))
+            tell(await _one(each, client, scaled, write))
         except kube.Conflict:
             tell(f"{each.id} is written by somebody else all the time: it was left")
         except errors.ClientError as error:
@@ -72,8 +104,8 @@ async def apply(
             tell(f"{each.id} could not be applied{told}")
 
 
-async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
-    """Look at an object again and apply it to just what was seen; what came of it."""
+async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled, write: Write) -> str:
+    """Look at an object again and write it on just what was seen; what came of it."""
     name = str(wanted.id)
     for tries_left in range(_TRIES - 1, -1, -1):
         holder = await engine_objects.of(wanted.owner, client)
@@ -94,20 +126,20 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled) -> str:
         if held := drifting.pauses(wanted, live or {}):
             return f"{name} was left: {path_text(held[0])} keeps the engine away from it; take that away first"
         try:
-            await _written(wanted, live, client, ignored=drifting.ignored(wanted, live=live, scaled=scaled))
-            return f"applied {name} as {wanted.manager}"
+            return await write(wanted, live, client, drifting.ignored(wanted, live=live, scaled=scaled))
         except kube.Conflict:
             if not tries_left:
                 raise
     raise AssertionError("unreachable")
 
 
-async def _written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.Client, *, ignored: Ignored) -> None:
+async def _written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.Client, ignored: Ignored) -> str:
+    done = f"applied {wanted.id} as {wanted.manager}"
     # As data, which can be somebody's; the engine's own next apply is as it writes it.
     value = normal_values.without_string_data(drifting.form(wanted, live))
     if live is None:
         await client.apply(observing.guarded(value, None), manager=wanted.manager, force=True)
-        return
+        return done
     beside = [each for each in drifting.strays(wanted, value, live) if each.writer is not None]
     strays = leaving_out.strays(beside, live, value=value, ignored=ignored)
     tried = await client.apply(observing.guarded(value, live), manager=wanted.manager, force=True, dry_run=True)
@@ -116,3 +148,4 @@ async def _written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.
     if strays:
         real = stray_fields.real(strays, await observing.cleaned(strays, made, client))
         await observing.cleaned(real, made, client, manager=wanted.manager, dry_run=False)
+    return done

@@ -186,8 +186,9 @@ def _problems(state: GitState) -> Iterator[Problem]:
 def _uncommitted(state: GitState) -> Problem:
     more = f" and {len(state.dirty) - _MANY} more" if len(state.dirty) > _MANY else ""
     named = ", ".join(state.dirty[:_MANY])
-    number = "1 file is" if len(state.dirty) == 1 else f"{len(state.dirty)} files are"
-    way_out = "Commit and push, or put them away with git stash."
+    is_one = len(state.dirty) == 1
+    number, taken = ("1 file is", "it as it is") if is_one else (f"{len(state.dirty)} files are", "them as they are")
+    way_out = f"Commit and push, or put {'it' if is_one else 'them'} away with git stash."
     if state.unwatched:
         way_out += (
             f" Git was told not to look at {state.unwatched[0]}: git update-index --no-assume-unchanged "
@@ -196,7 +197,7 @@ def _uncommitted(state: GitState) -> Problem:
     return Problem(
         rule="uncommitted",
         severity=Severity.WARNING,
-        message=f"{number} not as in the commit: bootstrap takes them as they are, the engine does not",
+        message=f"{number} not as in the commit: bootstrap takes {taken}, the engine does not",
         chain=(Link("work tree", f"{named}{more}"),),
         way_out=way_out,
     )

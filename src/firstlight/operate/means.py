@@ -52,8 +52,6 @@ class Means:
     masks: Masks = dataclasses.field(default_factory=Masks)
     """What must not be seen of what commands print."""
     is_rehearsal: bool = False
-    notes: list[str] = dataclasses.field(default_factory=list)
-    """What the user must know afterwards; added to while a run goes on."""
     close: Callable[[], Awaitable[None]] = _nothing
     """Ends the connections to providers of secrets."""
     now: Callable[[], float] = time.time

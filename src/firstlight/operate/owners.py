@@ -59,6 +59,8 @@ def declared(platform: Platform, cluster: Cluster, renditions: Iterable[Renditio
     """
     known = facts.of(platform, cluster, renditions)
     found: dict[ObjectId, Declared] = {}
+    brought = {each.id for component in known.bootstrap for each in known.objects(component, Side.BOOTSTRAP)}
+    passed = {each.id for each in passing.of(known, brought)}
     for component in known.components:
         origin = passing.owner(component)
         if origin is not None:
@@ -71,7 +73,7 @@ def declared(platform: Platform, cluster: Cluster, renditions: Iterable[Renditio
             continue
         for each in known.objects(component, side):
             if not claims.is_hook(each.value):
-                found.setdefault(each.id, to_be)
+                found.setdefault(each.id, dataclasses.replace(to_be, is_passing=each.id in passed))
     return found
 
 
@@ -115,6 +117,13 @@ def only(
             and (everything or _stands_alone(each, owner=owner, kind=kind))
         ),
     )
+
+
+def counted(found: OwnerMap, *, kind: str = "", namespace: str = "", owner: str = "") -> OwnerMap:
+    """What numbers are told of: all that is asked for, what others bring and what the system makes among it."""
+    if not (kind or namespace or owner):
+        return found
+    return only(found, kind=kind, namespace=namespace, owner=owner, everything=True)
 
 
 def _is_meant(each: OwnedObject, owner: str) -> bool:

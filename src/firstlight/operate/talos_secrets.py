@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from firstlight import errors
@@ -48,8 +47,6 @@ class Making:
     keep: bool = True
     """Whether they are written down; a dry run forgets them."""
     patience: float = PATIENCE
-    on_kept: Callable[[str], None] = lambda path: None
-    """Told which file was written."""
 
 
 async def of(cluster: Cluster, platform: Platform, *, resolve: Resolve, making: Making) -> Secret:
@@ -71,7 +68,6 @@ async def of(cluster: Cluster, platform: Platform, *, resolve: Resolve, making: 
     made = await Talosctl(making.talosctl).gen_secrets()
     if making.keep:
         await talos.keep(platform.root / path, made, Sops(making.sops), root=platform.root)
-        making.on_kept(path)
     return made
 
 
@@ -96,14 +92,14 @@ def _path(reference: str) -> str:
 
 
 def _others(cluster: Cluster, platform: Platform) -> list[Cluster]:
-    """The other clusters that have Talos secrets of their own: not those of Omni, or with whole machine configs."""
-    return [
-        each
-        for each in platform.clusters
-        if each.name != cluster.name
-        and not each.omni_template
-        and (each.talos_secrets or (each.machines and not each.talosconfig))
-    ]
+    """The other clusters that have Talos secrets of their own."""
+    return [each for each in platform.clusters if each.name != cluster.name and has_own(each)]
+
+
+def has_own(cluster: Cluster) -> bool:
+    """Whether a cluster has Talos secrets of its own, which are not Omni's or in whole machine configs."""
+    is_bare = bool(cluster.machines) and not cluster.talosconfig
+    return not cluster.omni_template and (bool(cluster.talos_secrets) or is_bare)
 
 
 def _refuse_shared(cluster: Cluster, platform: Platform, reference: str) -> None:

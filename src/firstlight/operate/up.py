@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import firstlight
 from firstlight import errors
-from firstlight.execute import holders, local_lock, user_files
+from firstlight.execute import holders, local_lock
 from firstlight.execute.commands import Commands
 from firstlight.execute.loop import Loop, Options, Result
 from firstlight.execute.world import World
@@ -23,9 +23,8 @@ from firstlight.model.platform import Platform
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
-from firstlight.model.verdict import Passed
-from firstlight.model.work import FetchKubeconfig, Installation, Work
-from firstlight.operate import inlining, preflight, selecting, tasks
+from firstlight.model.work import Installation, Work
+from firstlight.operate import access, inlining, preflight, selecting, tasks, untracked_keys
 from firstlight.operate.means import Means, Wishes
 from firstlight.plan import build, facts
 from firstlight.render import installations
@@ -158,10 +157,19 @@ async def run(
     Raises:
         errors.FirstlightError: The journal cannot be written, or something else that no step can be blamed for.
     """
-    world = world_of(
-        prepared, means, run=begun.run, parallel=wishes.parallel,
-        tell=lambda step, text: tell(events.Told(at=means.now(), step=step, text=text)),
-    )  # fmt: skip
+
+    def say(step: str, text: str) -> None:
+        tell(events.Told(at=means.now(), step=step, text=text))
+
+    async def remind() -> None:
+        """Keys that only this work tree has are spoken of until Git has them."""
+        if not means.is_rehearsal and (text := await untracked_keys.note(prepared.cluster, root, git=means.git)):
+            say("", text)
+
+    root = prepared.platform.root
+    world = world_of(prepared, means, run=begun.run, parallel=wishes.parallel, tell=say, on_keys=remind)
+    if not wishes.is_dry_run:
+        world.on_reached = access.keeping(world, means, tell=lambda text: say("", text))
     options = Options(holder=begun.who, is_dry_run=wishes.is_dry_run)
     loop = Loop(
         prepared.work, world, ground=prepared.ground, options=options, tell=tell, confirm=confirm, now=means.now
@@ -170,11 +178,13 @@ async def run(
         try:
             result = await loop.run()
         finally:
-            await world.close()
-        if not wishes.is_dry_run and _is_ours(prepared, result):
-            _keep_access(world, means, tell=tell)
+            try:
+                await remind()
+            finally:
+                await world.close()
     except (asyncio.CancelledError, KeyboardInterrupt):
-        tell(events.RunEnded(at=means.now(), verdict="waiting", reason="interrupted; run again to go on"))
+        again = "a rehearsal begins anew" if means.is_rehearsal else "run again to go on"
+        tell(events.RunEnded(at=means.now(), verdict="waiting", reason=f"interrupted; {again}"))
         raise
     except Exception as error:
         reason = error.message if isinstance(error, errors.FirstlightError) else "a mistake in firstlight"
@@ -192,6 +202,7 @@ def world_of(
     run: str,
     parallel: int = 8,
     tell: Callable[[str, str], None] = lambda step, text: None,
+    on_keys: Callable[[], Awaitable[None]] | None = None,
 ) -> World:
     """What the actions of a run share; nothing is reached yet.
 
@@ -201,12 +212,20 @@ def world_of(
         run: What the API server hears as the user agent.
         parallel: How many steps run at once.
         tell: Told how far a step is.
+        on_keys: Called once the cluster's keys are there, read or made.
     """
     cluster = prepared.cluster
+
+    async def keys() -> Secret:
+        found = await means.talos_secrets(cluster)
+        if on_keys is not None:
+            await on_keys()
+        return found
+
     return World(
         cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
         reach=means.reach, run=run, commands=_commands(prepared, means), tell=tell, fingerprints=means.fingerprints,
-        kubeconfig=means.kubeconfig, parallel=parallel, talos_secrets=_once(lambda: means.talos_secrets(cluster)),
+        kubeconfig=means.kubeconfig, parallel=parallel, talos_secrets=_once(keys),
     )  # fmt: skip
 
 
@@ -219,38 +238,12 @@ def alone(cluster: Cluster, means: Means, *, who: str) -> contextlib.AbstractCon
     return local_lock.held(means.state / cluster.name / "lock", who=who)
 
 
-def _is_ours(prepared: Prepared, result: Result) -> bool:
-    """Whether the API was reached, and is this cluster's."""
-    ways = [name for name, task in prepared.work.tasks.items() if isinstance(task, FetchKubeconfig)]
-    return any(isinstance(result.outcomes.get(each), Passed) for each in ways)
-
-
 def _commands(prepared: Prepared, means: Means) -> Commands:
     """Runs what the repo may run; a rehearsal's have no way to the user's own clusters."""
     return Commands(
         prepared.platform.root, cluster=prepared.cluster.name, allowed=means.allowed, masks=means.masks,
         origin=means.origin, home=means.state / "home" if means.is_rehearsal else None,
     )  # fmt: skip
-
-
-def _keep_access(world: World, means: Means, *, tell: Callable[[Event], None]) -> None:
-    """The ways to the cluster and its machines beside the journal, and where the user has asked for them."""
-    own = means.state / world.cluster.name
-    now = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
-    for kubeconfig, talosconfig in filter(None, [(own / "kubeconfig", own / "talosconfig"), means.merged_into]):
-        # What Omni gives a person runs a program; none is run from a file that lies in the repo's directory.
-        is_of_use = kubeconfig.parent != own or not world.is_exec
-        try:
-            if kubeconfig.parent == own:
-                # Of the cluster that had this name before: that one is gone, or would have been refused.
-                kubeconfig.unlink(missing_ok=True)
-                talosconfig.unlink(missing_ok=True)
-            if world.kubeconfig is not None and is_of_use:
-                user_files.merge_kubeconfig(kubeconfig, world.kubeconfig, now=now)
-            if world.talosconfig is not None:
-                user_files.merge_talosconfig(talosconfig, world.talosconfig, now=now)
-        except errors.FirstlightError as error:
-            tell(events.Told(at=means.now(), step="", text=f"access is not kept: {error.message}"))
 
 
 def cluster_of(platform: Platform, name: str) -> Cluster:

@@ -10,7 +10,7 @@ from typing import Any
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model.baseline import ObjectSeen
 from firstlight.model.certificate import Claim, Proof
-from firstlight.ownership import engine_marks, field_paths, migrating
+from firstlight.ownership import engine_marks, field_paths, ignoring, migrating
 from firstlight.ownership.evidence import Evidence
 from firstlight.ownership.field_set import ITSELF, FieldSet, Path, path_text, plain
 
@@ -66,6 +66,11 @@ def marked(evidence: Evidence) -> Proof:
         return Proof(claim=claim, holds=False, says=f"{owner.name or owner} is not there")
     if evidence.fault:
         return Proof(claim=claim, holds=False, says=evidence.fault)
+    kind = owner.name.partition(" ")[0]
+    if paused := ignoring.pauses(evidence.passing.object.value, evidence.live or {}, kind=kind):
+        told = ", ".join(path_text(each) for each in paused)
+        says = f"{told} keeps the engine away from it, which Git does not have"
+        return Proof(claim=claim, holds=False, says=says)
     if evidence.is_listed is False:
         return Proof(claim=claim, holds=False, says=f"{owner.name} does not list it")
     mark = engine_marks.of(evidence.live or {})

@@ -182,7 +182,12 @@ def judged(
     leaves += [stray_fields.as_leaf(each) for each in strays if each.is_pause or not ignored.is_merged]
     kept = [each for each in leaves if not _is_ignored(each, ignored, value, live)]
     count = len(leaves) - len(kept)
-    shown = [_field(each, wanted, live) for each in kept if not _is_mark(each.path)]
+    beside = {each.path for each in strays if each.writer is not None and not each.is_pause}
+    shown = [
+        dataclasses.replace(_field(each, wanted, live), is_beside=each.path in beside)
+        for each in kept
+        if not _is_mark(each.path)
+    ]
     if shown:
         says = drift_words.changed(shown, wanted.manager)
         if held := pauses(wanted, live):

@@ -56,7 +56,8 @@ _PARTIES = {
     "kubelet": Party.SYSTEM, "kube-proxy": Party.SYSTEM, "api-priority-and-fairness-*": Party.SYSTEM,
     BEFORE: Party.PERSON, ANCIENT: Party.PERSON, "flux": Party.PERSON, "kubectl*": Party.PERSON, "k9s*": Party.PERSON,
     "lens*": Party.PERSON, "openlens*": Party.PERSON, "headlamp*": Party.PERSON, "node-fetch*": Party.PERSON,
-    "mozilla*": Party.PERSON, "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON, "pulumi-kubernetes*": Party.PERSON,
+    "mozilla*": Party.PERSON, "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON,
+    "pulumi-kubernetes*": Party.PERSON,
 }  # fmt: skip
 """Who stands behind managers, as patterns in small letters."""
 _REQUESTS = frozenset({"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/forceAt", "argocd.argoproj.io/refresh"})

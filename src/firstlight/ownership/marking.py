@@ -52,7 +52,8 @@ def marked(
 def lingering(wanted: Mapping[str, Any], owner: ObjectOwner) -> tuple[str, ...]:
     """Keys of a Secret that stay in the cluster when Git has them no more, since nobody can own them.
 
-    Helm and Argo CD apply ``stringData`` as it is written: what it becomes is nobody's. Written as ``data`` it is theirs.
+    Helm and Argo CD apply ``stringData`` as it is written: what it becomes is nobody's. Written as ``data`` it is
+    theirs.
     """
     if _is_of_data(owner) or not string_data.is_given(wanted):
         return ()

@@ -28,6 +28,8 @@ class Declared:
     component: str
     owner: ObjectOwner | None
     """None where bootstrap keeps it."""
+    is_passing: bool = False
+    """Whether bootstrap brings it before it is that owner's, so that a handover takes it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +67,10 @@ def every(
             # Two that name each other as owners would be a circle; then nobody is on top.
             is_known = parent is not None and id(parent) not in below
             above = owned(parent, below | {id(live)}) if parent is not None and is_known else None
-            found = one(live, known, above=above, declared=(declared or {}).get(ObjectId.of(live)))
+            to_be = (declared or {}).get(ObjectId.of(live))
+            found = one(live, known, above=above, declared=to_be)
+            if declared is not None:
+                found = dataclasses.replace(found, is_passing=to_be is not None and to_be.is_passing)
             made[id(live)] = dataclasses.replace(found, fields=fields(live)) if with_fields else found
         return made[id(live)]
 

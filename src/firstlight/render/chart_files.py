@@ -73,7 +73,8 @@ def wanted(chart: Chart, *, is_git: bool | None = None) -> Wanted:
     """
     if chart.repository.startswith("oci://"):
         url = f"{chart.repository.rstrip('/')}/{chart.name}" if chart.name else chart.repository
-        return Wanted(kind=Kind.OCI, url=url, version="" if chart.digest else chart.version, digest=chart.digest)
+        version = "" if chart.digest else chart.version
+        return Wanted(kind=Kind.OCI, url=url, version=version, digest=chart.digest, insecure=chart.insecure)
     if is_git or (is_git is None and _GIT.match(chart.repository)):
         return Wanted(kind=Kind.GIT, url=chart.repository, version="" if chart.version == "HEAD" else chart.version)
     return Wanted(kind=Kind.REPOSITORY, url=chart.repository, name=chart.name, version=chart.version)

@@ -23,6 +23,7 @@ from firstlight.repo.work_tree import WorkTree
 
 ABSENT = "absent"
 What = Literal["file", "names", "generated", "stored", "object", "served"]
+_INSECURE = "insecure"
 _OF_FILES = ("file", "names", "generated")
 
 
@@ -134,7 +135,8 @@ class Questions:
             errors.FirstlightError: It cannot be had.
         """
         found = await self._around.store.get(wanted)
-        self._note("stored", tuple(dataclasses.astuple(wanted)), found.sum)
+        about = (wanted.kind, wanted.url, wanted.name, wanted.version, wanted.digest)
+        self._note("stored", (*about, _INSECURE) if wanted.insecure else about, found.sum)
         self._keep(found.pin)
         return found
 
@@ -182,9 +184,10 @@ async def hold(answers: Iterable[Answer], around: Surroundings) -> bool:
             later.append(each)
     for each in later:  # these may have others rendered first
         if each.what == "stored":
-            kind, *rest = each.about
-            url, name, version, digest = rest
-            wanted = Wanted(kind=Kind(kind), url=url, name=name, version=version, digest=digest)
+            kind, url, name, version, digest, *rest = each.about
+            wanted = Wanted(
+                kind=Kind(kind), url=url, name=name, version=version, digest=digest, insecure=_INSECURE in rest
+            )
             if (await around.store.get(wanted)).sum != each.hash:
                 return False
         elif each.what == "object":

@@ -21,6 +21,8 @@ from firstlight.model.remark import Grade, Remark
 from firstlight.repo import files
 
 YAML = (".yaml", ".yml")
+DECLARED = "firstlight.yaml"
+"""What says that a directory is a repo of its own."""
 
 SIZE = 32 << 20
 """Bytes of the largest file that is read: rendered CRDs of a whole platform have a few."""
@@ -188,9 +190,16 @@ def join(base: str, path: str) -> str | None:
 
 
 def top(path: Path) -> Path:
-    """The top of the Git work tree that a path is in, since engines count paths from there; else the path itself."""
+    """The repo that a path is in.
+
+    The nearest directory at or above it with a firstlight.yaml is one of its own, also inside of another repo, as that
+    of an example. Else it is the top of the Git work tree, since engines count paths from there; and where there is
+    none the path itself.
+    """
     path = path.resolve()
-    return next((each for each in (path, *path.parents) if os.path.lexists(each / ".git")), path)
+    above = [path, *path.parents]
+    git = next((number for number, each in enumerate(above) if os.path.lexists(each / ".git")), 0)
+    return next((each for each in above[: git + 1] if (each / DECLARED).is_file()), above[git])
 
 
 class _Directory:

@@ -8,6 +8,9 @@ from firstlight.report import safe, table
 
 _SEAL = 12
 """Characters of the seal that tell certificates apart at a glance."""
+_BOOTSTRAP = "bootstrap"
+_OWN = {"firstlight": _BOOTSTRAP}
+"""Managers that people know under another name."""
 
 
 def headline(certificate: Certificate) -> str:
@@ -16,17 +19,16 @@ def headline(certificate: Certificate) -> str:
     told = stage(certificate)
     proofs = [*(each.proofs for each in certificate.objects), *(each.proofs for each in certificate.machines)]
     untried = sum(not one.is_tried for each in proofs for one in each)
-    objects = _count(len(certificate.objects), "object")
+    objects = count(len(certificate.objects), "object")
     fields = sum(each.fields for each in certificate.objects)
-    return "   ".join(
-        [
-            f"certificate {certificate.digest[:_SEAL]}…  {what}{f' ({told})' if told else ''}",
-            f"{objects}: {' › '.join(part for part in (givers(certificate.objects), certificate.engine) if part)}",
-            f"{fields} fields owned",
-            pods(certificate),
-            *([f"{_count(untried, 'claim')} not tried"] if untried else []),
-        ]
-    )  # fmt: skip
+    parts = [
+        f"certificate {certificate.digest[:_SEAL]}…  {what}{f' ({told})' if told else ''}",
+        f"{objects}: {' › '.join(part for part in (givers(certificate.objects), certificate.engine) if part)}",
+        f"{count(fields, 'field')} owned",
+        pods(certificate),
+        *([f"{count(untried, 'claim')} not tried"] if untried else []),
+    ]
+    return safe.text("   ".join(parts))
 
 
 def stage(certificate: Certificate) -> str:
@@ -34,11 +36,24 @@ def stage(certificate: Certificate) -> str:
     if certificate.stage == Stage.FINAL:
         return ""
     kept = len(certificate.staying)
-    return f"{certificate.stage.value}: Talos keeps {_count(kept, 'object')}" if kept else certificate.stage.value
+    return f"{certificate.stage.value}: Talos keeps {count(kept, 'object')}" if kept else certificate.stage.value
 
 
 def text(certificate: Certificate, *, columns: int = 0) -> str:
     """The whole: the headline, failures, components, machines, and what could not be tried."""
+    lines = [headline(certificate), "", *body(certificate, columns=columns)]
+    sealed = f"  sealed {certificate.digest} at {moment(certificate.at)}{_signed(certificate)}"
+    return "\n".join([*lines, "", safe.text(sealed)])
+
+
+def body(certificate: Certificate, *, columns: int = 0, then: str = "") -> list[str]:
+    """Failures, components, machines, and what could not be tried.
+
+    Args:
+        certificate: What is told.
+        columns: How wide the terminal is.
+        then: What to do where something does not hold; empty to leave that out.
+    """
     bad, untried = failures(certificate), [*agreed(certificate), *notes(certificate)]
     rows = [
         [f"{'✔' if all(each.is_proven for each in mine) else '✘'} {safe.text(name)}", str(len(mine)),
@@ -48,13 +63,14 @@ def text(certificate: Certificate, *, columns: int = 0) -> str:
     for each in certificate.machines:
         mark = "✔" if each.is_proven else "✘"
         rows.append([f"{mark} {safe.text(each.machine or 'Talos')}", "", "; ".join(_told(one) for one in each.proofs)])
-    lines = [headline(certificate), ""]
-    lines += [f"  ✘ {safe.text(each)}" for each in bad] + ([""] if bad else [])
+    lines = [f"  ✘ {safe.text(each)}" for each in bad]
+    lines += [f"  next     {safe.text(then)}"] if bad and then else []
+    lines += [""] if bad else []
     lines += table.render(rows, indent="  ", columns=columns)
     lines += ["", *(f"  · {safe.text(each)}" for each in untried)] if untried else []
     if certificate.kept:
         lines += ["", f"  bootstrap keeps {safe.text(', '.join(certificate.kept))}, as the repo says"]
-    return "\n".join([*lines, "", f"  sealed {certificate.digest} at {moment(certificate.at)}{_signed(certificate)}"])
+    return lines
 
 
 def failures(certificate: Certificate) -> list[str]:
@@ -106,13 +122,15 @@ def components(certificate: Certificate) -> list[tuple[str, list[ObjectProof]]]:
 
 
 def givers(objects: Iterable[ObjectProof]) -> str:
-    """Who owned objects before, those aside who own them now and those who only write beside."""
-    before = {
-        one.manager
-        for each in objects
-        for one in each.before
-        if not one.subresource and one.manager not in {other.manager for other in each.after}
-    }
+    """Who owned objects before, those aside who own them now and those who only write beside.
+
+    What bootstrap applied as the engine from the start had no other owner: bootstrap gave it.
+    """
+    before: set[str] = set()
+    for each in objects:
+        now = {other.manager for other in each.after}
+        former = {one.manager for one in each.before if not one.subresource and one.manager not in now}
+        before |= {_OWN.get(name, name) for name in former} or {_BOOTSTRAP}
     return ", ".join(sorted(before))
 
 
@@ -131,19 +149,23 @@ def moved(certificate: Certificate) -> str:
     if not found:
         return ""
     told = "" if not as_agreed else ", as agreed" if as_agreed == len(found) else f", {as_agreed} of them as agreed"
-    return f"pods of {_count(len(found), 'workload')} replaced or restarted{told}"
+    return f"pods of {count(len(found), 'workload')} replaced or restarted{told}"
 
 
 def moment(seconds: int) -> str:
     """A time for people, the same everywhere."""
-    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    try:
+        return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):  # a file may say anything
+        return f"{seconds} seconds after 1970"
 
 
 def _is_moved(proof: Proof) -> bool:
     return proof.claim in OF_PODS and not proof.holds
 
 
-def _count(number: int, word: str) -> str:
+def count(number: int, word: str) -> str:
+    """``1 object``, ``2 objects``."""
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 

@@ -55,12 +55,9 @@ def _head(certificate: Certificate, title: str) -> Iterator[str]:
     stage = "provisional: Talos still has its manifests" if stage == Stage.PROVISIONAL else stage or "final"
     yield f'<header><p class="kind">Certificate of handover, {stage}</p>'
     yield f'<h1>{_e(title)} <span class="badge {kind}">{word}</span></h1>'
+    count = texts.count(len(certificate.objects), "object")
     givers = texts.givers(certificate.objects) or "bootstrap"
-    count = len(certificate.objects)
-    yield (
-        f'<p class="lead">{count} object{"s" if count != 1 else ""} passed from <b>{_e(givers)}</b> '
-        f"to <b>{_e(certificate.engine)}</b>.</p>"
-    )
+    yield f'<p class="lead">{count} passed from <b>{_e(givers)}</b> to <b>{_e(certificate.engine)}</b>.</p>'
     facts = [
         ("commit", certificate.revision or "not known"),
         ("proven", texts.moment(certificate.at)),
@@ -83,10 +80,10 @@ def _counts(certificate: Certificate) -> Iterator[str]:
     failed = len(texts.failures(certificate))
     held = sum(one.holds and one.is_tried for one in proofs)
     numbers = [
-        (str(len(certificate.objects)), "objects", ""),
+        _number(len(certificate.objects), "object"),
         (str(sum(each.fields for each in certificate.objects)), "fields of Git", ""),
-        (str(workloads), "workloads", ""),
-        (str(sum(1 for each in certificate.machines if each.machine)), "machines", ""),
+        _number(workloads, "workload"),
+        _number(sum(1 for each in certificate.machines if each.machine), "machine"),
         (str(held), "claims held", "good"),
         (str(failed), "failed", "bad" if failed else ""),
         (str(sum(not one.is_tried for one in proofs)), "not tried", ""),
@@ -94,6 +91,10 @@ def _counts(certificate: Certificate) -> Iterator[str]:
     yield '<section class="counts">'
     yield from (f'<div class="{kind}"><b>{number}</b><span>{word}</span></div>' for number, word, kind in numbers)
     yield "</section>"
+
+
+def _number(number: int, word: str) -> tuple[str, str, str]:
+    return str(number), texts.count(number, word).partition(" ")[2], ""
 
 
 def _failures(certificate: Certificate) -> Iterator[str]:
@@ -113,8 +114,9 @@ def _components(certificate: Certificate) -> Iterator[str]:
         fields = sum(each.fields for each in objects)
         yield f"<details{'' if is_fine else ' open'}><summary>"
         yield f'{_mark(is_fine)}<span class="name">{_e(name)}</span>'
-        yield f'<span class="owner">{_e(texts.givers(objects) or "bootstrap")} › {_e(owners)}</span>'
-        yield f'<span class="number">{len(objects)} objects, {fields} fields</span></summary>'
+        yield f'<span class="owner">{_e(texts.givers(objects))} › {_e(owners)}</span>'
+        size = f"{texts.count(len(objects), 'object')}, {texts.count(fields, 'field')}"
+        yield f'<span class="number">{size}</span></summary>'
         yield from _table(objects)
         yield "</details>"
     yield "</section>"

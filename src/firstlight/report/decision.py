@@ -12,7 +12,6 @@ _ITEMS = 12
 _NAMES = 8
 _DOUBTS = 5
 _DETAILS = 4
-_LABEL = 11
 _WIDE = 110
 """Columns from which on a reason stands beside its file, not below it."""
 MARKS = {
@@ -22,7 +21,6 @@ MARKS = {
     CheckState.SKIPPED: "–",
     CheckState.OPEN: "☐",
 }
-_MOMENTS = {"pre": "before", "post": "after"}
 
 
 def text(decision: Decision, *, columns: int, everything: bool = False) -> str:
@@ -62,7 +60,7 @@ def procedure(label: str, steps: Sequence[ProcedureStep], *, columns: int, every
     for number, group in enumerate(groups, start=1):
         side = f"{group[0].side or '':<9}  " if is_split else ""
         head = f"{number:>{len(str(len(groups)))}} {side}"
-        room = columns - 2 - _LABEL - len(head)
+        room = columns - 2 - table.LABEL - len(head)
         command, said = words.plain(group[0].command), words.plain(group[0].text)
         if command and table.width(f"{command}   {said}") <= room:
             lines.append(f"{head}{command}   {said}".rstrip())
@@ -72,7 +70,7 @@ def procedure(label: str, steps: Sequence[ProcedureStep], *, columns: int, every
             lines += _hanging(head, said, room)
         if len(group) > 1:
             lines += [" " * len(head) + each for each in table.wrap(f"the same for {_others(group)}", room)]
-    return _labelled(label, lines)
+    return table.labelled(label, lines)
 
 
 def _others(group: Sequence[ProcedureStep]) -> str:
@@ -87,7 +85,7 @@ def _others(group: Sequence[ProcedureStep]) -> str:
 def checks(found: Sequence[Check], *, columns: int, everything: bool = False) -> list[str]:
     """What is to be looked at before and after; what did not pass with what is to be said of it."""
     lines: list[str] = []
-    for moment, word in _MOMENTS.items():
+    for moment, word in words.MOMENTS.items():
         mine = [each for each in found if each.moment == moment]
         if not mine:
             continue
@@ -100,7 +98,7 @@ def checks(found: Sequence[Check], *, columns: int, everything: bool = False) ->
                     f"  {MARKS[each.state]} ", f"{words.plain(each.title)}: {words.plain(each.says)}", columns - 17
                 )
                 lines += _details(each, columns, everything=everything)
-    return _labelled("checks", lines)
+    return table.labelled("checks", lines)
 
 
 def _details(check: Check, columns: int, *, everything: bool) -> list[str]:
@@ -175,13 +173,13 @@ def _rendered(decision: Decision, columns: int, *, everything: bool) -> list[str
     is_several = len({each.change.cluster for each in found}) > 1
     names = [f"{words.rendered_name(each, with_cluster=is_several)} ({each.risk})" for each in shown]
     more = [f"and {len(found) - len(shown)} more: --everything"] if len(found) > len(shown) else []
-    return _labelled("rendered", table.wrap(head + ", ".join([*names, *more]), columns - 2 - _LABEL))
+    return table.labelled("rendered", table.wrap(head + ", ".join([*names, *more]), columns - 2 - table.LABEL))
 
 
 def _why(decision: Decision, columns: int, *, everything: bool) -> list[str]:
     """The way through the trees for the gravest of each side, with the rule that decided."""
     lines: list[str] = []
-    room = columns - 2 - _LABEL
+    room = columns - 2 - table.LABEL
     for ruling in words.gravest(decision.items):
         rule = f"rule {words.plain(ruling.rule)}"
         said = [words.told_way(each, ruling) for each in (ruling.trees if everything else words.telling(ruling))]
@@ -192,7 +190,7 @@ def _why(decision: Decision, columns: int, *, everything: bool) -> list[str]:
         else:
             wrapped.append(rule.rjust(room))
         lines += [*wrapped, *(line for each in [*others, *words.criteria(ruling)] for line in table.wrap(each, room))]
-    return _labelled("why", lines)
+    return table.labelled("why", lines)
 
 
 def _affected(decision: Decision, columns: int, *, everything: bool) -> list[str]:
@@ -201,7 +199,7 @@ def _affected(decision: Decision, columns: int, *, everything: bool) -> list[str
         return []
     shown = names if everything else names[:_NAMES]
     more = [f"and {len(names) - len(shown)} more: --everything"] if len(names) > len(shown) else []
-    return _labelled("affected", table.wrap(", ".join([*shown, *more]), columns - 2 - _LABEL))
+    return table.labelled("affected", table.wrap(", ".join([*shown, *more]), columns - 2 - table.LABEL))
 
 
 def _approved(decision: Decision, columns: int) -> list[str]:
@@ -209,15 +207,15 @@ def _approved(decision: Decision, columns: int) -> list[str]:
         return []
     mark = "✔" if decision.approved.is_given else "✘"
     by = "".join(f"; {words.plain(each)}" for each in decision.approved.by)
-    return _labelled("approval", _hanging(f"{mark} ", f"{words.plain(decision.approved.says)}{by}", columns - 15))
+    return table.labelled("approval", _hanging(f"{mark} ", f"{words.plain(decision.approved.says)}{by}", columns - 15))
 
 
 def _doubts(decision: Decision, columns: int, *, everything: bool) -> list[str]:
     shown = decision.doubts if everything else decision.doubts[:_DOUBTS]
-    lines = [line for each in shown for line in _hanging("! ", words.plain(each), columns - 2 - _LABEL - 2)]
+    lines = [line for each in shown for line in _hanging("! ", words.plain(each), columns - 2 - table.LABEL - 2)]
     if len(decision.doubts) > len(shown):
         lines.append(f"… and {len(decision.doubts) - len(shown)} more: --everything")
-    return _labelled("not seen", lines)
+    return table.labelled("not seen", lines)
 
 
 def shortened(path: str, cells: int) -> str:
@@ -233,13 +231,6 @@ def shortened(path: str, cells: int) -> str:
     while kept and table.width(kept) > cells - 1:
         kept = kept[1:]
     return f"…{kept}"
-
-
-def _labelled(label: str, lines: Sequence[str]) -> list[str]:
-    if not lines:
-        return []
-    first, *rest = lines
-    return [f"  {label:<{_LABEL}}{first}", *(" " * (2 + _LABEL) + each for each in rest)]
 
 
 def _hanging(head: str, said: str, room: int) -> list[str]:

@@ -108,7 +108,7 @@ def _ruling(ruling: Ruling) -> dict[str, Any]:
         "factors": [_factor(each) for each in ruling.factors],
         "procedure": ruling.procedure,
         "checks": list(ruling.checks),
-        "trees": [_tree(each) for each in ruling.trees],
+        "trees": [tree(each) for each in ruling.trees],
     }
 
 
@@ -116,7 +116,8 @@ def _factor(factor: Factor) -> dict[str, str]:
     return {"id": factor.id, "risk": str(factor.risk), "why": factor.why}
 
 
-def _tree(path: TreePath) -> dict[str, Any]:
+def tree(path: TreePath) -> dict[str, Any]:
+    """The way through one decision tree."""
     return {
         "tree": path.tree,
         "side": path.side,

@@ -15,8 +15,13 @@ MARK = "<!-- firstlight decide -->"
 """By which a comment is known again, so that it can be replaced."""
 _ITEMS = 30
 _NAMES = 60
+_DOUBTS = 30
 _LARGEST = 60_000
 """Characters of a comment; GitHub takes 65,536."""
+_TABLE, _SHORT = 25_000, 6_000
+"""How many of these the table may have; and the doubts, or the names of those who have approved."""
+_SAID = 1_000
+"""Characters of one thing that is said, each of which may become ten."""
 _PLAIN = re.compile(r"[^A-Za-z0-9 ,;.?()/›…–-]")
 _RUN = re.compile("`+")
 
@@ -26,6 +31,7 @@ def text(decision: Decision) -> str:
     head = [MARK, f"### {texts.verdict(decision)}", "", _about(decision), ""]
     if not decision.items:
         return "\n".join([*head, *_doubts(decision)])
+    rest = [*_approved(decision), *_doubts(decision)]
     parts = [
         _why(decision),
         _steps("What to do", decision.procedure),
@@ -33,9 +39,11 @@ def text(decision: Decision) -> str:
         _checks(decision.checks),
         _affected(decision),
     ]
-    body = [*head, *_table(decision.items), *_rendered(decision), *_approved(decision), *_doubts(decision)]
+    body = [*head, *_table(decision.items)]
+    rendered = _rendered(decision)
+    body += [*rendered, *rest] if _size([*body, *rendered, *rest]) <= _LARGEST else rest
     for part in parts:
-        if len("\n".join([*body, *part])) > _LARGEST:
+        if _size([*body, *part]) > _LARGEST:
             body += ["", "More is not shown here, since a comment cannot be longer: <code>firstlight decide</code>"]
             break
         body += part
@@ -44,14 +52,14 @@ def text(decision: Decision) -> str:
 
 def words(value: str) -> str:
     """A stranger's words, shown as they are and obeyed by nobody."""
-    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", texts.plain(value))
+    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", _clipped(value))
     # Whoever shows the comment looks for these once more in what has come of it.
     return made.replace("&#64;", "&#64;&#8203;").replace("&#35;", "&#35;&#8203;").replace("www.", "&#119;ww.")
 
 
 def code(value: str) -> str:
     """A stranger's name in a fixed width."""
-    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", texts.plain(value))
+    made = _PLAIN.sub(lambda match: f"&#{ord(match.group())};", _clipped(value))
     return f"<code>{made.replace('www.', '&#119;ww.')}</code>"
 
 
@@ -62,17 +70,17 @@ def _about(decision: Decision) -> str:
 
 def _table(items: Sequence[Item]) -> list[str]:
     listed = texts.listed(items)
-    lines = ["| file | side | risk | what, and why |", "|---|---|---|---|"]
+    head, rows = ["| file | side | risk | what, and why |", "|---|---|---|---|"], list[str]()
     for item in listed[:_ITEMS]:
         more = texts.more_fields(item)
         gravest = item.rulings[0]
         said = [texts.reason(item), gravest.why, *(f"{each.risk}: {each.why}" for each in gravest.factors)]
         said += [f"and {more} more field{'' if more == 1 else 's'}"] if more else []
         cells = [code(texts.named(item)), texts.side_word(item.side), f"**{item.risk}**"]
-        lines.append(f"| {' | '.join([*cells, '<br>'.join(words(each) for each in said)])} |")
-    if len(listed) > _ITEMS:
-        lines.append(f"| … and {len(listed) - _ITEMS} more | | | |")
-    return [*lines, ""]
+        rows.append(f"| {' | '.join([*cells, '<br>'.join(words(each) for each in said)])} |")
+    rows = _first(rows, _TABLE)
+    left = [f"| … and {len(listed) - len(rows)} more | | | |"] if len(listed) > len(rows) else []
+    return [*head, *rows, *left, ""]
 
 
 def _rendered(decision: Decision) -> list[str]:
@@ -120,7 +128,7 @@ def _steps(title: str, steps: Sequence[ProcedureStep]) -> list[str]:
 
 def _checks(checks: Sequence[Check]) -> list[str]:
     lines: list[str] = []
-    for moment, word in (("pre", "before"), ("post", "after")):
+    for moment, word in texts.MOMENTS.items():
         mine = [each for each in checks if each.moment == moment]
         lines += ["", f"**{word}**", ""] if mine else []
         lines += [_check(each) for each in mine]
@@ -145,19 +153,37 @@ def _approved(decision: Decision) -> list[str]:
     if decision.approved is None:
         return []
     mark = "✔" if decision.approved.is_given else "✘"
-    by = "".join(f"; {words(each)}" for each in decision.approved.by)
+    names = _first([f"; {words(each)}" for each in decision.approved.by], _SHORT)
+    by = "".join(names) + ("; …" if len(names) < len(decision.approved.by) else "")
     return [f"{mark} {words(decision.approved.says)}{by}", ""]
 
 
 def _doubts(decision: Decision) -> list[str]:
     if not decision.doubts:
         return []
-    return [
-        "**Not seen**, so that the answer may be too mild:",
-        "",
-        *(f"- {words(each)}" for each in decision.doubts),
-        "",
-    ]
+    shown = _first([f"- {words(each)}" for each in decision.doubts[:_DOUBTS]], _SHORT)
+    more = len(decision.doubts) - len(shown)
+    shown += [f"- … and {more} more: <code>firstlight decide --everything</code>"] if more else []
+    return ["**Not seen**, so that the answer may be too mild:", "", *shown, ""]
+
+
+def _clipped(value: str) -> str:
+    plain = texts.plain(value)
+    return plain if len(plain) <= _SAID else f"{plain[: _SAID - 1]}…"
+
+
+def _first(lines: Sequence[str], room: int) -> list[str]:
+    """As many lines as fit, from the first on."""
+    found: list[str] = []
+    for each in lines:
+        if _size([*found, each]) > room:
+            break
+        found.append(each)
+    return found
+
+
+def _size(lines: Sequence[str]) -> int:
+    return len("\n".join(lines))
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:

@@ -6,11 +6,21 @@ from typing import Any
 
 from firstlight.model.change import Change, Field, Level, Verb
 from firstlight.model.component import Side
-from firstlight.model.decision import Decision, Item, ProcedureStep, Risk, Ruling, TreePath
-from firstlight.report import safe
+from firstlight.model.decision import Decision, Item, Moment, ProcedureStep, Risk, Ruling, TreePath
+from firstlight.report import safe, table
 
 _VALUE = 40
 """Characters of a value that are shown."""
+MOMENTS = {Moment.PRE: "before", Moment.POST: "after"}
+
+
+def block(label: str, said: Iterable[str], columns: int) -> list[str]:
+    """Sentences below each other beside what they are about, each with its second line indented."""
+    lines = []
+    for each in said:
+        first, *rest = table.wrap(plain(each), max(20, columns - table.LABEL - 4))
+        lines += [first, *(f"  {line}" for line in rest)]
+    return table.labelled(label, lines)
 
 
 def verdict(decision: Decision) -> str:

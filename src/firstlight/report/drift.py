@@ -4,7 +4,9 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from firstlight.model.component import ObjectId
 from firstlight.model.drift import Difference, Drift, Drifted, FieldDifference
+from firstlight.model.plan import Problem
 from firstlight.report import safe, table
 
 SHOWN = 8
@@ -20,29 +22,48 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]*")
 """Names that are no more than that to a shell and to kubectl: those of some kinds may be anything."""
 _HOLDING = ("CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim")
 """Kinds whose deletion takes much else with it: nobody is told to do so."""
+UNCOMMITTED = "uncommitted"
+"""The rule of a work tree that is not as its commit."""
+_ELSEWHERE = ("branch-behind", "branch-diverged", "commit-not-pushed")
+"""The rules of a commit that is not the one of the branch that the engine follows; their way out leads there."""
 
 
-def text(drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset()) -> str:
+def text(
+    drift: Drift, *, columns: int = 0, kept: frozenset[str] = frozenset(), problems: Sequence[Problem] = ()
+) -> str:
     """The whole page.
 
     Args:
         drift: What was found.
         columns: How wide the terminal is; 0 for no limit.
         kept: Components that bootstrap keeps.
+        problems: What is wrong with the commit that was rendered, or with the work tree.
     """
-    parts = [[f"{drift.cluster}   {summary(drift)}"], _commits(drift), _notes(drift)]
+    is_certain = not drift.applied and is_committed(problems)
+    parts = [[f"{drift.cluster}   {summary(drift, is_certain=is_certain)}"], _commits(drift), _notes(drift)]
     parts += [_component(name, drift, columns) for name in dict.fromkeys(each.component for each in drift.drifted)]
-    parts += [[f"  {safe.name(line)}" for line in _unread(drift)], _next(drift, kept)]
+    parts += [[f"  {safe.name(line)}" for line in _unread(drift)], _next(drift, kept, problems)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def summary(drift: Drift) -> str:
-    """One line: how much differs, of how much."""
+def is_committed(problems: Sequence[Problem]) -> bool:
+    """Whether what was rendered is what the commit has."""
+    return not any(each.rule == UNCOMMITTED for each in problems)
+
+
+def summary(drift: Drift, *, is_certain: bool = True) -> str:
+    """One line: how much differs, of how much.
+
+    Args:
+        drift: What was found.
+        is_certain: Whether what was rendered is what the engine has: only then nothing that differs is no drift.
+    """
     what = f"{drift.compared} object{'' if drift.compared == 1 else 's'}"
     asked = f", {drift.dry_runs} asked of the server" if drift.dry_runs else ""
     ignored = f", {drift.ignored} ignored as declared" if drift.ignored else ""
     if not drift.drifted:
-        found = "no drift" if not drift.unread else "no drift in what could be compared"
+        found = "no drift" if is_certain else "nothing differs from what is here"
+        found = f"{found} in what could be compared" if drift.unread else found
         return f"{found} ({what} compared{asked}{ignored})"
     counts = [
         f"{count} {each.value}"
@@ -96,11 +117,13 @@ def _row(field: FieldDifference) -> list[str]:
 def _commits(drift: Drift) -> list[str]:
     if not drift.applied:
         return [f"  commit   {drift.revision[:12]}"] if drift.revision else []
-    return [
-        f"  Git's render is of {drift.revision[:12]}, and the engine has applied "
-        f"{safe.name('; '.join(drift.applied))}:",
-        "  what differs may be no more than that, so that it is not drift yet.",
-    ]
+    render = f"  Git's render is of {drift.revision[:12]}, and the engine has applied "
+    meaning = (
+        "what differs may be no more than that, so that it is not drift yet."
+        if drift.drifted
+        else "whether anything differs from that was not looked at."
+    )
+    return [f"{render}{safe.name('; '.join(drift.applied))}:", f"  {meaning}"]
 
 
 def _notes(drift: Drift) -> list[str]:
@@ -111,15 +134,46 @@ def _unread(drift: Drift) -> list[str]:
     return [f"unread   {each}" for each in drift.unread]
 
 
-def _next(drift: Drift, kept: frozenset[str]) -> list[str]:
+def to_the_same_commit(problems: Sequence[Problem]) -> str:
+    """How what is here and what the engine has become one commit.
+
+    Args:
+        problems: What is wrong with the commit that was rendered.
+    """
+    for each in problems:
+        if each.rule == "branch-behind":
+            return each.way_out
+        if each.rule in _ELSEWHERE:
+            how = f"{each.way_out[:1].lower()}{each.way_out[1:].rstrip('.')}"
+            return f"{how}, and let the engine apply it; or check out the one that it has"
+    return "push the commit and let the engine apply it, or check out the one that it has"
+
+
+def correction(cluster: str) -> str:
+    """The command that puts Git's form back."""
+    return f"firstlight drift {cluster} --correct asks the engine to put Git's form back"
+
+
+def kubectl(verb: str, id: ObjectId) -> str:
+    """A command for an object; empty where its name is none that can be typed."""
+    space = f" -n {id.namespace}" if id.namespace else ""
+    if _PLAIN.fullmatch(id.name):
+        return f"kubectl {verb} {id.kind.lower()} {id.name}{space}"
+    return "" if safe.name(id.name) != id.name else f"kubectl {verb} {id.kind.lower()}{space} -- {shlex.quote(id.name)}"
+
+
+def _next(drift: Drift, kept: frozenset[str], problems: Sequence[Problem]) -> list[str]:
     """What to do, for what was found."""
     if drift.applied:
-        return ["  next     push the commit and let the engine apply it, or check out the one that it has; then again"]
+        return [f"  next     {safe.name(to_the_same_commit(problems))}; then again"]
+    dirty = next((each for each in problems if each.rule == UNCOMMITTED), None)
+    if dirty is not None:
+        return [f"  next     {safe.name(dirty.way_out)} Then again"]
     found: list[str] = []
     by_engine = [each for each in drift.drifted if each.component not in kept]
     changed = [each for each in by_engine if each.difference in (Difference.CHANGED, Difference.MISSING)]
     if changed:
-        found.append(f"firstlight drift {drift.cluster} --correct asks the engine to put Git's form back")
+        found += [correction(drift.cluster)] if drift.ways is None else drift.ways
         found.append("or, if the cluster is right: write it into Git")
     if any(each.difference == Difference.WRONG_OWNER for each in by_engine):
         found.append(f"firstlight owners {drift.cluster} shows who owns what; firstlight handover makes it Git's")
@@ -137,9 +191,6 @@ def _extra(extra: Sequence[Drifted]) -> list[str]:
     found = next((each.id for each in extra if each.id.kind not in _HOLDING), None)
     if found is None:
         return [f"{said}: a {extra[0].id.kind} takes with it what is in it, so look first; or write it into Git"]
-    space = f" -n {found.namespace}" if found.namespace else ""
-    if _PLAIN.fullmatch(found.name):
-        return [f"{said}; for {found}: kubectl delete {found.kind.lower()} {found.name}{space}"]
-    if safe.name(found.name) != found.name:
-        return [f"{said}; look at {found}: its name is none that can be typed"]
-    return [f"{said}; for {found}: kubectl delete {found.kind.lower()}{space} -- {shlex.quote(found.name)}"]
+    if command := kubectl("delete", found):
+        return [f"{said}; for {found}: {command}"]
+    return [f"{said}; look at {found}: its name is none that can be typed"]

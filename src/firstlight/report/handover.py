@@ -11,9 +11,6 @@ from firstlight.report import safe, table
 _SHOWN = 6
 """Of what is left, or what failed, that is told one by one."""
 _DIGITS = 4
-_BOOTSTRAP = "bootstrap"
-_OWN = {"firstlight": _BOOTSTRAP}
-"""Managers that people know under another name."""
 
 
 def certificate(made: Certificate, *, lost: int = 0, columns: int = 0) -> list[str]:
@@ -67,9 +64,7 @@ def kept(names: Iterable[str]) -> list[str]:
 
 def _way(proof: ObjectProof) -> str:
     """From whom to whom: ``talos › flux (Kustomization flux-system/cilium)``."""
-    # What bootstrap applied as the engine from the start had no other owner.
-    former = certificates.givers([proof]) or _BOOTSTRAP
-    return f"{_OWN.get(former, former)} › {proof.owner}"
+    return f"{certificates.givers([proof])} › {proof.owner}"
 
 
 def _pods(made: Certificate) -> str:

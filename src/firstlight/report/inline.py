@@ -18,13 +18,16 @@ _LISTED = 12
 """Objects that are listed one by one."""
 
 
-def text(embedding: Embedding, *, columns: int, is_written: bool = False, has_diff: bool = False) -> str:
+def text(
+    embedding: Embedding, *, columns: int, is_written: bool = False, is_new: bool = False, has_diff: bool = False
+) -> str:
     """The whole story.
 
     Args:
         embedding: What it comes to.
         columns: How wide the terminal is.
         is_written: Whether the file was changed.
+        is_new: Whether the file was not there before.
         has_diff: Whether the differences are shown line by line.
     """
     parts = [
@@ -32,7 +35,7 @@ def text(embedding: Embedding, *, columns: int, is_written: bool = False, has_di
         table.render([*rows(embedding)], indent="  ", columns=columns),
         [safe.text(line) for each in embedding.changes for line in each.lines] if has_diff else [],
         remark_lines(embedding.remarks),
-        [*_next(embedding, is_written=is_written)],
+        [*_next(embedding, is_written=is_written, is_new=is_new)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -74,16 +77,21 @@ def remark_lines(remarks: Sequence[Remark]) -> list[str]:
     return lines
 
 
-def _next(embedding: Embedding, *, is_written: bool) -> Iterator[str]:
+def _next(embedding: Embedding, *, is_written: bool, is_new: bool) -> Iterator[str]:
     if embedding.is_refused:
         count = sum(each.grade == Grade.ERROR for each in embedding.remarks)
         yield f"refused: {count} error{'s' if count > 1 else ''} above; nothing was written"
     elif is_written:
-        yield f"written; look at it with git diff {safe.text(embedding.path)}, and commit it"
+        path = safe.text(embedding.path)
+        # Of a file that Git does not know it shows no diff.
+        look = f"the file is new: git add {path}, look at it with git diff --cached {path}"
+        yield f"written; {look if is_new else f'look at it with git diff {path}'}, and commit it"
         if embedding.is_omni:
             yield "next: omnictl cluster template sync; Omni applies it once the cluster is healthy"
         else:
-            yield "next: give the machines the new config (talosctl apply-config, or omnictl cluster template sync)"
+            yield f"next: firstlight up {safe.text(embedding.cluster)}".rstrip() + (
+                "; it gives the machines the new config (so do talosctl apply-config and omnictl cluster template sync)"
+            )
             yield "a new cluster applies all of it; one that runs adds what is missing, and changes what is there only"
             yield "with talosctl upgrade-k8s"
     elif embedding.is_stale:

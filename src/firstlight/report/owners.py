@@ -17,19 +17,29 @@ _WORDS = {
 }
 
 
-def text(whole: OwnerMap, shown: OwnerMap, *, columns: int, by_object: bool = False, only_flaws: bool = False) -> str:
+def text(
+    whole: OwnerMap,
+    shown: OwnerMap,
+    *,
+    columns: int,
+    counted: OwnerMap | None = None,
+    by_object: bool = False,
+    only_flaws: bool = False,
+) -> str:
     """The whole page.
 
     Args:
         whole: Every object.
         shown: Those that are asked for.
         columns: How wide the terminal is.
+        counted: What the numbers on top are of, where not all objects are asked for.
         by_object: A line for each object, where else one stands for all of a kind in a namespace.
         only_flaws: Leave the objects out that nothing is wrong with, and show all of the others.
     """
+    of = whole if counted is None else counted
     parts = [
-        [title(whole)],
-        summary_lines(whole.objects, columns=columns, limit=0 if by_object else _SHOWN_OWNERS),
+        [title(of)],
+        summary_lines(of.objects, columns=columns, limit=0 if by_object else _SHOWN_OWNERS),
         *flaw_parts(shown, columns=columns, limit=0 if only_flaws or by_object else _SHOWN_FLAWS),
         *([] if only_flaws else table_parts(shown.objects, columns=columns, by_object=by_object)),
         note_lines(
@@ -86,17 +96,28 @@ def flaw_parts(found: OwnerMap, *, columns: int, limit: int = 0) -> list[list[st
         more = [f"  … and {len(rows) - cut} more: firstlight owners --flaws"] if len(rows) > cut else []
         number = len({row[0] for row in rows})
         lines = table.render(rows[:cut], indent="  ", columns=columns)
-        parts.append([f"{flaw} ({number:,}): {_WORDS[flaw]}", *lines, *more, f"  next: {advice(flaw, found.cluster)}"])
+        those = [each for each in found.objects if any(one.flaw == flaw for one in each.flaws)]
+        ways = dict.fromkeys(advice(flaw, found.cluster, each) for each in those)
+        told = [f"  next: {way}" for way in ways]
+        parts.append([f"{flaw} ({number:,}): {_WORDS[flaw]}", *lines, *more, *told])
     return parts
 
 
-def advice(flaw: Flaw, cluster: str) -> str:
-    """What to do about a flaw."""
+def advice(flaw: Flaw, cluster: str, each: OwnedObject) -> str:
+    """What to do about a flaw of an object."""
     match flaw:
         case Flaw.ORPHAN:
             return "put it into Git, or delete it"
         case Flaw.TWO_ENGINES:
             return "take it out of one of the two sources, with pruning off there until it is gone from its inventory"
+        case Flaw.STALE_CO_OWNER if each.is_passing is False and each.component:
+            return (
+                f"firstlight drift {safe.name(cluster)}".rstrip()
+                + " tells which of these fields Git does not have, and --correct takes them away: a handover takes "
+                "only what bootstrap brings"
+            )
+        case Flaw.STALE_CO_OWNER if each.is_passing is False:
+            return "--fields tells whose they are; nothing in this repo has it, so take them away by hand: kubectl edit"
         case Flaw.STALE_CO_OWNER:
             return (
                 f"firstlight handover {safe.name(cluster)}".rstrip()

@@ -11,7 +11,7 @@ def data(whole: OwnerMap, shown: OwnerMap) -> dict[str, Any]:
     """Everything that was found.
 
     Args:
-        whole: Every object: what is counted.
+        whole: What is counted: every object, or those of a namespace, kind or owner that is asked for.
         shown: Those that are asked for.
     """
     alone = collections.Counter(each.owner for each in whole.objects if each.under is None)

@@ -18,7 +18,11 @@ MARGIN, TOP, FOOT = 28.0, 84.0, 66.0
 _HEADING, _NAME = 22.0, 17.0
 """Pixels above what is in a namespace; above what is of an owner."""
 _LARGE, _TEXT, _SMALL = 13.0, 11.0, 10.0
+_LOW = 11.0
+"""Pixels of the lowest box that a line fits into."""
 _CLUSTER = "without a namespace"
+_BRIEF = {"HelmRelease": "hr", "Kustomization": "ks", "Application": "app"}
+"""Kinds as kubectl and flux call them in brief."""
 
 _LIGHT = {
     Party.TALOS: ("#fde3d3", "#c2571a"),
@@ -69,12 +73,20 @@ svg{{background:#0f141a}}.paper{{fill:#0f141a}}text{{fill:#e4e9f0}}.sub,.legend{
 """
 
 
-def svg(found: OwnerMap) -> str:
-    """The whole picture."""
+def svg(found: OwnerMap, *, of: int = 0) -> str:
+    """The whole picture.
+
+    Args:
+        found: What is drawn.
+        of: How many objects there are in all, if that is more.
+    """
     flaws = sum(bool(each.flaws) for each in found.objects)
-    about = f"{len(found.objects):,} objects by namespace, owner and kind" + (
-        f", {flaws:,} with flaws" if flaws else ""
-    )
+    drawn = len(found.objects)
+    about = f"{drawn:,} objects by namespace, owner and kind" + (f", {flaws:,} with flaws" if flaws else "")
+    if of > drawn:
+        about += (
+            f"; {of - drawn:,} more are not drawn: what others bring, what the system makes, what was not asked for"
+        )
     label = escaped(f"{found.cluster}: {about}")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(WIDTH)}" height="{_n(HEIGHT)}" '
@@ -137,9 +149,14 @@ def _space(name: str, objects: Sequence[OwnedObject], box: Box) -> Iterator[str]
 def _owner(owner: ObjectOwner, objects: Sequence[OwnedObject], box: Box, space: str) -> Iterator[str]:
     yield f'<g class="{owner.party}"><title>{escaped(f"{space}: {owner}, {len(objects):,}")}</title>'
     yield _rect("owner", box, 2.5)
+    number = f"{len(objects):,}"
     has_name = box.height > 2 * _NAME and box.width > 34
     if has_name:
-        yield _label(_short(owner, box.width - 40), f"{len(objects):,}", box, "name", _TEXT, 12.5)
+        yield _label(_short(owner, box.width - 40), number, box, "name", _TEXT, 12.5)
+    elif strip := _strip(owner, number, box):
+        # There is room for a name or for kinds, and whose it is matters more.
+        yield f"{strip}</g>"
+        return
     inner = box.inside(2, top=_NAME if has_name else 2)
     kinds: dict[str, list[OwnedObject]] = collections.defaultdict(list)
     for each in objects:
@@ -151,11 +168,29 @@ def _owner(owner: ObjectOwner, objects: Sequence[OwnedObject], box: Box, space: 
     yield "</g>"
 
 
+def _strip(owner: ObjectOwner, number: str, box: Box) -> str:
+    """The name in a box that is too low or too narrow for anything below it; empty where not even that fits."""
+    if box.height >= _LOW and box.width > 34:
+        return _label(_short(owner, box.width - 40), number, box, "name", _SMALL, box.height / 2 + 3.5)
+    if box.width >= _LOW and box.height > 34:
+        # Written downwards: as if it lay, turned about its corner.
+        lying = Box(box.x + box.width, box.y, box.height, box.width)
+        made = _label(_short(owner, lying.width - 40), number, lying, "name", _SMALL, lying.height / 2 + 3.5)
+        return f'<g transform="rotate(90 {_n(lying.x)} {_n(lying.y)})">{made}</g>' if made else ""
+    return ""
+
+
 def _short(owner: ObjectOwner, room: float) -> str:
-    """The name of an owner, without its kind and its namespace where there is no room: the end tells them apart."""
+    """The name of an owner, with as much of its kind and its namespace as there is room for; never without a kind.
+
+    A HelmRelease and a Kustomization of one name are often neighbours.
+    """
     name = owner.name or _WORDS[owner.party]
-    forms = (name, name.partition(" ")[2], name.rpartition("/")[2])
-    return next((each for each in forms if each and measure.width(each, _TEXT) <= room), forms[2])
+    kind, has_kind, rest = name.partition(" ")
+    last = rest.rpartition("/")[2] if has_kind else name.rpartition("/")[2]
+    brief = f"{_BRIEF.get(kind, kind.lower())}/{last}" if has_kind else last
+    forms = (name, f"{kind} {last}" if has_kind else last, brief)
+    return next((each for each in forms if measure.width(each, _TEXT) <= room), brief)
 
 
 def _kind(kind: str, objects: Sequence[OwnedObject], box: Box, where: str) -> Iterator[str]:

@@ -44,8 +44,9 @@ def headline(told: Rehearsal) -> str:
     without = f", without {absent} thing{'' if absent == 1 else 's'} that could not be had" if absent else ""
     commit = f"   commit {told.revision[:12]}" if told.revision else ""
     changed = f" and {told.changes} changed file{'' if told.changes == 1 else 's'}" if told.changes else ""
+    copied = f"{', ' if commit or changed else '   '}copied to the lab as {told.copy[:7]}" if told.copy else ""
     return f"{safe.text(told.cluster)}   {what[told.verdict]}{without}{counted}   {duration(told.seconds)}" + (
-        commit + changed
+        commit + changed + copied
     )
 
 

@@ -17,6 +17,7 @@ def data(told: Rehearsal, verified: Verification | None = None) -> dict[str, Any
         "causes": [_step(each) for each in told.causes],
         "unjudged": [_step(each) for each in told.unjudged],
         "revision": told.revision,
+        "labRevision": told.copy,
         "changedFiles": told.changes,
         "seconds": round(told.seconds, 3),
         "lab": told.lab,

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from firstlight.model.rule_card import RuleCard, RuleTest, Suggestion
-from firstlight.report import decision, table
+from firstlight.report import decision, decision_data, table
 from firstlight.report import decision_words as texts
 
-_INDENT = 13
 _OWNER = "bootstrap where bootstrap keeps the component, hybrid where Git takes it over from bootstrap, else gitops"
 
 
@@ -15,21 +14,21 @@ def text(card: RuleCard, *, columns: int) -> str:
     """A rule, whole."""
     lines = [f"{texts.plain(card.id)}   {answer(card)}"]
     lines += [f"  {each}" for each in table.wrap(texts.plain(card.title), columns - 2)]
-    lines += _block("why", [card.why], columns)
-    lines += _block("side", [_OWNER] if card.side == "owner" else [], columns)
-    lines += _block(
+    lines += texts.block("why", [card.why], columns)
+    lines += texts.block("side", [_OWNER] if card.side == "owner" else [], columns)
+    lines += texts.block(
         "fits", card.fits or (["nothing by itself: it is found by its words"] if card.side else []), columns
     )
-    lines += _block("criteria", card.criteria, columns)
-    lines += _block("tree", [texts.way(each) for each in card.trees], columns)
+    lines += texts.block("criteria", card.criteria, columns)
+    lines += texts.block("tree", [texts.way(each) for each in card.trees], columns)
     lines += decision.procedure("do", card.procedure, columns=columns)
     lines += decision.procedure("back", card.rollback, columns=columns)
-    lines += _block("checks", card.checks, columns)
-    lines += _block("said", [", ".join(card.words)] if card.words else [], columns)
-    lines += _block("asks", card.asks, columns)
-    lines += _block("sources", card.sources, columns)
+    lines += texts.block("checks", card.checks, columns)
+    lines += texts.block("said", [", ".join(card.words)] if card.words else [], columns)
+    lines += texts.block("asks", card.asks, columns)
+    lines += texts.block("sources", card.sources, columns)
     whose = "the team's" if card.is_own else "firstlight's"
-    lines += _block("written", [f"{whose}, {card.place}" if card.place else whose], columns)
+    lines += texts.block("written", [f"{whose}, {card.place}" if card.place else whose], columns)
     return "\n".join(lines)
 
 
@@ -46,15 +45,18 @@ def suggestions(sentence: str, found: Sequence[Suggestion], *, columns: int) -> 
     lines = table.wrap(f"“{texts.plain(sentence)}” by its words alone, no file was looked at", columns)
     if not found:
         return "\n".join(
-            [*lines, *_block("", ["no rule has such words; say what changes: a component, a node, a field"], columns)]
+            [
+                *lines,
+                *texts.block("", ["no rule has such words; say what changes: a component, a node, a field"], columns),
+            ]
         )
     for each in found:
         card = each.card
-        lines += ["", answer(card), *_block("change", [card.title], columns)]
-        lines += _block("why", [card.why], columns)
-        lines += _block("here", each.about, columns)
-        lines += _block("asks", each.open_questions, columns)
-        lines += _block("rule", [f"{card.id}: firstlight decide --explain {card.id}"], columns)
+        lines += ["", answer(card), *texts.block("change", [card.title], columns)]
+        lines += texts.block("why", [card.why], columns)
+        lines += texts.block("here", each.about, columns)
+        lines += texts.block("asks", each.open_questions, columns)
+        lines += texts.block("rule", [f"{card.id}: firstlight decide --explain {card.id}"], columns)
     lines += ["", *table.wrap("For an answer by content: firstlight decide --diff main...HEAD", columns)]
     return "\n".join(lines)
 
@@ -70,14 +72,7 @@ def data(card: RuleCard) -> dict[str, Any]:
         "why": card.why,
         "fits": list(card.fits),
         "criteria": list(card.criteria),
-        "trees": [
-            {
-                "tree": each.tree,
-                "side": each.side,
-                "steps": [{"question": step.question, "text": step.text, "answer": step.answer} for step in each.steps],
-            }
-            for each in card.trees
-        ],
+        "trees": [decision_data.tree(each) for each in card.trees],
         "procedure": [{"text": each.text, "command": each.command} for each in card.procedure],
         "rollback": [{"text": each.text, "command": each.command} for each in card.rollback],
         "checks": list(card.checks),
@@ -130,14 +125,3 @@ def tests_data(found: Sequence[RuleTest]) -> dict[str, Any]:
             for each in found
         ],
     }
-
-
-def _block(label: str, said: Sequence[str], columns: int) -> list[str]:
-    lines = []
-    for each in said:
-        first, *rest = table.wrap(texts.plain(each), max(20, columns - _INDENT - 2))
-        lines += [first, *(f"  {line}" for line in rest)]
-    if not lines:
-        return []
-    first, *rest = lines
-    return [f"  {label:<{_INDENT - 2}}{first}", *(" " * _INDENT + each for each in rest)]

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 
 GAP = "   "
+LABEL = 11
+"""Cells of what stands before lines that are labelled."""
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -51,6 +53,14 @@ def wrapped(rows: Sequence[Sequence[str]], *, indent: str = "", columns: int, na
             below = " " * min(len(indent) + 4, columns // 4)
             found.append([cut(head.rstrip(), columns), *(below + each for each in wrap(last, columns - len(below)))])
     return found
+
+
+def labelled(label: str, lines: Sequence[str]) -> list[str]:
+    """Lines beside what they are about, which stands once; nothing where there are none."""
+    if not lines:
+        return []
+    first, *rest = lines
+    return [f"  {label:<{LABEL}}{first}", *(" " * (2 + LABEL) + each for each in rest)]
 
 
 def wrap(text: str, cells: int) -> list[str]:

@@ -5,10 +5,8 @@ from typing import Any
 
 from firstlight.model.component import Side
 from firstlight.model.decision import TreePath
+from firstlight.report import decision_data
 from firstlight.report import decision_words as texts
-from firstlight.report import table
-
-_LABEL = 11
 
 
 def side(paths: Sequence[TreePath]) -> Side:
@@ -26,13 +24,13 @@ def text(paths: Sequence[TreePath], reasons: Sequence[str] = (), *, columns: int
         columns: How wide the terminal is.
     """
     lines = [str(side(paths))]
-    lines += _block("why", [f"{each.tree}: {texts.way(each)}" for each in paths], columns)
+    lines += texts.block("why", [f"{each.tree}: {texts.way(each)}" for each in paths], columns)
     if len({each.side for each in paths}) > 1:
         said = "The trees differ. Until somebody knows better it is treated as bootstrap, which asks for more care."
-        lines += _block("but", [said], columns)
-    lines += _block("fits if", reasons, columns)
+        lines += texts.block("but", [said], columns)
+    lines += texts.block("fits if", reasons, columns)
     said = "Trees know no tables: a node label ends as gitops here, and belongs to bootstrap. Say what it is, and the "
-    lines += _block("next", [f"{said}rules answer: firstlight decide add node labels"], columns)
+    lines += texts.block("next", [f"{said}rules answer: firstlight decide add node labels"], columns)
     return "\n".join(lines)
 
 
@@ -41,23 +39,5 @@ def data(paths: Sequence[TreePath]) -> dict[str, Any]:
     return {
         "side": side(paths),
         "agree": len({each.side for each in paths}) == 1,
-        "trees": [
-            {
-                "tree": each.tree,
-                "side": each.side,
-                "steps": [{"question": step.question, "text": step.text, "answer": step.answer} for step in each.steps],
-            }
-            for each in paths
-        ],
+        "trees": [decision_data.tree(each) for each in paths],
     }
-
-
-def _block(label: str, said: Sequence[str], columns: int) -> list[str]:
-    lines = []
-    for each in said:
-        first, *rest = table.wrap(texts.plain(each), max(20, columns - _LABEL - 4))
-        lines += [first, *(f"  {line}" for line in rest)]
-    if not lines:
-        return []
-    first, *rest = lines
-    return [f"  {label:<{_LABEL}}{first}", *(" " * (_LABEL + 2) + each for each in rest)]

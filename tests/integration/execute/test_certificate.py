@@ -17,6 +17,7 @@ from firstlight.clients import command
 from firstlight.clients import kube as kube_client
 from firstlight.clients.git import Git
 from firstlight.execute.actions import certificate as action
+from firstlight.execute.actions import owners
 from firstlight.execute.baseline import keeping, snapshot
 from firstlight.execute.handing import awaiting, certifying, evidence, keeping_certificate, provisional
 from firstlight.execute.world import Programs, World
@@ -28,7 +29,7 @@ from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
-from firstlight.model.work import Certify
+from firstlight.model.work import Certify, MigrateOwners
 from firstlight.observe import audit_log
 from firstlight.operate.handover import canary, verifying
 from firstlight.ownership import certifying as certifying_rules
@@ -65,7 +66,7 @@ def _deployment(namespace: str, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-NAMES = ("plain", "coowned", "edited", "unowned", "anew", "drifted", "verified", "dropped", "held")
+NAMES = ("plain", "coowned", "edited", "unowned", "anew", "drifted", "verified", "dropped", "held", "paused")
 WORKLOADS = ("web", "restarted", "replaced", "agreed", "rolled", "scaled", "autoscaled")
 
 
@@ -209,6 +210,7 @@ class TestEngines:
             proofs = _proofs(each)
             assert all(proofs[claim].is_tried for claim in (Claim.MARKED, Claim.NO_OP, Claim.REPEATED, Claim.VANISHES))
             assert proofs[Claim.MARKED].says == f"HelmRelease {namespace}/small lists it"
+        await _what_git_lacks_goes(handed, task)
 
     async def test_what_an_application_has(self, argocd: ArgoCD, site: str, tmp_path: Path) -> None:
         objects = [_config_map(site, "app", word="hello"), _deployment(site, "app"), *_of_chart(site)[1:]]
@@ -229,6 +231,43 @@ class TestEngines:
         assert found.is_complete, report.failures(found)
         assert (found.engine, found.revision) == ("argocd", revision)
         assert all(_proofs(each)[Claim.REPEATED].is_tried for each in found.objects)
+
+
+async def _what_git_lacks_goes(handed: HandedOver, task: Certify) -> None:
+    """helm-controller takes nothing away before its next upgrade: a field that it got would stay, and look proven."""
+    kube, namespace = handed.flux.kube, handed.namespace
+    wanted = MigrateOwners(passing=task.passing, is_loss_allowed=True, is_again=True)
+    await _perform(handed, task)
+    await kube.patch(
+        "v1", "ConfigMap", "release", {"data": {"hacked": "yes"}}, manager="kubectl-patch", namespace=namespace
+    )
+    change = await owners.look(wanted, handed.world, "owners")
+    assert change is not None
+    await change.perform()
+    assert (await handed.get("ConfigMap", "release"))["data"] == {"word": "hello"}
+    assert await owners.look(wanted, handed.world, "owners") is None
+    assert await certifying.lapsed(task.passing, kube) == ()
+
+    # A run that was killed between the two, or one of an older version.
+    live = await handed.get("ConfigMap", "release")
+    kept = {
+        name: each for name, each in live["metadata"].items() if name in ("name", "namespace", "labels", "annotations")
+    }
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept, "data": {"word": "hello", "hacked": "yes"}}
+    await kube.apply(body, manager="helm-controller")
+    assert [each.id.name for each in await certifying.lapsed(task.passing, kube)] == ["release"]
+    assert await action.look(task, handed.world, "test") is None
+    again = await action.look(dataclasses.replace(task, is_again=True), handed.world, "test")
+    assert again is not None
+    with pytest.raises(errors.FirstlightError, match=r"it would change data\.hacked"):
+        await again.perform()
+    change = await owners.look(wanted, handed.world, "owners")
+    assert change is not None
+    assert f"take from ConfigMap {namespace}/release the fields that Git does not have" in change.writes
+    await change.perform()
+    assert (await handed.get("ConfigMap", "release"))["data"] == {"word": "hello"}
+    await kube.delete("v1", "ConfigMap", keeping_certificate.NAME, namespace="kube-system")
+    shutil.rmtree(handed.world.state / "test")
 
 
 class TestComplete:
@@ -507,6 +546,15 @@ class TestVerify:
         with pytest.raises(errors.ClientError, match="is not signed"):
             await verifying.check(dataclasses.replace(kept, signature=""), signers=signers)
 
+        # Whoever signs with another key means it.
+        change = await action.look(dataclasses.replace(task, key=stranger), handed.world, "test")
+        assert change is not None
+        assert change.writes == ("sign the certificate in ConfigMap kube-system/firstlight-certificate",)
+        await change.perform()
+        again = await _kept(handed)
+        assert again.digest == kept.digest, "nothing is proven anew"
+        assert await verifying.check(again, signers=strangers) == "you@example.org"
+
 
 class TestCanary:
     async def test_a_label_comes_and_goes_through_git(self, handed: HandedOver) -> None:
@@ -651,6 +699,18 @@ class TestBroken:
         assert failed[Claim.MARKED] == f"Kustomization {handed.namespace}/all does not list it"
         assert _proofs(made.objects[0])[Claim.SAME_OBJECT].says == "the baseline does not name it"
         assert any("does not list ConfigMap" in each for each in handed.told)
+
+    async def test_a_mark_by_which_somebody_keeps_the_engine_away(self, handed: HandedOver) -> None:
+        name = "kustomize.toolkit.fluxcd.io/reconcile"
+        await handed.flux.kube.patch(
+            "v1", "ConfigMap", "paused", {"metadata": {"annotations": {name: "disabled"}}}, manager="node-fetch",
+            namespace=handed.namespace,
+        )  # fmt: skip
+
+        failed = await handed.failed("paused")
+
+        assert f"metadata.annotations[{name}]" in failed[Claim.MARKED]
+        assert "which Git does not have" in failed[Claim.MARKED]
 
     async def test_an_engine_that_rests(self, handed: HandedOver) -> None:
         kube, name = handed.flux.kube, f"Kustomization {handed.namespace}/all"

@@ -434,7 +434,7 @@ async def test_the_same_object_under_another_name_is_seen_and_nothing_is_said_to
         id = bench.passing[2].id
         assert found.again == {"cp-1": {"net-again": (id,)}}
         proofs = certifying.talos_proofs(found)
-        assert [each.machine for each in proofs if not each.is_proven][0] == "cp-1"
+        assert next(each.machine for each in proofs if not each.is_proven) == "cp-1"
         with pytest.raises(errors.Refused, match="cp-1 also brings DaemonSet kube-system/net-agent by the manifest"):
             await bench.look()
         # And whatever is not seen of a manifest, an upgrade that would write is no release.

@@ -20,6 +20,7 @@ from tests.labs import until
 
 MANAGER = "kustomize-controller"
 OWNER = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
+NOBODY = [ObjectOwner(Party.FLUX, f"{kind} flux-system/nothing") for kind in ("Kustomization", "HelmRelease")]
 
 
 def config_map(namespace: str, name: str = "settings", **data: str) -> dict[str, Any]:
@@ -151,6 +152,74 @@ async def test_secrets_are_compared_and_not_shown(kube: kube_client.Client, name
     ]
 
 
+async def test_a_secret_of_a_release_is_its_own_as_it_is_written(kube: kube_client.Client, namespace: str) -> None:
+    """Helm applies stringData as it is: what it becomes is nobody's, and that is no drift."""
+    metadata = {"name": "login", "namespace": namespace}
+    value = {
+        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"password": "in-git", "user": "me"},
+    }  # fmt: skip
+    owner, manager = ObjectOwner(Party.FLUX, "HelmRelease shop/web"), "helm-controller"
+    one = Wanted(object=Object(value), component="apps", manager=manager, owner=owner)
+    await kube.apply(marking.marked(value, owner), manager=manager)
+    seen = await drift.compare([one], kube, owners={})
+    assert (seen.drifted, seen.results[one.id].dry_runs) == ((), 0)
+    await kube.patch("v1", "Secret", "login", {"stringData": {"password": "x"}}, manager="kubectl", namespace=namespace)
+    (found_one,) = await found(kube, one)
+    assert [(each.path, each.manager) for each in found_one.fields] == [("data.password", "kubectl")]
+
+    # What Git has no more stays: nobody owned it. So it is said beforehand.
+    less = {**value, "stringData": {"user": "me"}}
+    after = await kube.apply(marking.marked(less, owner), manager=manager, dry_run=True)
+    assert set(after["data"]) == {"password", "user"}
+    assert marking.lingering(value, owner) == ("password", "user")
+
+
+async def test_nobody_hides_what_he_did_by_an_annotation(kube: kube_client.Client, namespace: str) -> None:
+    value = config_map(namespace, a="b")
+    await apply(kube, value)
+    mark = {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}
+    body = {"metadata": {"annotations": mark}, "data": {"a": "c"}}
+    await kube.patch("v1", "ConfigMap", "settings", body, manager="some-operator", namespace=namespace)
+    (one,) = await found(kube, wanted(value, {"kind": "Kustomization"}))
+    assert [each.path for each in one.fields] == [
+        "data.a",
+        "metadata.annotations[kustomize.toolkit.fluxcd.io/reconcile]",
+    ]
+    assert one.says.endswith("kustomize.toolkit.fluxcd.io/reconcile on it keeps the engine away")
+
+
+async def test_a_person_whom_the_server_has_forgotten_is_still_one(kube: kube_client.Client, namespace: str) -> None:
+    value = config_map(namespace, a="b")
+    await apply(kube, value)
+    await kube.patch(
+        "v1", "ConfigMap", "settings", {"data": {"mine": "x"}}, manager="kubectl-edit", namespace=namespace
+    )
+    for number in range(11):
+        body = {"metadata": {"annotations": {f"n{number}": "x"}}}
+        await kube.patch("v1", "ConfigMap", "settings", body, manager=f"operator-{number}", namespace=namespace)
+    (one,) = await found(kube, wanted(value))
+    told = {each.path: each.manager for each in one.fields}
+    assert told["data.mine"] == "ancient-changes"
+
+
+async def test_a_scale_that_nobody_owns_is_seen_where_nobody_is_to_scale(
+    kube: kube_client.Client, namespace: str
+) -> None:
+    value = deployment(namespace)
+    del value["spec"]["replicas"]
+    await apply(kube, value)
+    assert await found(kube, wanted(value)) == []
+    await kube.patch(
+        "apps/v1", "Deployment", "web", {"spec": {"replicas": 3}}, manager="kubectl", namespace=namespace,
+        subresource="scale",
+    )  # fmt: skip
+    (one,) = await found(kube, wanted(value))
+    assert [(each.path, each.live, each.manager) for each in one.fields] == [("spec.replicas", "3", "")]
+    ignored = {"kind": "Kustomization", "spec": {"ignore": [{"paths": ["/spec/replicas"]}]}}
+    seen = await drift.compare([wanted(value, ignored)], kube, owners={})
+    assert (seen.drifted, sum(each.dry_runs for each in seen.results.values())) == ((), 0)
+
+
 async def test_what_cannot_be_changed_is_said_to_be_refused(kube: kube_client.Client, namespace: str) -> None:
     await apply(kube, deployment(namespace))
     other = copy.deepcopy(deployment(namespace))
@@ -274,10 +343,11 @@ async def test_a_kind_that_may_not_be_read_is_unread_and_the_rest_is_compared(
     acting = dataclasses.replace(kube_client.load(lab.kubeconfig), impersonation=Impersonation(user=namespace))
     given = [wanted(each) for each in (*secrets, config_map(namespace, a="b"))]
     async with kube_client.Client(acting) as limited:
-        seen = await drift.compare(given, limited, owners={})
+        seen = await drift.compare(given, limited, owners=dict.fromkeys(NOBODY, "apps"))
     assert [each.id.kind for each in seen.drifted] == ["ConfigMap"]
     unread = [each.unread for each in seen.results.values() if each.unread]
     assert len(unread) == count
     assert f"Secret {namespace}/login-0 could not be read" in unread[0]
+    assert 0 < len(seen.unread) == len(set(seen.unread)), "each kind is told once, whoever's objects were looked for"
     await kube.delete(f"{rbac}/v1", "ClusterRoleBinding", namespace)
     await kube.delete(f"{rbac}/v1", "ClusterRole", namespace)

@@ -13,7 +13,7 @@ import yaml
 from firstlight.clients import command
 from firstlight.clients import kube as clients
 from firstlight.clients.git import Git
-from firstlight.model.decision import Check, CheckState, Decision
+from firstlight.model.decision import Check, CheckState, Decision, Moment
 from firstlight.operate.deciding.checks import health, machine_configs, removals, running, security, standing, volumes
 from firstlight.operate.deciding.checks.scene import History, Scene
 from firstlight.tools import install
@@ -47,7 +47,7 @@ def made(at: Path, kube: clients.Client, before: str, after: str, *, namespace: 
     )  # fmt: skip
 
 
-async def run(made: tuple[Decision, Scene], moment: running.Moment) -> dict[str, Check]:
+async def run(made: tuple[Decision, Scene], moment: Moment) -> dict[str, Check]:
     return {each.id: each for each in await running.run(made[0], moment, made[1])}
 
 
@@ -76,7 +76,7 @@ async def test_before_a_change_that_is_well(kube: clients.Client, namespace: str
     there = await names(kube, namespace)
 
     after = scenes.deployment(namespace=namespace, cpu="200m", image="web:1.1.0") + SERVICE % (namespace, "web")
-    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), "pre")
+    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), Moment.PRE)
 
     assert checks["syntax"].state == CheckState.PASSED
     assert "the API server accepts 2 objects in a dry run" in checks["syntax"].says
@@ -98,7 +98,7 @@ async def test_before_a_change_that_the_server_refuses(kube: clients.Client, nam
     service = SERVICE.replace("port: 80", "port: 800000") % (namespace, "web")
     after = f"{before.replace('replicas: 1', 'replicaz: 1')}---\n{large}{service}"
 
-    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), "pre")
+    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), Moment.PRE)
 
     told = [each for each in checks["syntax"].details if "refuses" in each]
     assert checks["syntax"].state == CheckState.FAILED
@@ -130,7 +130,7 @@ async def test_a_namespace_and_a_kind_that_come_with_the_change(
         """
     )
 
-    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), "pre")
+    checks = await run(made(tmp_path, kube, before, after, namespace=namespace), Moment.PRE)
 
     assert checks["syntax"].state == CheckState.PASSED, checks["syntax"]
     assert any("the API server does not know it yet" in each for each in checks["syntax"].details)
@@ -142,15 +142,17 @@ async def test_after_a_change_that_is_well(kube: clients.Client, namespace: str,
     change = made(tmp_path, kube, before, after, namespace=namespace)
     await apply(kube, before)
     await until(lambda: is_available(kube, namespace), "the Deployment")
-    await run(change, "pre")
+    await run(change, Moment.PRE)
     await apply(kube, after)
 
     async def is_well() -> bool:
-        return all(each.state == CheckState.PASSED for each in (await run(change, "post")).values() if each.id in told)
+        return all(
+            each.state == CheckState.PASSED for each in (await run(change, Moment.POST)).values() if each.id in told
+        )
 
     told = ("health", "function", "performance", "security-posture")
     await until(is_well, "all checks to pass")
-    checks = await run(change, "post")
+    checks = await run(change, Moment.POST)
     assert f"Services with ready endpoints: {namespace}/web (1)" in checks["function"].says
     assert checks["performance"].says.startswith("1 pod without a new restart; the API answers in ")
 
@@ -164,7 +166,7 @@ async def test_after_a_change_that_is_not(kube: clients.Client, namespace: str, 
     for each in live:
         await kube.apply(each, manager="tests")
 
-    checks = await run(change, "post")
+    checks = await run(change, Moment.POST)
 
     assert checks["health"].state == CheckState.FAILED
     assert checks["health"].says.startswith("web is not there yet: web")
@@ -224,15 +226,15 @@ async def test_how_the_cluster_stands(kube: clients.Client, namespace: str, tmp_
 async def test_a_baseline_that_somebody_else_has_written(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
     before = scenes.deployment(namespace=namespace)
     change = made(tmp_path, kube, before, before.replace("100m", "200m"), namespace=namespace)
-    assert (await run(change, "pre"))["baseline"].state == CheckState.PASSED
+    assert (await run(change, Moment.PRE))["baseline"].state == CheckState.PASSED
     (kept,) = (tmp_path / ".firstlight" / "decide").iterdir()
 
     kept.write_text("{]")
-    broken = (await run(change, "post"))["performance"]
+    broken = (await run(change, Moment.POST))["performance"]
     kept.unlink()
     (tmp_path / "elsewhere").write_text("precious")
     kept.symlink_to(tmp_path / "elsewhere")
-    linked = (await run(change, "post"))["performance"], (await run(change, "pre"))["baseline"]
+    linked = (await run(change, Moment.POST))["performance"], (await run(change, Moment.PRE))["baseline"]
 
     assert (broken.state, "there is no baseline" in broken.says) == (CheckState.PERSON, True)
     assert [each.state for each in linked] == [CheckState.FAILED] * 2

@@ -234,6 +234,15 @@ async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tm
     assert live["spec"]["replicas"] == 2
     assert "by" not in live["metadata"]["labels"]
 
+    # The engine leaves alone what says so, whoever wrote that: nobody goes beyond it.
+    pause = {"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}}
+    await edit(flux, space, {**pause, "data": {"word": "hand"}})
+    found = await drift.look(one, flux.kube)
+    assert [each[0] for each in told(found)] == ["ConfigMap"]
+    assert told(await corrected(as_owner=True, yes=True)) == told(found)
+    assert said[-1].startswith(f"ConfigMap {space}/settings was left: metadata.annotations[kustomize.toolkit")
+    assert await flux.config_map("settings", space) == {"word": "hand"}
+
 
 async def test_what_is_declared_to_be_others_stays_theirs(flux: Flux, space: str, tmp_path: Path) -> None:
     one = await scene(flux, space, tmp_path)
@@ -413,6 +422,58 @@ async def test_a_release_without_drift_detection_is_upgraded(flux: Flux, space: 
         await correct(other, flux.kube, dataclasses.replace(found, applied=()), said=said)
 
 
+async def test_what_a_release_never_applied_is_removed_only_in_its_place(flux: Flux, space: str) -> None:
+    one = await release(flux, space)
+    await edit(flux, space, {"data": {"word": "hand", "more": "hand"}, "metadata": {"labels": {"by": "hand"}}})
+    body = {"metadata": {"annotations": {"theirs": "x"}}}
+    await flux.kube.patch("v1", "ConfigMap", "settings", body, manager="some-controller", namespace=space)
+    found = await drift.look(one, flux.kube)
+    said: list[str] = []
+    asked: list[str] = []
+
+    async def corrected(*, as_owner: bool, yes: bool) -> Drift:
+        def confirm(text: str) -> bool:
+            asked.append(text)
+            return yes
+
+        said.clear()
+        wishes = drift_correcting.Wishes(as_owner=as_owner)
+        return await correct(one, flux.kube, found, said=said, wishes=wishes, confirm=confirm)
+
+    # Helm puts its own back, and leaves what it never had.
+    after = await corrected(as_owner=False, yes=True)
+    assert told(after) == [("ConfigMap", Difference.CHANGED, ["data.more", "metadata.labels.by"])]
+    assert await flux.config_map("settings", space) == {"word": "git", "more": "hand"}
+    assert (
+        said[-1]
+        == f"HelmRelease {space}/web answered, and leaves fields that it never applied; --as-owner removes them"
+    )
+    assert asked == []
+    text = report.text(after)
+    assert "firstlight drift lab --correct --as-owner removes, after it has asked" in text
+    assert "--correct asks the engine" not in text
+
+    after = await corrected(as_owner=True, yes=False)
+    assert asked[0].endswith(
+        f"  ConfigMap {space}/settings   data.more (kubectl-edit)\n"
+        f"  ConfigMap {space}/settings   metadata.labels.by (kubectl-edit)"
+    )
+    assert said[-1] == "nothing was removed"
+    assert f"kubectl edit configmap settings -n {space}, and take data.more, metadata.labels.by away" in report.text(
+        after
+    )
+
+    before = await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)
+    assert told(await corrected(as_owner=True, yes=True)) == []
+    assert said[-1] == f"removed data.more, metadata.labels.by from ConfigMap {space}/settings"
+    live = await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)
+    assert live["data"] == {"word": "git"}
+    assert "by" not in live["metadata"]["labels"]
+    # What a controller put there is nobody's business, and nothing else was touched.
+    assert live["metadata"]["annotations"] == before["metadata"]["annotations"]
+    assert live["metadata"]["annotations"]["theirs"] == "x"
+
+
 async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, site: str) -> None:
     commit = await argocd.commit(site, {"apps/settings.yaml": SETTINGS})
     source = {"repoURL": argocd.git(site), "path": "apps", "targetRevision": "main"}
@@ -442,6 +503,22 @@ async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, si
     assert said == [
         f"asked Application {HOME}/{site} to look again; it does not heal itself, so sync it: argocd app sync {site}"
     ]
+
+    # Whom somebody lets rest is not asked, and nobody acts in his place.
+    async def rest(value: str | None) -> None:
+        body = {"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": value}}}
+        await argocd.kube.patch(
+            "argoproj.io/v1alpha1", "Application", site, body, manager="kubectl-annotate", namespace=HOME
+        )
+
+    await rest("True")
+    said.clear()
+    wishes = dataclasses.replace(STAND_IN, patience=0.5)
+    resting = await correct(one, argocd.kube, found, said=said, wishes=wishes, confirm=lambda _: True)
+    assert told(resting) == told(found)
+    assert said == [f"Application {site} is suspended: it was not asked"]
+    assert f"Application {HOME}/{site} is suspended: nothing corrects what is its" in resting.notes
+    await rest(None)
     await argocd.change(site, {"syncPolicy": {"automated": {"selfHeal": True}}})
     assert told(await corrected(40)) == []
 

@@ -310,6 +310,8 @@ async def test_the_command_as_text_and_as_json(
     assert text.startswith("infra   ")
     assert "3 nodes ready" in text
     assert await asyncio.to_thread(main.run, [*words, "--since", "yesterday"]) == 64
+    kept.with_name("identity.json").write_text('{"kubeSystem": "another"}')
+    assert await asyncio.to_thread(main.run, words) == 3
 
 
 class TestMachines:

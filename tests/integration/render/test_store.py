@@ -83,6 +83,14 @@ class TestResolving:
 
         assert (await here.store().get(pinned)).version == "1.0.0"
 
+    async def test_a_registry_without_tls_needs_only_its_source_to_say_so(self, kitchen: Kitchen, shop: Shop) -> None:
+        wanted = await in_registry(shop, "1.0.0")
+        with pytest.raises(helm_client.Unreachable) as caught:
+            await kitchen.store().get(wanted)
+
+        assert "spec.insecure: true" in caught.value.hint
+        assert (await kitchen.store().get(dataclasses.replace(wanted, insecure=True))).version == "1.0.0"
+
     async def test_a_commit_of_git(self, here: Kitchen, shop: Shop) -> None:
         name = shop.fresh("team/n")
         await shop.sources.create_git(name)

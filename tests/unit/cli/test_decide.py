@@ -140,6 +140,20 @@ def test_without_tests_it_is_said_where_to_write_them(repo: Path, capsys: pytest
     assert "firstlight-rules/NAME.test.yaml" in capsys.readouterr().out
 
 
+def test_another_name_for_the_owners_is_not_left_out_in_silence(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = repo / "firstlight-rules"
+    rules.mkdir()
+    (rules / "owners.yml").write_text("people: [{name: Ada, email: ada@example.org}]\n")
+
+    assert decide(repo, "add node labels") not in (0, 64)
+    said = capsys.readouterr().err
+    assert "firstlight-rules/owners.yml" in said
+    assert "git mv firstlight-rules/owners.yml firstlight-rules/owners.yaml" in said
+
+    (rules / "owners.yml").rename(rules / "owners.yaml")
+    assert decide(repo, "add node labels") == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -154,6 +168,15 @@ def test_without_tests_it_is_said_where_to_write_them(repo: Path, capsys: pytest
         ["--check", "sometime"],
         ["--rules", "nowhere.yaml"],
         ["--output", "xml"],
+        ["--explain", "decision-rules", "--output", "markdown"],
+        ["--test", "--output", "markdown"],
+        ["--ask", "--output", "markdown"],
+        ["add node labels", "--output", "markdown"],
+        ["add node labels", "--check", "pre"],
+        ["add node labels", "--approvals"],
+        ["add node labels", "--cluster", "infra"],
+        ["add node labels", "--context", "infra"],
+        ["add node labels", "--render"],
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(
@@ -161,6 +184,20 @@ def test_what_cannot_be_meant_is_a_usage_error(
 ) -> None:
     assert decide(repo, *arguments) == 64
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_only_a_change_has_is_not_left_out_in_silence(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decide(repo, "--explain", "decision-rules", "--check", "pre", "--approvals") == 64
+    said = capsys.readouterr().err
+    assert "--explain looks at no change, so that --check and --approvals has no meaning" in said
+    assert "--diff main...HEAD" in said
+
+    assert decide(repo, "add node labels", "--no-render", "--offline") == 0
+
+
+def test_help_needs_no_event_loop() -> None:
+    code = "from firstlight.cli import main; main.run(['decide', '--help']); sys.exit('asyncio' in sys.modules)"
+    subprocess.run([sys.executable, "-c", f"import sys; {code}"], check=True, capture_output=True)
 
 
 def test_without_git_only_files_and_words_can_be_asked_about(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from firstlight.journal import reading
 from firstlight.journal.writing import Journal
 from firstlight.model.component import Phase
 from firstlight.model.event import RunEnded, RunStarted, StepBrief, StepEnded, StepStarted
+from firstlight.report.run import lines
 
 STEPS = (StepBrief(id="core/a", phase=Phase.CORE, name="cilium"),)
 PLAYED = (
@@ -135,3 +136,12 @@ def test_on_a_terminal_the_screen_is_drawn_over_and_the_summary_stays(tmp_path: 
     assert "\x1b[4A\x1b[2Kinfra" in text
     assert "2026-11-16T06" not in text
     assert text.rpartition("\x1b[J")[2].startswith("infra   ✔ 1 step in 6s, 3 writes")
+
+
+@pytest.mark.parametrize("is_rehearsal", [False, True])
+def test_only_a_real_run_goes_on_after_ctrl_c(tmp_path: Path, is_rehearsal: bool) -> None:
+    started = RunStarted(at=0, run="r", cluster="infra", steps=STEPS, is_rehearsal=is_rehearsal)
+
+    following = Following(Journal.start(tmp_path, started), "text")
+
+    assert following._view._foot == (lines.ANEW if is_rehearsal else lines.SAFE)

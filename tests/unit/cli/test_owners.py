@@ -6,6 +6,9 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main, owners
+from firstlight.model.component import ObjectId
+from firstlight.model.owner import Flaw, Flawed, ObjectOwner, OwnedObject, OwnerMap, Party
+from firstlight.report import owners as report
 
 KUBECONFIG = """\
 apiVersion: v1
@@ -69,3 +72,17 @@ def test_a_way_to_one_of_several_says_nothing_of_which(repo: Path, kubeconfig: P
 def test_a_cluster_that_no_repo_has(repo: Path, kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["owners", "nowhere", "--kubeconfig", str(kubeconfig)]) == 64
     assert "there is no cluster nowhere" in capsys.readouterr().err
+
+
+def test_what_could_not_be_read_is_not_checked() -> None:
+    nothing = OwnerMap(cluster="infra", objects=())
+    flawed = OwnedObject(
+        id=ObjectId("", "ConfigMap", "web", "mine"), api_version="v1", owner=ObjectOwner(Party.PERSON, "kubectl"),
+        flaws=(Flawed(Flaw.ORPHAN, "made with kubectl"),),
+    )  # fmt: skip
+    unread = OwnerMap(cluster="infra", objects=(), unread=("Secret (v1): forbidden",))
+    assert owners.exit_code(nothing, nothing) == 0
+    assert owners.exit_code(unread, unread) == 1
+    assert owners.exit_code(unread, OwnerMap(cluster="infra", objects=(flawed,))) == 2
+    assert report.title(unread) == "infra   0 objects, no flaws in what could be read"
+    assert report.title(nothing) == "infra   0 objects, no flaws"

@@ -109,6 +109,14 @@ def test_it_goes_where_it_already_is(repo: Path, capsys: pytest.CaptureFixture[s
     assert "written; look at it with git diff patches/core.yaml" in out
 
 
+def test_a_new_file_has_no_diff_before_git_knows_it(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(repo, rendition(CONFIG, ACCOUNT), file="patches/new.yaml") == 0
+
+    out = capsys.readouterr().out
+    assert "the file is new: git add patches/new.yaml, look at it with git diff --cached patches/new.yaml" in out
+    assert "next: firstlight up home; it gives the machines the new config" in out
+
+
 def test_the_second_time_nothing_is_written(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(repo, rendition(CONFIG, ACCOUNT))
     before = (repo / "patches" / "core.yaml").stat()

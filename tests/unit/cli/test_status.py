@@ -74,7 +74,7 @@ def test_a_run_whose_process_is_gone(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     out = capsys.readouterr().out
     assert code == 1
-    assert "✘ killed after 29s: 1 of 20 steps done, 3 writes" in out
+    assert "✘ killed, last heard of after 29s: 1 of 20 steps done, 3 writes" in out
     assert "next     firstlight up infra: it goes on where the cluster is" in out
 
 

@@ -155,7 +155,7 @@ def test_jq_makes_the_same_seal(tmp_path: Path) -> None:
     """As docs/certificate.md says it."""
     if shutil.which("jq") is None:
         pytest.skip("there is no jq")
-    text = Path("docs/certificate.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/certificate.md").read_text()
     line = next(each for each in text.splitlines() if each.startswith("jq -cS"))
     odd = sealing.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
     _written(tmp_path, keeping_certificate.encoded(odd))

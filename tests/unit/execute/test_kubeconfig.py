@@ -52,3 +52,28 @@ async def test_a_cluster_whose_machines_cannot_be_asked_needs_one(
 ) -> None:
     with pytest.raises(errors.Refused, match="infra has no machines that could be asked"):
         await kubeconfig.look(FetchKubeconfig(control_planes=machines), world(tmp_path), "machine:kubeconfig")
+
+
+async def test_who_keeps_the_ways_in_is_called_only_for_this_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: list[str] = []
+    uids = iter(["one", "one", "another"])
+
+    async def uid(*_: object) -> str:
+        return next(uids)
+
+    async def connect(_: object) -> None:
+        pass
+
+    monkeypatch.setattr(kubeconfig, "_uid", uid)
+    one = world(tmp_path)
+    monkeypatch.setattr(one, "connect", connect)
+    one.kubeconfig, one.on_reached = Secret(TEXT), lambda: reached.append("reached")
+    for _ in range(2):
+        await kubeconfig.look(FetchKubeconfig(control_planes=()), one, "machine:kubeconfig")
+
+    with pytest.raises(errors.Refused, match="is not the cluster that it was"):
+        await kubeconfig.look(FetchKubeconfig(control_planes=()), one, "machine:kubeconfig")
+
+    assert reached == ["reached", "reached"]

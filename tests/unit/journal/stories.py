@@ -93,6 +93,8 @@ def _event(line: str) -> Event:
             return Writing(at=at, step=rest[0], writes=tuple(rest[1].split("; ")))
         case "told":
             return Told(at=at, step=rest[0], text=rest[1])
+        case "note":
+            return Told(at=at, step="", text=rest[0])
         case "judge":
             return Judged(at=at, step=rest[0], gate=rest[1], verdict=rest[2], reason=rest[3])
         case "end":

@@ -103,3 +103,9 @@ def test_members_of_etcd_are_known_by_their_data(tmp_path: Path) -> None:
     (home.machine("cp-1") / "ephemeral" / "etcd").mkdir(parents=True)
 
     assert machines.has_members(home)
+
+
+def test_nobody_says_of_a_worker_that_it_has_an_etcd(tmp_path: Path) -> None:
+    made = machines.part(lab(tmp_path), "worker-1", {machines.PROGRAM: Path("lab-machine"), "etcd": Path("etcd")})
+
+    assert made.what == "Talos machine; as a control plane its etcd is real"

@@ -149,3 +149,17 @@ async def test_nothing_is_wiped_while_a_run_works_on_the_cluster(tmp_path: Path)
         await down.take_down(seen, means(tmp_path), tell=lambda _: None)
 
     assert way.reset == []
+
+
+async def test_nobody_is_asked_while_a_run_works_on_it(tmp_path: Path) -> None:
+    seen, _ = found()
+    lock = tmp_path / "infra" / "lock"
+
+    with (
+        local_lock.held(lock, who="ann@desk:1"),
+        pytest.raises(errors.Refused, match="another run works on this cluster: ann@desk:1"),
+    ):
+        await down.find(seen.cluster, means(tmp_path))
+
+    with pytest.raises(errors.ToolError, match="talosctl is needed"):  # nobody works on it any more
+        await down.find(seen.cluster, means(tmp_path))

@@ -167,7 +167,7 @@ async def test_nothing_is_asked_about_what_is_not_known() -> None:
     (one,) = drift_scene.of(facts([apps], rendition("apps", with_data("a", x="${TOKEN}"), remarks=(LEFT,)))).wanted
     live = {**one.object.value, "data": {"x": "hunter2"}}
     nobody = cast(kube.Client, None)
-    assert await observing.judge(one, live, nobody, kind=Kind(None)) == Result(judgement=Judgement())
+    assert await observing.judge(one, live, nobody, kind=Kind(None)) == Result(judgement=Judgement(), is_compared=False)
     gone = (await observing.judge(one, None, nobody, kind=Kind(None))).judgement.drifted
     assert gone is not None
     assert gone.difference == Difference.MISSING

@@ -129,6 +129,9 @@ async def test_files_that_are_not_committed_are_warned_of(repo: Repo) -> None:
 
     assert state.dirty == ("one.yaml",)
     assert _rules(state) == {"uncommitted": Severity.WARNING}
+    assert state.problems[0].message == (
+        "1 file is not as in the commit: bootstrap takes it as it is, the engine does not"
+    )
 
 
 async def test_a_platform_below_the_top_is_not_blamed_for_its_neighbours(repo: Repo) -> None:

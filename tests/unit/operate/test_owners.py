@@ -47,6 +47,19 @@ def test_what_is_asked_for(asked: dict[str, object], names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({}, ["main", "main-1", "kube-root-ca.crt", "cp-1", "mine"]),
+        ({"namespace": "web"}, ["main", "main-1", "kube-root-ca.crt"]),
+        ({"namespace": "web", "kind": "Deployment"}, ["main"]),
+        ({"owner": "flux"}, ["main", "main-1"]),
+    ],
+)
+def test_what_is_counted(asked: dict[str, str], names: list[str]) -> None:
+    assert [each.id.name for each in owners.counted(MAP, **asked).objects] == names
+
+
+@pytest.mark.parametrize(
     ("asked", "message", "hint"),
     [
         ({"owner": "flax"}, "nobody is called flax", "talos, bootstrap, flux, argocd"),
@@ -78,8 +91,8 @@ def test_who_is_to_own_what() -> None:
             },
             "renditions": {
                 "certs": {
-                    "bootstrap": _config("first"),
-                    "gitops": _config("certs") + _config("a-hook", "{helm.sh/hook: test}"),
+                    "bootstrap": _config("first") + _config("both"),
+                    "gitops": _config("certs") + _config("both") + _config("a-hook", "{helm.sh/hook: test}"),
                 },
                 "base": {"bootstrap": _config("base")},
                 "web": {"gitops": _config("web")},
@@ -93,9 +106,11 @@ def test_who_is_to_own_what() -> None:
     found = owners.declared(platform, cluster, renditions)
 
     assert {id.name: (each.component, each.owner and str(each.owner)) for id, each in found.items()} == {
+        "both": ("certs", "flux (HelmRelease apps/certs)"),
         "certs": ("certs", "flux (HelmRelease apps/certs)"),
         "base": ("base", None),
         "web": ("web", "flux (Kustomization flux-system/web)"),
         "shop": ("shop", "argocd (Application shop)"),
     }
+    assert [id.name for id, each in found.items() if each.is_passing] == ["both"]
     assert owners.unrendered(platform, cluster, renditions) == ("broken",)

@@ -100,3 +100,12 @@ def test_as_data() -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(0.04, "0.0s"), (9.94, "9.9s"), (12.4, "12s"), (83, "1m23s")])
 def test_durations(seconds: float, said: str) -> None:
     assert report.duration(seconds) == said
+
+
+def test_the_commit_of_the_copy_is_named_beside_the_users_own() -> None:
+    told = dataclasses.replace(FINE, copy="29ed712aa", changes=1)
+
+    assert report.headline(told).endswith("commit 0123456789ab and 1 changed file, copied to the lab as 29ed712")
+    assert report.headline(dataclasses.replace(FINE, revision="", copy="29ed712aa")).endswith(
+        "   copied to the lab as 29ed712"
+    )

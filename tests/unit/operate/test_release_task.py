@@ -55,6 +55,29 @@ def staying(found: Work) -> list[str]:
     return [each.name for each in certificate.staying]
 
 
+def test_what_a_manifest_that_stays_brings_as_well_is_not_released() -> None:
+    """A Namespace that two manifests have: one of them stays, and goes on writing it."""
+    platform, renditions = platforms.make({
+        "clusters": {"home": {"engine": "flux", "machines": {"controlplane": 2}}},
+        "components": {
+            "flux": {"phase": "engine", "role": "engine", "bootstrapForm": "kubectl command"},
+            "net": {"phase": "inline", "side": "hybrid", "inline": 1, "form": "Kustomization"},
+            "dns": {"phase": "inline", "side": "hybrid", "inline": 1, "form": "Kustomization"},
+        },
+        "renditions": {
+            "net": {"bootstrap": f"{ONE}\n---\n{TWO}", "gitops": f"{ONE}\n---\n{TWO}"},
+            "dns": {"bootstrap": f"{TWO}\n---\n{THREE}", "gitops": TWO},
+        },
+    })  # fmt: skip
+
+    found = work(platform, renditions)
+
+    release = found.tasks[RELEASE]
+    assert isinstance(release, works.Release)
+    assert [each.id.name for each in release.passing] == ["one"]
+    assert staying(found) == ["two"]
+
+
 def test_a_manifest_is_released_whose_objects_all_pass() -> None:
     found = task(ONE, f"{ONE}\n---\n{TWO}")
 
@@ -66,7 +89,7 @@ def test_a_manifest_is_released_whose_objects_all_pass() -> None:
 
 
 def test_what_the_engine_is_told_to_leave_alone_is_not_said_to_be_missing_in_git() -> None:
-    once = TWO.replace("namespace: net", 'namespace: net, annotations: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}')
+    once = TWO.replace("namespace: net", "namespace: net, annotations: {kustomize.toolkit.fluxcd.io/ssa: IfNotPresent}")
 
     found = task(f"{ONE}\n---\n{once}", f"{ONE}\n---\n{once}")
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from firstlight.operate.verify.warnings import Group, grouped
+import pytest
+
+from firstlight.operate.verify.warnings import Group, grouped, summed
 
 AT = 1794812400.0  # 2026-11-16T07:00:00Z
 
@@ -54,3 +56,18 @@ def test_new_events_write_their_times_elsewhere() -> None:
     (found,) = grouped([new], since=AT)
 
     assert (found.count, found.last) == (4, AT + 30)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "age", "said"),
+    [
+        (["BackOff"], 120, "1 in 2 min, none in the last minute"),
+        (["BackOff"], 30, "1 in 2 min, also in the last minute"),
+        (["BackOff", "FailedMount"], 120, "2 in 2 min, none of 2 kinds in the last minute"),
+        (["BackOff", "FailedMount"], 30, "2 in 2 min, 2 of 2 kinds in the last minute"),
+    ],
+)
+def test_how_many_lately_in_words(reasons: list[str], age: int, said: str) -> None:
+    groups = grouped([event(reason=each, at="07:00:00") for each in reasons], since=AT)
+
+    assert summed(groups, since=AT + age - 120, now=AT + age) == said

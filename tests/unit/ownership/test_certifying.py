@@ -105,6 +105,19 @@ class TestMarked:
         says = "Kustomization flux/all is suspended: nothing reconciles it until it is resumed"
         assert failed(seen(fault=says)) == {Claim.MARKED: says}
 
+    @pytest.mark.parametrize("part", ["labels", "annotations"])
+    def test_a_mark_on_the_live_object_keeps_the_engine_away(self, part: str) -> None:
+        name = "kustomize.toolkit.fluxcd.io/reconcile"
+        value = live()
+        value["metadata"][part] = {**value["metadata"].get(part, {}), name: "disabled"}
+
+        says = f"metadata.{part}[{name}] keeps the engine away from it, which Git does not have"
+        assert failed(seen(value)) == {Claim.MARKED: says}
+
+        git = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", part: {name: "Disabled"}}}
+        declared = dataclasses.replace(seen().passing, object=Object(git))
+        assert failed(seen(value, passing=declared)) == {}, "as Git says it"
+
     def test_the_engines_object_is_gone(self) -> None:
         assert failed(seen(has_holder=False)) == {Claim.MARKED: "Kustomization flux/all is not there"}
 

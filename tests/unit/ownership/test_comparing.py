@@ -174,3 +174,10 @@ def test_changes_are_named_without_values_and_times_do_not_count() -> None:
     after["metadata"]["managedFields"][1]["manager"] = "other"
     assert not comparing.is_same(before, after)
     assert comparing.changes(before, after) == ()
+
+
+def test_true_is_not_one() -> None:
+    assert not comparing.is_same({"spec": {"a": 1}}, {"spec": {"a": True}})
+    assert not comparing.is_same({"spec": {"a": [0]}}, {"spec": {"a": [False]}})
+    assert comparing.is_same({"spec": {"a": 1}}, {"spec": {"a": 1.0}})
+    assert comparing.changes({"spec": {"a": 1}}, {"spec": {"a": True}}) == ("spec.a",)

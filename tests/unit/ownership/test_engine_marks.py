@@ -84,3 +84,21 @@ def test_helm_releases(spec: dict[str, Any], status: dict[str, Any], name: str, 
     owner = {"metadata": {"name": "shop", "namespace": "flux-system"}, "spec": spec, "status": status}
     found = engine_marks.release_of([owner], name=name, namespace=namespace)
     assert found == (Mark(Engine.FLUX, "HelmRelease flux-system/shop") if is_owned else None)
+
+
+@pytest.mark.parametrize(
+    ("holder", "is_suspended"),
+    [
+        ({"spec": {"suspend": True}}, True),
+        ({"spec": {"suspend": False}}, False),
+        ({"spec": {"suspend": "true"}}, False),
+        ({"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "true"}}}, True),
+        ({"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "1"}}}, True),
+        ({"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "T"}}}, True),
+        ({"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "yes"}}}, False),
+        ({"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "false"}}}, False),
+        ({}, False),
+    ],
+)
+def test_who_is_let_rest(holder: dict[str, Any], is_suspended: bool) -> None:
+    assert engine_marks.is_suspended(holder) is is_suspended

@@ -24,6 +24,7 @@ from firstlight.ownership.managers import Manager
         ("kubectl-edit", Party.PERSON),
         ("kubectl", Party.PERSON),
         ("before-first-apply", Party.PERSON),
+        ("ancient-changes", Party.PERSON),
         ("kube-controller-manager", Party.SYSTEM),
         ("api-priority-and-fairness-config-consumer-v1", Party.SYSTEM),
         ("machined", Party.TALOS),
@@ -100,3 +101,9 @@ def test_entries_of_strangers_forms_are_read() -> None:
     live = {"metadata": {"managedFields": [{"manager": 7, "fieldsV1": []}, "no", {"manager": "a"}]}}
     assert [each.name for each in managers.of(live)] == ["", "", "a"]
     assert managers.of({}) == ()
+
+
+def test_what_the_server_has_forgotten_passes_and_is_nobodys_word_on_who_made_it() -> None:
+    assert managers.is_old("ancient-changes")
+    assert managers.is_by_hand("ancient-changes")
+    assert not managers.makes("ancient-changes")

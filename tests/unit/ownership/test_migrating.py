@@ -183,3 +183,25 @@ def test_lost_is_what_nobody_else_holds(entries: list[dict[str, Any]], kept: lis
     owned = {name for each in targets for name in each["fieldsV1"]["f:data"]}
     gone = {f"data.{name[2:]}" for name in owned - held - {f"f:{name}" for name in kept}}
     assert set(migrating.lost(one, wanted(**{name: DATA[name] for name in kept}), to=TO)) == gone
+
+
+def test_what_the_server_has_forgotten_passes_without_the_status_in_it() -> None:
+    forgotten = {
+        "manager": "ancient-changes", "operation": "Update", "apiVersion": "v1",
+        "fieldsV1": {"f:data": {"f:a": {}}, "f:status": {"f:b": {}}},
+    }  # fmt: skip
+    made = migrating.migrate(live(forgotten, **DATA), to=TO)
+    assert made is not None
+    assert [(each["manager"], each["fieldsV1"]) for each in made.managed_fields] == [(TO, {"f:data": {"f:a": {}}})]
+
+
+def test_data_that_comes_back_as_string_data_is_not_lost() -> None:
+    helms = {
+        "manager": "helm",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsV1": {"f:data": {"f:a": {}, "f:b": {}}},
+    }
+    there = {**live(helms), "kind": "Secret", "data": {"a": "Yg==", "b": "Yg=="}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "b"}}
+    assert migrating.lost(there, secret, to="helm-controller") == ("data.b",)

@@ -25,6 +25,11 @@ def test_quantities(written: Any, number: Any) -> None:
     [
         ("1000m", "1", LIMIT, True),
         ("1000m", "1", ("ConfigMap", "data", "cpu"), False),
+        ("1Gi", "1024Mi", ("Deployment", "spec", "volumes", "emptyDir", "sizeLimit"), True),
+        ("1", "1000m", ("Deployment", "env", "valueFrom", "resourceFieldRef", "divisor"), True),
+        ("1000m", "1", ("ConfigMap", "data", "sizeLimit"), False),
+        ("1000m", "1", ("ConfigMap", "metadata", "annotations", "divisor"), False),
+        ("1000m", "1", ("Deployment", "spec", "template", "metadata", "labels", "sizeLimit"), False),
         (True, 1, ("Deployment", "spec", "paused"), False),
         (1, 1.0, ("Deployment", "spec", "x"), True),
         ("", None, ("Deployment", "env", "value"), True),

@@ -46,3 +46,13 @@ def test_a_field_of_a_list_item() -> None:
 def test_what_is_not_there_cannot_be_left_out() -> None:
     assert omitting.without(GIT, ("f:data", "f:other")) is None
     assert omitting.without(GIT, ("f:spec", "f:items", 'k:{"name":"y"}', "f:size")) is None
+
+
+def test_string_data_is_gone_only_where_its_data_is() -> None:
+    secret = {"stringData": {"a": "b"}}
+    path = ("f:stringData", "f:a")
+    assert omitting.has(secret, path)
+    assert omitting.has({"data": {"a": "Yg=="}}, path)
+    assert not omitting.has({"data": {"other": "Yg=="}}, path)
+    assert omitting.without(secret, path) == {}
+    assert omitting.without({"data": {"a": "Yg=="}}, path) is None

@@ -61,3 +61,16 @@ def test_every_field_with_its_managers() -> None:
         }
     }
     assert owners.fields(live) == {"data": ("a",), "data.x": ("a", "b"), "status.y": ("b",)}
+
+
+def test_what_the_server_has_forgotten_is_held_against_an_object_only_if_nobody_else_made_it() -> None:
+    def found(*managers: str) -> tuple[Party, list[str]]:
+        entries = [{"manager": each, "operation": "Update", "fieldsV1": {"f:data": {"f:a": {}}}} for each in managers]
+        live = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "managedFields": entries}}
+        one = owners.one(live, Inventories())
+        return one.owner.party, [each.says for each in one.flaws]
+
+    assert found("ancient-changes", "some-operator") == (Party.CONTROLLER, [])
+    party, says = found("ancient-changes")
+    assert party == Party.PERSON
+    assert "the server has forgotten who made it" in says[0]

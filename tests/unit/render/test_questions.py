@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.render import questions
-from firstlight.render.charts.wanted import Kind, Wanted
+from firstlight.render.charts.wanted import Kind, Stored, Wanted
 from firstlight.render.questions import Questions
 from tests.unit.render import surroundings
 
@@ -66,3 +66,20 @@ async def test_another_repositorys_files_are_known_by_its_commit(
     await inner.stored(Wanted(kind=Kind.FILE, url="https://x.example/a.yaml"))
     assert [each.what for each in asked.answers] == ["stored"]
     assert len(asked.pins) == 1
+
+
+async def test_what_came_without_tls_is_asked_for_without_it_again(root: Path) -> None:
+    asked = surroundings.questions(root, {"oci://x.example/a": b"one"})
+    await asked.stored(Wanted(kind=Kind.OCI, url="oci://x.example/a", insecure=True))
+    around = surroundings.around(root, {"oci://x.example/a": b"one"})
+    wishes: list[Wanted] = []
+    get = around.store.get
+
+    async def noted(wanted: Wanted) -> Stored:
+        wishes.append(wanted)
+        return await get(wanted)
+
+    around.store.get = noted  # type: ignore[method-assign]
+
+    assert await questions.hold(asked.answers, around)
+    assert [each.insecure for each in wishes] == [True]

@@ -195,6 +195,17 @@ def test_the_top_of_a_repo(tmp_path: Path) -> None:
     assert work_tree.top(tmp_path / "plain") == tmp_path / "plain"
 
 
+def test_a_firstlight_yaml_makes_a_repo_inside_of_another(tmp_path: Path) -> None:
+    files = ["repo/.git/HEAD", "repo/firstlight.yaml", "repo/apps/x", "repo/examples/home/firstlight.yaml"]
+    make(tmp_path, {**dict.fromkeys(files, ""), "firstlight.yaml": "", "repo/examples/home/clusters/home/x": ""})
+
+    assert work_tree.top(tmp_path / "repo/examples/home/clusters/home") == tmp_path / "repo/examples/home"
+    assert work_tree.top(tmp_path / "repo/examples/home") == tmp_path / "repo/examples/home"
+    assert work_tree.top(tmp_path / "repo/apps") == tmp_path / "repo"
+    (tmp_path / "repo/firstlight.yaml").unlink()
+    assert work_tree.top(tmp_path / "repo/apps") == tmp_path / "repo"  # and never what is above the work tree
+
+
 @pytest.mark.parametrize(
     ("base", "path", "expected"),
     [

@@ -195,3 +195,32 @@ def test_data() -> None:
     assert found["complete"] is False
     assert found["failures"] == texts.failures(BROKEN)
     assert found["certificate"]["objects"][0]["id"]["name"] == "main"
+
+
+def test_a_file_may_say_anything_and_is_not_obeyed() -> None:
+    bad = dataclasses.replace(GOOD, engine="flux\x1b[2J", at=99999999999999, digest="\x1b[31m")
+
+    for each in (texts.headline(bad), texts.text(bad), certificate_page.page(bad)):
+        assert "\x1b" not in each
+    assert "99999999999999 seconds after 1970" in texts.text(bad)
+    strange = dataclasses.replace(WEB, before=(OwnerSeen(manager="ta\x1blos", operation="Apply"),))
+    assert "\x1b" not in texts.headline(dataclasses.replace(GOOD, objects=(strange,)))
+
+
+def test_bootstrap_is_among_those_who_gave() -> None:
+    """It applies some things as the engine from the start, and others under its own name."""
+    own = dataclasses.replace(WEB, before=WEB.after)
+    named = dataclasses.replace(WEB, before=(OwnerSeen(manager="firstlight", operation="Apply"),))
+
+    for other in (own, named):
+        made = dataclasses.replace(GOOD, objects=(DNS, other))
+        assert "2 objects: bootstrap, talos › flux" in texts.headline(made)
+        assert "2 objects passed from <b>bootstrap, talos</b> to" in certificate_page.page(made)
+
+
+def test_one_of_a_thing() -> None:
+    page = certificate_page.page(dataclasses.replace(GOOD, objects=(dataclasses.replace(DNS, fields=1),)))
+
+    assert "1 object, 1 field<" in page
+    assert "1 objects" not in page
+    assert "<b>1</b><span>object</span>" in page

@@ -15,6 +15,7 @@ from firstlight.model.decision import (
     Decision,
     Factor,
     Item,
+    Moment,
     ProcedureStep,
     Risk,
     Ruling,
@@ -93,9 +94,12 @@ HYBRID = Decision(
     ),
     rollback=(ProcedureStep(side=None, text="take it back", command="git revert HEAD"),),
     checks=(
-        Check(id="syntax", moment="pre", title="syntax", state=CheckState.PASSED),
-        Check(id="alert", moment="pre", title="an alert", state=CheckState.FAILED, says="nothing watches BGP sessions"),
-        Check(id="health", moment="post", title="health"),
+        Check(id="syntax", moment=Moment.PRE, title="syntax", state=CheckState.PASSED),
+        Check(
+            id="alert", moment=Moment.PRE, title="an alert", state=CheckState.FAILED,
+            says="nothing watches BGP sessions",
+        ),
+        Check(id="health", moment=Moment.POST, title="health"),
     ),
 )  # fmt: skip
 
@@ -314,7 +318,7 @@ def test_options_are_no_names() -> None:
     ],
 )
 def test_what_did_not_pass_is_told_with_its_details(state: CheckState, is_told: bool) -> None:
-    check = Check(id="a", moment="pre", title="syntax", state=state, says="why", details=tuple("abcdef"))
+    check = Check(id="a", moment=Moment.PRE, title="syntax", state=state, says="why", details=tuple("abcdef"))
 
     lines = report.checks([check], columns=80)
 

@@ -102,6 +102,32 @@ def test_a_comment_is_never_longer_than_one_can_be() -> None:
     assert "since a comment cannot be longer" in text
 
 
+def test_no_part_of_a_comment_is_longer_than_its_share() -> None:
+    odd = "\N{COLLISION SYMBOL}" * 5000
+    item = dataclasses.replace(
+        PEERS,
+        change=dataclasses.replace(PEERS.change, title=odd, place=Place(odd)),
+        rulings=tuple(dataclasses.replace(each, rule=odd, why=odd) for each in PEERS.rulings),
+    )
+    found = dataclasses.replace(
+        HYBRID, title=odd, items=(item,) * 40, doubts=(odd,) * 40,
+        approved=Approved(needed=Approval.LEAD, is_given=False, says=odd, by=(odd,) * 40),
+    )  # fmt: skip
+
+    text = report.text(found)
+
+    assert len(text) < 65_536
+    assert re.search(r"\| … and (39|40) more \|", text)
+    assert len(report.text(dataclasses.replace(found, items=()))) < 65_536
+
+
+def test_doubts_are_counted_from_some_number_on() -> None:
+    text = report.text(dataclasses.replace(HYBRID, doubts=tuple(f"thing {each}" for each in range(100))))
+
+    assert "- thing 29\n- … and 70 more: <code>firstlight decide --everything</code>\n" in text
+    assert text.index("… and 70 more") < text.index("What to do")
+
+
 def test_nothing_is_said_shortly() -> None:
     assert report.text(Decision(side=None, risk=Risk.LOW, items=(), title="staged changes")).splitlines() == [
         report.MARK,

@@ -2,9 +2,12 @@
 
 import dataclasses
 
+import pytest
+
 from firstlight.cli import drift as command
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Difference, Drift, Drifted, FieldDifference
+from firstlight.model.plan import Problem, Severity
 from firstlight.report import drift as report
 from firstlight.report import drift_data
 
@@ -66,7 +69,48 @@ def test_another_commit_is_said_on_top_and_is_no_drift() -> None:
     assert command.exit_code(found) == 1
     assert command.exit_code(dataclasses.replace(found, applied=())) == 2
     assert command.exit_code(dataclasses.replace(found, applied=()), is_committed=False) == 1
-    assert command.exit_code(dataclasses.replace(NONE, applied=found.applied)) == 0
+
+
+def test_of_what_the_engine_does_not_have_it_cannot_be_told_that_there_is_no_drift() -> None:
+    other = dataclasses.replace(NONE, applied=("main@1234567 (apps)",))
+    assert command.exit_code(other) == 1
+    assert command.exit_code(NONE, is_committed=False) == 1
+    assert command.exit_code(NONE) == 0
+    dirty = Problem(
+        rule="uncommitted", severity=Severity.WARNING, message="1 file is not as in the commit", way_out="git stash."
+    )
+    for text in (report.text(other), report.text(NONE, problems=[dirty])):
+        assert text.startswith("infra   nothing differs from what is here (412 objects compared")
+        assert "no drift" not in text
+        assert "  next     " in text
+    assert "whether anything differs from that was not looked at" in report.text(other)
+    # To correct anything would be refused.
+    changed = report.text(with_one(one(Difference.CHANGED)), problems=[dirty])
+    assert "next     git stash. Then again" in changed
+    assert "--correct" not in changed
+
+
+@pytest.mark.parametrize(
+    ("rule", "way_out", "told"),
+    [
+        ("branch-behind", "git pull", "git pull; then again"),
+        ("commit-not-pushed", "git push x HEAD:main", "git push x HEAD:main, and let the engine apply it; or check"),
+        ("branch-diverged", "Bring them together: git pull.", "bring them together: git pull, and let the engine"),
+        ("remote-unknown", "See whether it works.", "push the commit and let the engine apply it, or check out"),
+    ],
+)
+def test_the_way_to_the_commit_of_the_engine_depends_on_who_is_ahead(rule: str, way_out: str, told: str) -> None:
+    problem = Problem(rule=rule, severity=Severity.ERROR, message="it is elsewhere", way_out=way_out)
+    other = dataclasses.replace(with_one(one(Difference.CHANGED)), applied=("main@1234567 (apps)",))
+    assert f"  next     {told}" in report.text(other, problems=[problem])
+
+
+def test_after_a_correction_nobody_is_told_to_do_the_same_again() -> None:
+    found = with_one(one(Difference.CHANGED))
+    assert "next     firstlight drift infra --correct asks" in report.text(found)
+    after = report.text(dataclasses.replace(found, ways=("kubectl edit deployment web -n shop",)))
+    assert "next     kubectl edit deployment web -n shop" in after
+    assert "--correct" not in after
 
 
 def test_many_fields_are_cut_in_text_and_not_in_data() -> None:

@@ -11,6 +11,7 @@ from firstlight.model.component import ObjectId
 from firstlight.model.owner import Flaw, Flawed, ObjectOwner, OwnedObject, OwnerMap, Party
 from firstlight.report import owners as report
 from firstlight.report import owners_data, owners_picture, table
+from firstlight.report.treemap import Box
 
 WEB = ObjectOwner(Party.FLUX, "Kustomization flux-system/web")
 HOSTILE = ["<script>alert(1)</script>", '"]; rm -rf /; ["', "a\x1b[31mred", "&amp;", "‮abc", "]]>", "\x00", "\ud800"]
@@ -116,11 +117,35 @@ def test_tables_fit_the_terminal(columns: int) -> None:
 
 @pytest.mark.parametrize("flaw", list(Flaw))
 def test_every_flaw_says_what_to_do(flaw: Flaw) -> None:
-    assert report.advice(flaw, "infra")
     found = dataclasses.replace(WHOLE, objects=(obj("ConfigMap", "a", WEB, Flawed(flaw, "says")),))
     ((heading, *_, last),) = report.flaw_parts(found, columns=100)
     assert heading.startswith(f"{flaw} (1): ")
     assert last.startswith("  next: ")
+
+
+def test_what_a_handover_does_not_take_is_not_its_matter() -> None:
+    stale = Flawed(Flaw.STALE_CO_OWNER, "kubectl-edit still owns data.word")
+
+    def ways(*objects: OwnedObject) -> list[str]:
+        ((_, *lines),) = report.flaw_parts(OwnerMap(cluster="infra", objects=objects), columns=200)
+        return [each.removeprefix("  next: ") for each in lines if each.startswith("  next: ")]
+
+    taken = obj("ConfigMap", "a", WEB, stale, is_passing=True, component="web")
+    left = obj("ConfigMap", "b", WEB, stale, is_passing=False, component="web")
+    unknown = obj("ConfigMap", "c", WEB, stale)
+    foreign = obj("ConfigMap", "d", WEB, stale, is_passing=False)
+    assert [each.split(",")[0] for each in ways(taken)] == ["firstlight handover infra"]
+    (by_drift,) = ways(left, left)
+    assert by_drift.startswith("firstlight drift infra tells which of these fields Git does not have, and --correct")
+    assert ways(unknown) == ways(taken)
+    assert ways(taken, left) == [*ways(taken), by_drift]
+    assert "by hand" in ways(foreign)[0]
+
+
+def test_numbers_are_of_what_is_asked_for() -> None:
+    some = dataclasses.replace(WHOLE, objects=(MAIN,))
+    lines = report.text(WHOLE, some, columns=100, counted=some, by_object=True).splitlines()
+    assert lines[:4] == ["infra   1 object, 1 with flaws", "", "owners", "  flux   1   Kustomization flux-system/web"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -175,3 +200,48 @@ def test_a_picture_of_nothing() -> None:
     made = ElementTree.fromstring(owners_picture.svg(OwnerMap(cluster="infra", objects=())))
 
     assert "infra" in "".join(made.itertext())
+
+
+def drawn(*owners: tuple[ObjectOwner, int]) -> str:
+    objects = tuple(
+        obj(f"Kind{number % 3}", f"{number}", owner, namespace="cert-manager")
+        for owner, many in owners
+        for number in range(many)
+    )
+    return owners_picture.svg(OwnerMap(cluster="infra", objects=objects))
+
+
+def test_owners_of_one_name_are_told_apart_where_there_is_little_room() -> None:
+    release = ObjectOwner(Party.FLUX, "HelmRelease cert-manager/cert-manager-with-a-rather-long-name")
+    other = ObjectOwner(Party.FLUX, "Kustomization flux-system/cert-manager-with-a-rather-long-name")
+    rest = [(ObjectOwner(Party.FLUX, f"Kustomization flux-system/{number}"), 10) for number in range(40)]
+
+    names = re.findall('<text class="name"[^>]*>([^<]*)</text>', drawn((release, 10), (other, 10), *rest))
+
+    assert any(each.startswith("hr/cert-m") for each in names)
+    assert any(each.startswith("ks/cert-m") for each in names)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "is_turned"), [(300, 14, False), (300, 30, False), (14, 300, True), (30, 300, True)]
+)
+def test_a_strip_has_the_name_of_its_owner(width: int, height: int, is_turned: bool) -> None:
+    objects = [obj("ConfigMap", f"{number}", WEB) for number in range(3)]
+
+    made = "".join(owners_picture._owner(WEB, objects, Box(0, 0, width, height), "web"))
+
+    ElementTree.fromstring(made)
+    assert re.search(r'<text class="name"[^>]*>Kustomization flux-system/web</text>', made)
+    assert ("rotate(90" in made) == is_turned
+
+
+def test_a_box_without_room_for_a_name_shows_its_kinds() -> None:
+    made = "".join(owners_picture._owner(WEB, [obj("ConfigMap", "a", WEB)], Box(0, 0, 20, 20), "web"))
+
+    assert "<text" not in made
+    assert 'class="cell"' in made
+
+
+def test_a_picture_of_a_part_says_that_there_is_more() -> None:
+    assert "1,201 more are not drawn" in owners_picture.svg(SHOWN, of=len(WHOLE.objects))
+    assert "not drawn" not in owners_picture.svg(WHOLE, of=len(WHOLE.objects))

@@ -13,6 +13,9 @@ MANY = 1000
 
 PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--submodule=short")
 
+RAW_DIFF = ("--raw", "-z", "--no-abbrev", "--find-renames")
+"""What ``records.raw_diff`` reads."""
+
 
 class History(Program):
     """The past of a repository, and the difference of its work tree from it."""
@@ -93,7 +96,7 @@ class History(Program):
         """
         async with self._at(path) as session:
             between = await self._between(session, base, head, since_fork=since_fork)
-            arguments = ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *PLAIN_DIFF, *between, "--"]
+            arguments = ["diff", *RAW_DIFF, *PLAIN_DIFF, *between, "--"]
             done = await self._run(session, arguments, timeout=timeout)
         return parsed(records.raw_diff, done, name="diff", target=session.target)
 

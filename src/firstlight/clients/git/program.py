@@ -115,12 +115,13 @@ class Program:
         Args:
             program: Where it is.
             schemes: Which URLs may be asked; ``http`` and ``file`` only where they are known to be harmless.
-            environ: Where the proxy, the path and the user's ssh agent are read from.
+            environ: Where the proxy, the path, the user's ssh agent and the index of a hook are read from.
         """
         self._program = program.absolute()
         self._schemes = frozenset(schemes)
         self._environ = {name: environ[name] for name in _INHERITED if name in environ}
         self._agent = environ.get("SSH_AUTH_SOCK", "")
+        self._index = environ.get("GIT_INDEX_FILE", "")
 
     async def version(self) -> str:
         """Its version, such as ``2.39.5``."""

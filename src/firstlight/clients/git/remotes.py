@@ -101,7 +101,7 @@ class Remotes(Writing):
                 commit = await self._tip(inside)
                 if commit:
                     trees.check_entries(
-                        await self._ls_tree(inside, commit, "", timeout=timeout), limits, target=remote.text
+                        await self._ls_tree(inside, commit, timeout=timeout), limits, target=remote.text
                     )
                     await self._run(inside, ["reset", "--quiet", "--hard"], timeout=timeout)
                     tree.check(made, limits=limits, skip={".git"})

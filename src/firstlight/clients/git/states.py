@@ -10,16 +10,15 @@ from pathlib import Path
 
 from firstlight.clients.git import errors as git_errors
 from firstlight.clients.git import names, records
-from firstlight.clients.git.history import PLAIN_DIFF
+from firstlight.clients.git.history import PLAIN_DIFF, RAW_DIFF
 from firstlight.clients.git.program import READ, Session, parsed
-from firstlight.clients.git.trees import FILE, Trees, batches
+from firstlight.clients.git.trees import FILE, Trees
 from firstlight.model import git
 
 _PORTION = 500
 """Paths on one command line."""
 # A submodule would be asked by a Git of its own, which obeys the submodule's config.
 _SHALLOW = (*(each for each in PLAIN_DIFF if not each.startswith("--ignore-submodules")), "--ignore-submodules=all")
-_RAW = ("--raw", "-z", "--no-abbrev", "--find-renames")
 
 
 class States(Trees):
@@ -37,42 +36,31 @@ class States(Trees):
     async def staged(self, path: Path, base: str = "HEAD", *, timeout: float = READ) -> tuple[git.Change, ...]:
         """What the index has that a commit has not; all of it, where there is no commit so far."""
         async with self._at(path) as session:
-            return await self._cached(session, await self._base(session, base), timeout=timeout)
+            return await self._cached(self._hooked(session), await self._base(session, base), timeout=timeout)
 
-    async def changed_since(
-        self, path: Path, base: str = "HEAD", *, untracked: bool = True, timeout: float = READ
-    ) -> tuple[git.Change, ...]:
-        """What the work tree has that a commit has not.
+    async def changed_since(self, path: Path, base: str = "HEAD", *, timeout: float = READ) -> tuple[git.Change, ...]:
+        """What the work tree has that a commit has not, also files that nobody added so far; never ignored ones.
 
         No filter is run, as with ``status``.
-
-        Args:
-            path: The work tree.
-            base: The commit.
-            untracked: Whether files that nobody added so far are among it; ignored ones never are.
-            timeout: Seconds for each question.
         """
         async with self._at(path) as session:
             older = await self._base(session, base)
-            done = await self._run(session, ["diff", *_RAW, *_SHALLOW, older, "--"], timeout=timeout)
+            done = await self._run(session, ["diff", *RAW_DIFF, *_SHALLOW, older, "--"], timeout=timeout)
             found = parsed(records.raw_diff, done, name="diff", target=session.target)
-            if not untracked:
-                return found
             arguments = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", "."]
             done = await self._run(session, arguments, timeout=timeout)
         others = os.fsdecode(done.stdout).split("\0")[:-1]
         return (*found, *(git.Change("untracked", name) for name in others if not name.endswith("/")))
 
     async def contents(
-        self, path: Path, revision: str, files: Iterable[str], *, limit: int = FILE, timeout: float = READ
+        self, path: Path, revision: str, files: Iterable[str], *, timeout: float = READ
     ) -> dict[str, git.Content]:
-        """Files as they are in a commit; those that it has not are left out.
+        """Files as they are in a commit; those that it has not are left out, and of too large ones the bytes.
 
         Args:
             path: The repository.
             revision: The commit.
             files: Their paths, relative to the top.
-            limit: Bytes of the largest one that is read.
             timeout: Seconds for each question.
         """
         wanted = list(dict.fromkeys(names.path(each) for each in files))
@@ -80,30 +68,25 @@ class States(Trees):
             commit = await self._resolve(session, revision)
             entries: list[git.Entry] = []
             for portion in _portions(wanted):
-                arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", commit, *portion]
-                done = await self._run(session, arguments, timeout=timeout)
-                entries += parsed(records.tree, done, name="ls-tree", target=session.target)
+                entries += await self._ls_tree(session, commit, portion, timeout=timeout)
             asked = set(wanted)
-            return await self._contents(session, [each for each in entries if each.path in asked], limit, timeout)
+            return await self._contents(session, [each for each in entries if each.path in asked], timeout)
 
     async def staged_contents(
-        self, path: Path, files: Iterable[str], *, limit: int = FILE, timeout: float = READ
+        self, path: Path, files: Iterable[str], *, timeout: float = READ
     ) -> dict[str, git.Content]:
         """Files as they are in the index; those that it has not are left out."""
         wanted = list(dict.fromkeys(names.path(each) for each in files))
         async with self._at(path) as session:
-            return await self._indexed(session, wanted, limit, timeout)
+            return await self._indexed(self._hooked(session), wanted, timeout)
 
-    async def patched(
-        self, path: Path, patch: bytes, *, base: str = "HEAD", limit: int = FILE, timeout: float = READ
-    ) -> git.Patched:
+    async def patched(self, path: Path, patch: bytes, *, base: str = "HEAD", timeout: float = READ) -> git.Patched:
         """What a patch would make of a commit, as ``git diff`` and ``git format-patch`` write them.
 
         Args:
             path: The repository, of which nothing is touched.
             patch: The patch.
             base: The commit that it is for.
-            limit: Bytes of the largest file that is read.
             timeout: Seconds for each question.
 
         Raises:
@@ -123,8 +106,15 @@ class States(Trees):
                 )
             changes = await self._cached(own, older, timeout=timeout)
             touched = [each.path for each in changes if each.status != "deleted"]
-            files = await self._indexed(own, touched, limit, timeout)
-        return git.Patched(commit=older, changes=changes, files=files)
+            files = await self._indexed(own, touched, timeout)
+        return git.Patched(changes=changes, files=files)
+
+    def _hooked(self, session: Session) -> Session:
+        """With the index that ``git commit -a`` has made for its hooks, if we run in one and it lies beside our own."""
+        given, own = Path(os.path.abspath(self._index)), Path(session.environment["GIT_INDEX_FILE"])
+        if not self._index or given.parent.resolve() != own.parent.resolve():
+            return session
+        return dataclasses.replace(session, environment={**session.environment, "GIT_INDEX_FILE": str(given)})
 
     async def _base(self, session: Session, base: str) -> str:
         """A commit; the tree without files for the head of a repository that has none."""
@@ -134,12 +124,10 @@ class States(Trees):
         return await self._resolve(session, base)
 
     async def _cached(self, session: Session, base: str, *, timeout: float) -> tuple[git.Change, ...]:
-        done = await self._run(session, ["diff", "--cached", *_RAW, *PLAIN_DIFF, base, "--"], timeout=timeout)
+        done = await self._run(session, ["diff", "--cached", *RAW_DIFF, *PLAIN_DIFF, base, "--"], timeout=timeout)
         return parsed(records.raw_diff, done, name="diff", target=session.target)
 
-    async def _indexed(
-        self, session: Session, wanted: Sequence[str], limit: int, timeout: float
-    ) -> dict[str, git.Content]:
+    async def _indexed(self, session: Session, wanted: Sequence[str], timeout: float) -> dict[str, git.Content]:
         entries: list[git.Entry] = []
         for portion in _portions(wanted):
             done = await self._run(
@@ -152,17 +140,11 @@ class States(Trees):
         done = await self._run(session, ["cat-file", "--batch-check"], stdin=ids, timeout=timeout)
         sizes = records.sizes(done.stdout)
         entries = [dataclasses.replace(each, size=sizes.get(each.id, 0)) for each in entries]
-        return await self._contents(session, entries, limit, timeout)
+        return await self._contents(session, entries, timeout)
 
-    async def _contents(
-        self, session: Session, entries: Sequence[git.Entry], limit: int, timeout: float
-    ) -> dict[str, git.Content]:
-        data: dict[str, bytes] = {}
-        for batch in batches([each for each in entries if each.kind != "submodule" and each.size <= limit]):
-            asked = "".join(f"{each.id}\n" for each in batch).encode()
-            done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
-            found = parsed(lambda output: dict(records.blobs(output)), done, name="cat-file", target=session.target)
-            data |= {each.path: found[each.id] for each in batch if each.id in found}
+    async def _contents(self, session: Session, entries: Sequence[git.Entry], timeout: float) -> dict[str, git.Content]:
+        read = [each for each in entries if each.kind != "submodule" and each.size <= FILE]
+        data = {each.path: content async for each, content in self._blobs(session, read, timeout=timeout)}
         return {each.path: git.Content(each.path, each.kind, data.get(each.path)) for each in entries}
 
 

@@ -4,7 +4,7 @@ And the names of those in a work tree.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
@@ -29,7 +29,7 @@ class Trees(History):
     ) -> tuple[git.Entry, ...]:
         """The files of a commit, perhaps only those of a directory, or a single one."""
         async with self._at(path) as session:
-            return await self._ls_tree(session, await self._resolve(session, revision), under, timeout=timeout)
+            return await self._ls_tree(session, await self._resolve(session, revision), _only(under), timeout=timeout)
 
     async def ls_files(self, path: Path, *, timeout: float = READ) -> tuple[str, ...]:
         """What is in a work tree: what is tracked, and what is neither tracked nor ignored.
@@ -75,7 +75,7 @@ class Trees(History):
                 commit = await self._resolve(session, "HEAD")
             except git_errors.NotFound:
                 return False  # nobody has committed anything yet
-            return any(entry.path == name for entry in await self._ls_tree(session, commit, name, timeout=timeout))
+            return any(entry.path == name for entry in await self._ls_tree(session, commit, [name], timeout=timeout))
 
     async def show(self, path: Path, revision: str, file: str, *, limit: int = FILE) -> bytes:
         """A file as it is in a commit; of a symbolic link the path to which it leads.
@@ -86,7 +86,8 @@ class Trees(History):
         """
         async with self._at(path) as session:
             commit = await self._resolve(session, revision)
-            found = [entry for entry in await self._ls_tree(session, commit, file, timeout=READ) if entry.path == file]
+            entries = await self._ls_tree(session, commit, _only(file), timeout=READ)
+            found = [entry for entry in entries if entry.path == file]
             if not found or found[0].kind == "submodule":
                 raise git_errors.NotFound("show", detail=f"{revision} has no file {file!r}", target=session.target)
             if found[0].size > limit:
@@ -119,7 +120,7 @@ class Trees(History):
         """
         async with self._at(path) as session:
             commit = await self._resolve(session, revision)
-            entries = await self._ls_tree(session, commit, under, timeout=timeout)
+            entries = await self._ls_tree(session, commit, _only(under), timeout=timeout)
             check_entries(entries, limits, target=session.target)
             with tree.landing(into) as made:
                 made.mkdir()
@@ -134,8 +135,10 @@ class Trees(History):
             submodules=tuple(entry.path for entry in entries if entry.kind == "submodule"),
         )
 
-    async def _ls_tree(self, session: Session, commit: str, under: str, *, timeout: float) -> tuple[git.Entry, ...]:
-        only = [names.path(under)] if under else []
+    async def _ls_tree(
+        self, session: Session, commit: str, only: Sequence[str] = (), *, timeout: float
+    ) -> tuple[git.Entry, ...]:
+        """All files of a commit, or those of some paths."""
         arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", commit, *only]
         done = await self._run(session, arguments, timeout=timeout)
         return parsed(records.tree, done, name="ls-tree", target=session.target)
@@ -143,14 +146,22 @@ class Trees(History):
     async def _write(self, session: Session, entries: Sequence[git.Entry], into: Path, *, timeout: float) -> None:
         files = [entry for entry in entries if entry.kind in {"file", "executable"}]
         links = [entry for entry in entries if entry.kind == "symlink"]
-        for batch in batches([*files, *links]):  # links last, so that no file is written through one
+        # Links last, so that no file is written through one.
+        async for entry, content in self._blobs(session, [*files, *links], timeout=timeout):
+            _put(entry, content, into)
+
+    async def _blobs(
+        self, session: Session, entries: Sequence[git.Entry], *, timeout: float
+    ) -> AsyncIterator[tuple[git.Entry, bytes]]:
+        """The bytes of files, in portions, so that not all of them are in memory at once."""
+        for batch in _batches(entries):
             asked = "".join(f"{entry.id}\n" for entry in batch).encode()
             done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
             contents = parsed(lambda output: tuple(records.blobs(output)), done, name="cat-file", target=session.target)
             if [id_ for id_, _ in contents] != [entry.id for entry in batch]:
                 raise git_errors.Unreadable("cat-file", detail="files are missing", target=session.target)
             for entry, (_, content) in zip(batch, contents, strict=True):
-                _put(entry, content, into)
+                yield entry, content
 
 
 def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: str) -> None:
@@ -169,7 +180,11 @@ def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: 
         raise errors.Refused(f"the commit of {target} has more than {limits.size >> 20} MiB")
 
 
-def batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
+def _only(path: str) -> list[str]:
+    return [names.path(path)] if path else []
+
+
+def _batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
     """The entries in portions of which each fits into one answer."""
     batch: list[git.Entry] = []
     size = 0

@@ -60,7 +60,7 @@ class HelmError(errors.ClientError):
 
     def __init__(self, command: str, *, detail: str, target: str = "", stderr: str = "", hint: str = "") -> None:
         about = f" of {target}" if target else ""
-        super().__init__(f"helm {command}{about}: {detail}", target=target, hint=hint or _HINTS.get(type(self), ""))
+        super().__init__(f"helm {command}{about}: {detail}", target=target, hint=hint or _hint(type(self), detail))
         self.command = command
         self.detail = detail
         self.stderr = stderr
@@ -257,9 +257,19 @@ _HINTS: Mapping[type[HelmError], str] = {
     Unreadable: "is this version of helm supported? See: firstlight tools",
 }
 
+_PLAIN = "server gave HTTP response to HTTPS client"
+_PLAIN_HINT = (
+    "it speaks HTTP without TLS: if that is meant, say so in its source: spec.insecure: true of an OCIRepository, or "
+    "of a HelmRepository of type oci; or for yourself: FIRSTLIGHT_PLAIN_HTTP=ADDRESS"
+)
+
 _PREFIX = re.compile(r"^(?:Error: )?(?:(?:INSTALLATION|UPGRADE) FAILED: )?")
 _LOG = re.compile(r"^(?:level=|time=|WARNING: |W\d{4} |I\d{4} |E\d{4} )")
 _DEBUG = re.compile(r"\n\nUse --debug flag to render out invalid YAML\s*$")
+
+
+def _hint(kind: type[HelmError], detail: str) -> str:
+    return _PLAIN_HINT if _PLAIN in detail else _HINTS.get(kind, "")
 
 
 def from_output(command: str, stderr: str, *, target: str = "") -> HelmError:

@@ -50,6 +50,7 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
         identity.check_authority(config.certificate_authority, world.authority)
     await world.connect(redirected(config, world.reach.kubernetes))
     identity.check_uid(world, await _uid(world, step))
+    world.on_reached()
     return None
 
 

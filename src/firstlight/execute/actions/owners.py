@@ -82,7 +82,7 @@ class _Found:
         return (
             *(f"suspend {each}" for each in self.engines if not each.is_suspended),
             *map(migrating.sentence, self.pending),
-            *(f"{each.object.id} without the fields that Git does not have" for each in self.heavy),
+            *(f"take from {each.object.id} the fields that Git does not have" for each in self.heavy),
             *(f"resume {each}" for each in self.resumed),
         )
 

@@ -40,8 +40,8 @@ STAYS = Proof(
 )  # fmt: skip
 
 __all__ = [
-    "agreed", "certify", "is_sealed", "lapsed", "prove", "replaced", "seal", "standing", "talos_proofs", "uid_of", "uncertified",
-    "unproven",
+    "agreed", "certify", "is_sealed", "lapsed", "prove", "replaced", "seal", "standing", "talos_proofs", "uid_of",
+    "uncertified", "unproven",
 ]  # fmt: skip
 
 

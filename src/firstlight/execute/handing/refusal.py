@@ -10,8 +10,24 @@ _NO_DRY_RUN = "does not support dry run"
 _WEBHOOK = re.compile(r'admission webhook "(?P<name>[^"]+)"')
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'")
 _UNKNOWN = re.compile(r"(?P<field>\.[\w.-]+): field not declared in schema")
-_WORDS = re.compile(r"[A-Za-z][\w ,.;'`()/-]*")
-"""What Kubernetes says by itself; values are in quotes or braces, or numbers."""
+_PHRASES = frozenset({
+    "field is immutable", "field is immutable when `immutable` is set", "field is immutable once set",
+    "field can not be less than previous value", "field not declared in schema",
+    "may not be changed once set", "may not change once set", "may not be unset", "may not be empty",
+    "may not be decremented", "may not be specified when `value` is not empty", "may not be used",
+    "must be greater than or equal to 0", "must be greater than zero", "must be non-negative", "must be specified",
+    "must be unique", "must match `metadata.name`", "must match an existing variable name", "must not be empty",
+    "cannot be changed", "cannot be empty", "cannot change roleRef", "cannot be unset", "cannot be updated",
+    "`selector` does not match template `labels`", "primary clusterIP can not be unset",
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+    "spec is immutable after creation except resources.requests for bound claims",
+})  # fmt: skip
+"""What Kubernetes itself says of fields. A rule of a CRD may say anything, with values in it and no quotes."""
+_NAMES = (
+    r"(?:'(?:replicas|ordinals|template|updateStrategy|revisionHistoryLimit|persistentVolumeClaimRetentionPolicy|"
+    r"minReadySeconds|parallelism|completions|suspend)'(?:, | and |, and )?)+"
+)
+_OTHER_THAN = re.compile(rf"updates to (?:statefulset spec for )?fields other than {_NAMES} are forbidden")
 _VALUES = ("FieldValueDuplicate", "FieldValueNotFound", "FieldValueNotSupported")
 """Whose message ends with a value."""
 
@@ -45,6 +61,6 @@ def is_for_want_of_dry_runs(error: "kube.ApiError") -> bool:
 def _cause(cause: Cause) -> str:
     # "Invalid value: {…}: field is immutable": what is between is a value, and may be long.
     said = cause.message.rpartition(": ")[2]
-    if cause.reason in _VALUES or not _WORDS.fullmatch(said):
+    if cause.reason in _VALUES or not (said in _PHRASES or _OTHER_THAN.fullmatch(said)):
         said = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cause.reason.removeprefix("FieldValue")).lower()
     return ": ".join(each for each in (cause.field, said) if each)

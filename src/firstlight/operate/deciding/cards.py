@@ -7,7 +7,7 @@ from firstlight import errors
 from firstlight.model.component import Side
 from firstlight.model.decision import ProcedureStep, Risk
 from firstlight.model.rule_card import RuleCard
-from firstlight.policy.deciding import trees
+from firstlight.policy.deciding import procedures, trees
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.form import Factor, Rule, When
 from firstlight.policy.deciding.procedure_form import STAGES, Step
@@ -80,17 +80,11 @@ def _of_factor(book: Book, factor: Factor) -> RuleCard:
 
 def _procedure(book: Book, rule: Rule) -> tuple[tuple[ProcedureStep, ...], tuple[ProcedureStep, ...]]:
     """The steps as they are written, with their placeholders."""
-    usual = {"hybrid": ("bootstrap", "gitops"), "owner": ("bootstrap", "gitops")}.get(rule.side, (rule.side,))
+    usual = ("bootstrap", "gitops") if rule.side == "owner" else (rule.side,)
     names = [rule.procedure] if rule.procedure else list(usual)
-    steps: list[Step] = []
-    rollback: list[Step] = []
-    for name in names:
-        found = book.procedures.get(name)
-        if found is None:
-            continue
-        like = [book.procedures[each] for each in found.like if each in book.procedures]
-        steps += [*(step for each in like for step in each.steps), *found.steps]
-        rollback += found.rollback or [step for each in like for step in each.rollback]
+    found = [book.procedures[each] for each in names if each in book.procedures]
+    steps = [step for each in found for step in procedures.all_of(each, book, "steps")]
+    rollback = [step for each in found for step in procedures.all_of(each, book, "rollback")]
     return tuple(_steps(steps)), tuple(_steps(rollback))
 
 

@@ -1,14 +1,14 @@
 """What was asked, decided: the repo before and after, what differs in files and once rendered, what rules say."""
 
+import contextlib
 import dataclasses
-import posixpath
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.model.change import Change, Matter, Verb
+from firstlight.model.change import Change, Verb
 from firstlight.model.decision import Decision, ProcedureStep, Risk
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.operate.deciding import renditions, same_structure, states, team_rules
 from firstlight.operate.deciding.asked import Asked, again
@@ -20,8 +20,7 @@ from firstlight.policy.deciding import judging, loading
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
-from firstlight.repo import platform as platforms
-from firstlight.repo.changing import reading
+from firstlight.repo.changing import piece, reading
 from firstlight.repo.overlaid import OverlaidTree
 
 
@@ -31,13 +30,13 @@ class Decided:
 
     decision: Decision
     states: States
-    book: Book
     before: Half
     after: Half
     rendered: Rendered = dataclasses.field(default_factory=Rendered)
 
 
-_NAMING = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+_OBJECTS = 100_000
+"""After how many new ones Python looks for those that nobody needs, while a repo is read."""
 _STAGED = "firstlight decide --staged"
 """As rules write it, who do not know what was asked."""
 Taken = Mapping[str, Sequence[str]]
@@ -73,19 +72,17 @@ async def decide(
     found = await states.read(root, asked, git=git)
     book, doubts = _book(found, rules)
     if not found.paths and not found.whole:
-        return _nothing(found, book)
+        return _nothing(found)
     say("reading the repo")
-    after = Half(platform=platforms.read_tree(found.after), tree=found.after, is_checked_out=found.is_checked_out)
-    is_same = same_structure.is_same(found.before, found.after, found.paths)
-    first = after.platform if is_same else platforms.read_tree(found.before)
-    before = Half(platform=first, tree=found.before, is_checked_out=False)
-    doubts += _misdeclared(before.platform, after.platform)
+    with _collecting_seldom():
+        before, after = _halves(found)
+        doubts += _misdeclared(before.shape, after.platform)
     changes = _changes(found, before, after)
     taken = taken_in(found.after, found.before, found.paths)
     rendered = Rendered()
     if open_renderer is not None and changes:
         say("rendering what is touched")
-        touched = _touched(changes, before.platform, after.platform, taken)
+        touched = _touched(changes, before.shape, after.platform, taken)
         rendered = await renditions.rendered(before, after, touched, open_renderer=open_renderer)
     facts = None
     if look is not None:
@@ -98,15 +95,37 @@ async def decide(
     )
     said = dict.fromkeys([*decision.doubts, *found.doubts, *doubts, *rendered.doubts])
     decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said))
-    return Decided(decision=decision, states=found, book=book, before=before, after=after, rendered=rendered)
+    return Decided(decision=decision, states=found, before=before, after=after, rendered=rendered)
 
 
-def _nothing(found: States, book: Book) -> Decided:
+def _halves(found: States) -> tuple[Half, Half]:
+    """Both platforms; that of the base is only read where it may be another one."""
+    after = Half(tree=found.after, is_checked_out=found.is_checked_out)
+    known = outline = None
+    if same_structure.is_same(found.before, found.after, found.paths):
+        known = after.platform
+    elif same_structure.is_alike(found.before, found.after, found.paths):
+        outline = after.platform
+    return Half(tree=found.before, is_checked_out=False, known=known, outline=outline), after
+
+
+@contextlib.contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Reading makes many small objects that stay; to look through them again and again takes a fifth of the time."""
+    usual = gc.get_threshold()
+    gc.set_threshold(max(usual[0], _OBJECTS) if usual[0] else 0, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+def _nothing(found: States) -> Decided:
     """The answer where nothing differs, for which nothing more need be read."""
     empty = Platform(name=found.root.name, root=found.root, engine=None, clusters=(), components=())
-    half = Half(platform=empty, tree=found.after, is_checked_out=True)
+    half = Half(tree=found.after, is_checked_out=True, known=empty)
     decision = Decision(side=None, risk=Risk.LOW, items=(), title=found.title, doubts=found.doubts)
-    return Decided(decision=decision, states=found, book=book, before=half, after=half)
+    return Decided(decision=decision, states=found, before=half, after=half)
 
 
 def _judged(
@@ -128,7 +147,7 @@ def _judged(
     decision = judging.decide(
         changes,
         platform=after.platform,
-        before=before.platform,
+        before=before.shape,
         book=book,
         title=found.title,
         facts=known,
@@ -165,21 +184,8 @@ def _misdeclared(*both: Platform) -> list[str]:
 
 
 def _changes(found: States, before: Half, after: Half) -> list[Change]:
-    platforms_ = (before.platform, after.platform)
-    read = [each for each in found.paths if any(tree.is_file(each) for tree in (found.before, found.after))]
-    changes = reading.changes(found.before, found.after, read, platforms=platforms_)
-    return [*changes, *(_unread(each) for each in found.paths if each not in set(read))]
-
-
-def _unread(path: str) -> Change:
-    """Something that differs and is no file to be read, of which nobody can say that it is harmless."""
-    return Change(
-        matter=Matter.UNKNOWN,
-        verb=Verb.CHANGED,
-        place=Place(path),
-        title=posixpath.basename(path),
-        doubt="it is no file that is read: a submodule, a link, or a name that nobody can type",
-    )
+    both = (before.shape, after.platform)
+    return list(reading.changes(found.before, found.after, found.paths, platforms=both))
 
 
 def _supposed(found: States, before: Half, after: Half) -> list[Change]:
@@ -187,13 +193,13 @@ def _supposed(found: States, before: Half, after: Half) -> list[Change]:
     if not found.whole:
         return []
     nothing = OverlaidTree(found.after, dict.fromkeys(found.whole))
-    new = reading.changes(nothing, found.after, found.whole, platforms=(before.platform, after.platform))
+    new = reading.changes(nothing, found.after, found.whole, platforms=(before.shape, after.platform))
     return [_as_if_all_changed(each) for each in new]
 
 
 def _as_if_all_changed(change: Change) -> Change:
     """The same, changed in place: that it comes or goes is not what was asked, and its name stays."""
-    fields = [each for each in change.fields if change.object is None or each.steps not in _NAMING]
+    fields = [each for each in change.fields if change.object is None or not piece.is_name(each.steps)]
     made = tuple(dataclasses.replace(each, verb=Verb.CHANGED) for each in fields or change.fields)
     return dataclasses.replace(change, verb=Verb.CHANGED, fields=made, before=change.after)
 

@@ -1,17 +1,18 @@
 """What a change really does in clusters: the components that it touches, rendered before and after."""
 
 import dataclasses
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firstlight import errors
-from firstlight.model.change import Change, Level
+from firstlight.model.change import Change
 from firstlight.model.component import Component, ObjectId, Side
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Rendition
-from firstlight.operate.deciding.laid_out import laid_out
+from firstlight.repo import platform as platforms
 from firstlight.repo.changing import objects
 from firstlight.repo.work_tree import WorkTree
 
@@ -45,12 +46,25 @@ class Rendered:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Half:
-    """A platform with the files that it was read from."""
+    """A platform with the files that it is read from, once somebody asks for it."""
 
-    platform: Platform
     tree: WorkTree
     is_checked_out: bool
     """Whether the files on the disk are these."""
+    known: Platform | None = None
+    """The platform, where it need not be read."""
+    outline: Platform | None = None
+    """One that has the same components, though perhaps with other versions and values."""
+
+    @functools.cached_property
+    def platform(self) -> Platform:
+        """All that the files describe."""
+        return self.known or platforms.read_tree(self.tree)
+
+    @property
+    def shape(self) -> Platform:
+        """What is there, and who needs whom: cheaper, and enough to tell what belongs to whom."""
+        return self.outline or self.platform
 
 
 async def rendered(before: Half, after: Half, touched: Iterable[Name], *, open_renderer: Opener) -> Rendered:
@@ -93,7 +107,11 @@ async def _renditions(half: Half, names: Sequence[Name], word: str, open_rendere
         return ()
     if half.is_checked_out:
         return await _all(half.platform, mine, "", open_renderer)
-    with laid_out(half.tree) as root:
+    from firstlight.render import private_tree
+
+    files = {path: content for path in half.tree.files if (content := half.tree.bytes(path)) is not None}
+    # A name that this computer cannot have is left out: whoever needs it says so.
+    with private_tree.written(files, links=half.tree.links, purpose="decide", is_lenient=True) as root:
         platform = dataclasses.replace(half.platform, root=root)
         return await _all(platform, mine, f"{half.platform.root} {word}", open_renderer)
 
@@ -143,11 +161,8 @@ def _of(renditions: Iterable[Rendition], cluster: str, side: Side, wrong: Mappin
 
 def _compared(cluster: str, states: Sequence[Objects], places: Mapping[Name, Place]) -> list[Change]:
     first, then = states
-    changes = objects.compared(
-        [value for value, _ in first.values()], [value for value, _ in then.values()], level=Level.RENDERED
-    )
     made = []
-    for each in changes:
+    for each in objects.compared([value for value, _ in first.values()], [value for value, _ in then.values()]):
         owner = (then.get(each.object) or first.get(each.object)) if each.object is not None else None
         component = owner[1] if owner is not None else ""
         place = places.get((cluster, component), each.place)

@@ -1,7 +1,7 @@
 """Whether two states of a repo describe the same platform, told by the files that differ: then it is read once."""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.reading import Document
@@ -12,18 +12,41 @@ from firstlight.repo.work_tree import YAML, WorkTree
 
 _GROUPS = {"apps", "batch", "autoscaling", "policy", "networking.k8s.io", "gateway.networking.k8s.io"}
 """Of objects that are deployed, and from whose fields nobody reads where else something is deployed."""
+_CONTENT: dict[tuple[str, str], Sequence[tuple[str, ...]]] = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): [("spec", "values"), ("spec", "chart", "spec", "version")],
+    ("source.toolkit.fluxcd.io", "OCIRepository"): [("spec", "ref")],
+    ("external-secrets.io", "ExternalSecret"): [("spec",)],
+}
+"""Of objects that others are made by: what says how those are, and neither what nor where nor by whom they are."""
 _PROSE = (".md",)
 _MOST = 500
 """Files that are looked at; with more the base is read anyway."""
+_COPIED = (b"replacements", b"vars:")
+"""Words of kustomizations by which a field of one object gets into any other."""
 
 
 def is_same(before: WorkTree, after: WorkTree, paths: Iterable[str]) -> bool:
     """Whether nothing differs but fields of workloads and the like; if in doubt it is not so."""
     listed = list(paths)
-    return len(listed) <= _MOST and all(_is_plain(before, after, each) for each in listed)
+    return len(listed) <= _MOST and all(_is_plain(before, after, each, {}) for each in listed)
 
 
-def _is_plain(before: WorkTree, after: WorkTree, path: str) -> bool:
+def is_alike(before: WorkTree, after: WorkTree, paths: Iterable[str]) -> bool:
+    """Whether what differs may change versions and values of components, and neither which there are nor their needs.
+
+    That is enough to tell what belongs to whom, and not enough to render what was.
+    """
+    listed = list(paths)
+    if len(listed) > _MOST or not all(_is_plain(before, after, each, _CONTENT) for each in listed):
+        return False
+    kustomizations = (each for each in after.files if posixpath.basename(each) in kustomization.NAMES)
+    return not any(word in (after.bytes(each) or b"") for each in kustomizations for word in _COPIED)
+
+
+_Content = Mapping[tuple[str, str], Sequence[tuple[str, ...]]]
+
+
+def _is_plain(before: WorkTree, after: WorkTree, path: str, content: _Content) -> bool:
     if path.endswith(_PROSE):
         return True
     if not path.endswith(YAML) or posixpath.basename(path) in kustomization.NAMES:
@@ -37,14 +60,33 @@ def _is_plain(before: WorkTree, after: WorkTree, path: str) -> bool:
     if any(each.remarks or not each.documents for each in both):
         return False
     first, then = (each.documents for each in both)
-    return len(first) == len(then) and all(map(_is_alike, first, then))
+    return len(first) == len(then) and all(_is_alike(*each, content) for each in zip(first, then, strict=True))
 
 
-def _is_alike(one: Document, other: Document) -> bool:
+def _is_alike(one: Document, other: Document, content: _Content) -> bool:
     values: list[Any] = [one.value, other.value]
     if not all(isinstance(each, Mapping) for each in values):
         return False
     name, *others = (ObjectId.of(each) for each in values)
     # Annotations can leave an object out, or say when it comes.
     first, then = (mapping(each, "metadata") for each in values)
-    return name.group in _GROUPS and others == [name] and first == then
+    if others != [name] or first != then:
+        return False
+    if name.group in _GROUPS:
+        return True
+    ways = content.get((name.group, name.kind), ())
+    # The chart of a FluxInstance says by its values where Flux begins.
+    if not ways or any("instance" in mapping(each, "spec", "values") for each in values):
+        return False
+    bare, left = (_without(each, ways) for each in values)
+    return bool(bare == left)
+
+
+def _without(value: Any, ways: Iterable[tuple[str, ...]]) -> Any:
+    """A value without what lies at the end of some ways."""
+    for first, *rest in ways:
+        if isinstance(value, Mapping) and first in value:
+            kept = {key: each for key, each in value.items() if key != first}
+            # That there are any values, and whether they are a mapping, is still seen.
+            value = {**kept, first: _without(value[first], [tuple(rest)]) if rest else type(value[first])}
+    return value

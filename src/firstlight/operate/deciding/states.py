@@ -213,7 +213,7 @@ async def _patched(repo: _Repo, asked: Patch) -> States:
 async def _files(repo: _Repo, asked: Files) -> States:
     differing = await repo.against_disk("HEAD")
     before, lost = await repo.at("HEAD")
-    named = _named(repo.tree, asked.paths, known=[*repo.tree.files, *repo.tree.links, *differing])
+    named = _named(asked.paths, [*repo.tree.files, *repo.tree.links, *differing])
     whole = tuple(each for each in named if each not in differing)
     paths = tuple(each for each in named if each in differing)
     return States(
@@ -224,13 +224,13 @@ async def _files(repo: _Repo, asked: Files) -> States:
 
 def _without_git(tree: WorkTree, asked: Files) -> States:
     """Files of a directory of which nobody knows what they were."""
-    named = _named(tree, asked.paths, known=[*tree.files, *tree.links])
+    named = _named(asked.paths, [*tree.files, *tree.links])
     return States(
         root=tree.root, before=tree, after=tree, paths=(), title=_title(named, named), whole=named, is_checked_out=True
     )
 
 
-def _named(tree: WorkTree, paths: Sequence[str], *, known: Sequence[str]) -> tuple[str, ...]:
+def _named(paths: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
     """The files that are meant; a directory means all that is in it.
 
     Raises:

@@ -1,19 +1,10 @@
 """Which files and directories kustomizations take in, so that a change in a base belongs to all who build on it."""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from firstlight.document import within
 from firstlight.repo.kustomize import kustomization
 from firstlight.repo.work_tree import WorkTree, join
-
-_TEXTS = (
-    "resources", "components", "bases", "crds", "configurations", "generators", "transformers", "validators",
-    "patchesStrategicMerge",
-)  # fmt: skip
-_WITH_PATH = ("patches", "patchesJson6902", "replacements")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
 
 
 def taken_in(after: WorkTree, before: WorkTree, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -37,21 +28,7 @@ def taken_in(after: WorkTree, before: WorkTree, paths: Iterable[str]) -> dict[st
 def _taken(tree: WorkTree, file: str, directory: str) -> Iterator[str]:
     documents = tree.documents(file)
     value = documents[0].value if documents else None
-    for entry in _entries(value) if isinstance(value, Mapping) else ():
-        path = join(directory, entry) if isinstance(entry, str) and "\n" not in entry and "://" not in entry else None
+    for each in kustomization.named_files(value):
+        path = join(directory, each.path) if "://" not in each.path else None
         if path is not None and (tree.is_file(path) or tree.is_dir(path)):
             yield path
-
-
-def _entries(value: Mapping[str, Any]) -> Iterator[Any]:
-    for field in _TEXTS:
-        yield from within.sequence(value, field)
-    for field in _WITH_PATH:
-        yield from (within.at(each, "path") for each in within.sequence(value, field))
-    for each in within.sequence(value, "helmCharts"):
-        yield within.at(each, "valuesFile")
-        yield from within.sequence(each, "additionalValuesFiles")
-    for field in _GENERATORS:
-        for each in within.sequence(value, field):
-            named = (*within.sequence(each, "files"), *within.sequence(each, "envs"), within.at(each, "env"))
-            yield from (one.rpartition("=")[2] for one in named if isinstance(one, str))

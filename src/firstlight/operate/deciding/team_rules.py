@@ -1,18 +1,19 @@
 """A team's own rules and their tests: those of the repo, and those that are named besides."""
 
+import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
 from firstlight.model.rule_card import RuleTest
+from firstlight.policy.checking import owners
 from firstlight.policy.deciding import loading, testing
 from firstlight.policy.deciding.book import Book
 from firstlight.repo.work_tree import YAML, WorkTree
 
 DIRECTORY = "firstlight-rules"
 TESTS = (".test.yaml", ".test.yml")
-OWNERS = ("owners.yaml", "owners.yml")
-"""Who may approve: no rules."""
+_UNREAD = f"{DIRECTORY}/owners.yml"
 
 File = tuple[str, bytes]
 
@@ -27,6 +28,9 @@ def book(tree: WorkTree | None, more: Sequence[Path] = ()) -> Book:
     Raises:
         errors.ConfigError: A file says something that it must not say.
     """
+    if tree is not None and tree.is_file(_UNREAD):
+        hint = f"Give it that name: git mv {_UNREAD} {owners.FILE}"
+        raise errors.ConfigError(f"who may approve is read from {owners.FILE} alone", path=_UNREAD, hint=hint)
     found = [*(_of_tree(tree) if tree is not None else ()), *given(more)]
     return loading.book([each for each in found if _is_rules(each[0])])
 
@@ -72,4 +76,5 @@ def _of_tree(tree: WorkTree) -> Iterator[File]:
 
 
 def _is_rules(path: str) -> bool:
-    return not path.endswith(TESTS) and path.rpartition("/")[2] not in OWNERS
+    """Whether a file has rules: the one that says who may approve has none."""
+    return not path.endswith(TESTS) and path.rpartition("/")[2] != posixpath.basename(owners.FILE)

@@ -13,16 +13,17 @@ from firstlight.policy.deciding.book import Book
 _WORD = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
-def suggested(sentence: str, book: Book, platform: Platform | None = None) -> tuple[Suggestion, ...]:
+def suggested(sentence: str, book: Book, platform: Platform) -> tuple[Suggestion, ...]:
     """The rules that may be meant, the nearest first; a side that depends on the owner is told where one is named.
 
     Args:
         sentence: What somebody wants to do.
         book: The rules.
-        platform: The repo, where there is one.
+        platform: The repo.
     """
-    named = _named(sentence, platform) if platform is not None else []
-    return tuple(_suggestion(each, book, named) for each in sentences.nearest(sentence, book))
+    named = _named(sentence, platform)
+    names = sentences.names(platform.components, book) if platform is not None else {}
+    return tuple(_suggestion(each, book, named) for each in sentences.nearest(sentence, book, names=names))
 
 
 def _suggestion(near: sentences.Nearest, book: Book, named: list[Component]) -> Suggestion:

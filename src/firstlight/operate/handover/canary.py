@@ -127,7 +127,7 @@ async def prove(
             except errors.ClientError as error:
                 why = f"{branch.name} cannot be pushed to: {error}"
             else:
-                tell(f"pushed a label for {bird}")
+                tell(f"a commit that gives {bird} a label is pushed to {branch.name}")
                 came = await _seen(bird, value, client, timeout=timeout, tell=tell)
         finally:
             # Also where the push was cut short or had no answer: it may have arrived all the same.
@@ -135,8 +135,10 @@ async def prove(
         if why:
             return _untried(why)
         if is_removed:
-            tell("removed it in Git again")
+            tell(f"a commit that takes it away again is pushed to {branch.name}")
         went = await _seen(bird, "", client, timeout=timeout, tell=tell)
+        if is_removed:
+            tell(f"{branch.name} is two commits ahead of clones that were made before, such as yours: git pull")
     if not came:
         return Proof(claim=Claim.CANARY, holds=False, says=f"the label of {bird} did not come within {timeout:.0f} s")
     if not went:
@@ -282,11 +284,12 @@ async def _seen(bird: Bird, value: str, client: "kube.Client", *, timeout: float
     """Whether the live object gets the label, or loses it, in time."""
     id = bird.passing.id
     look = Look(api_version="v1", kind=id.kind, namespace=id.namespace, name=id.name, with_content=False)
-    what = "come" if value else "go"
+    done = "the label has come into the cluster" if value else "the label is gone from the cluster"
+    awaited = "the engine is to bring the label" if value else "the engine is to take the label away"
 
     def judge(view: View) -> Verdict:
         found = text(mapping(view.one(look), "metadata", "labels"), LABEL)
-        return Passed(what) if found == value else Waiting(f"the label is to {what}")
+        return Passed(done) if found == value else Waiting(f"waits: {awaited}")
 
     question = Question(
         gate=Gate(Subject.CERTIFICATE), name="canary", looks=(look,), judge=judge, timeout=timeout

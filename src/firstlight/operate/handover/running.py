@@ -19,6 +19,7 @@ from firstlight.execute.handing import (
     signing,
     upgrade_preview,
 )
+from firstlight.execute.handing.keeping_certificate import Kept
 from firstlight.execute.handing.leftovers import Leftover
 from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
@@ -28,9 +29,9 @@ from firstlight.execute.world import World
 from firstlight.gates import ground as gate_ground
 from firstlight.journal import run_id
 from firstlight.model import work as works
-from firstlight.model.certificate import Certificate, Stage
+from firstlight.model.certificate import Certificate, Stage, Verified
 from firstlight.model.cluster import MachineRole
-from firstlight.model.component import Owner
+from firstlight.model.component import ObjectId, Owner
 from firstlight.model.handover import Offer, Passing, Prediction
 from firstlight.model.plan import Action
 from firstlight.model.platform import Platform
@@ -39,7 +40,11 @@ from firstlight.operate import up
 from firstlight.operate.handover import argocd_checks, canary, offering, verifying
 from firstlight.operate.means import Means, Wishes
 from firstlight.operate.up import Prepared
+from firstlight.ownership import covering
 from firstlight.plan import facts, roots
+
+Losses = Mapping[ObjectId, frozenset[str]]
+"""Paths of fields, by object."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -242,11 +247,11 @@ async def fly_canary(
     return found, directory / (keeping_certificate.FILE if found.is_complete else keeping_certificate.INCOMPLETE)
 
 
-async def verify(made: Certificate, prepared: Prepared, means: Means, *, signers: Path | None = None) -> Certificate:
+async def verify(given: Kept, prepared: Prepared, means: Means, *, signers: Path | None = None) -> Verified:
     """A certificate held against the cluster and against Git as they are now; nothing is written.
 
     Args:
-        made: As it was kept.
+        given: As it was kept.
         prepared: The handover of today.
         means: How the world is reached.
         signers: A file of allowed signers, one of whom must have signed it.
@@ -255,31 +260,43 @@ async def verify(made: Certificate, prepared: Prepared, means: Means, *, signers
         errors.Refused: It is of another cluster.
         errors.FirstlightError: It was changed after it was sealed, or its signature is not good.
     """
+    made = given.certificate
+    signer = await verifying.check(made, content=given.content, signers=signers)
     # Of a provisional one Talos may have the manifests still: what it releases today must be released by now.
     today = _releases(prepared) if made.stage == Stage.PROVISIONAL else []
     released = tuple(dict.fromkeys([*made.released, *(name for each in today for name in each.manifests)]))
     ids = {each.id for each in made.objects if not each.is_staying} | {one.id for each in today for one in each.passing}
+    wanted = passing(prepared)
     async with reached(prepared, means) as world:
         planes = [each for each in prepared.cluster.machines if each.role == MachineRole.CONTROL_PLANE and each.address]
         talos = upgrade = None
         if released and planes:
             talos = await releasing.talos_state(planes, released, sorted(ids), world)
             upgrade = await upgrade_preview.of(planes, sorted(ids), state=talos, world=world)
-        return await verifying.verify(
-            made, world.kube, passing=passing(prepared), talos=talos, upgrade=upgrade, signers=signers,
+        now = await verifying.verify(
+            made, world.kube, passing=wanted, talos=talos, upgrade=upgrade, content=given.content, signers=signers,
             kept=kept(prepared.platform, prepared.cluster.name),
         )  # fmt: skip
+    uncovered = tuple(each.id for each in covering.uncovered(wanted, made.objects))
+    return Verified(given=made, now=now, signer=signer, is_known=signers is not None, uncovered=uncovered)
 
 
-async def lost(prepared: Prepared, means: Means) -> int:
-    """How many fields disappear in a handover for which somebody has agreed to that.
+async def losses(prepared: Prepared, means: Means) -> Losses:
+    """The fields of each object that Git does not have, and that the engine's next apply takes away.
+
+    Before a handover for which somebody has agreed to that, and after it: what is still there then was not lost.
 
     Raises:
         errors.ClientError: The API does not answer.
     """
     async with reached(prepared, means) as world:
         found = await predicting.predict(passing(prepared), world.kube)
-    return sum(len(each.lost) for each in found)
+    return {each.id: frozenset(each.lost) for each in found if each.lost}
+
+
+def lost(before: Losses, after: Losses) -> int:
+    """How many fields are gone of those that were to go."""
+    return sum(len(paths - after.get(id, frozenset())) for id, paths in before.items())
 
 
 async def left_behind(prepared: Prepared, world: World) -> tuple[Leftover, ...]:

@@ -29,6 +29,7 @@ async def verify(
     passing: Sequence[Passing],
     talos: TalosState | None = None,
     upgrade: Preview | None = None,
+    content: bytes | None = None,
     signers: Path | None = None,
     kept: Collection[str] = (),
 ) -> Certificate:
@@ -40,6 +41,7 @@ async def verify(
         passing: What Git has today.
         talos: What Talos has today of the released manifests; None where the machines were not asked.
         upgrade: What an upgrade of Kubernetes would do to its objects; None where nobody was asked.
+        content: The JSON that it was read from, which is what is sealed; None for one that was just made.
         signers: A file of allowed signers, one of whom must have signed it.
         kept: Components that bootstrap keeps today.
 
@@ -48,7 +50,7 @@ async def verify(
         errors.FirstlightError: It was changed after it was sealed.
         errors.ClientError: Its signature is not good, or the API does not answer.
     """
-    await check(certificate, signers=signers)
+    await check(certificate, content=content, signers=signers)
     uid = await certifying.uid_of(client)
     if uid != certificate.uid:
         raise errors.Refused(
@@ -76,14 +78,19 @@ async def verify(
     )  # fmt: skip
 
 
-async def check(certificate: Certificate, *, signers: Path | None = None) -> str:
+async def check(certificate: Certificate, *, content: bytes | None = None, signers: Path | None = None) -> str:
     """Whether a certificate is as it was sealed and signed; who signed it, empty if nobody did.
+
+    Args:
+        certificate: As it was made, or read.
+        content: The JSON that it was read from.
+        signers: A file of allowed signers, one of whom must have signed it.
 
     Raises:
         errors.FirstlightError: It was changed after it was sealed.
         errors.ClientError: Its signature is not good.
     """
-    if not sealing.is_sealed(certificate):
+    if not sealing.is_sealed(certificate, content):
         raise errors.FirstlightError(
             "the certificate was changed after it was sealed: its content and its seal do not agree",
             hint="Nothing in it can be trusted. The cluster keeps one in ConfigMap kube-system/firstlight-certificate.",

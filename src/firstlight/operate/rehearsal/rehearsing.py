@@ -109,6 +109,7 @@ async def rehearse(platform: Platform, cluster: Cluster, wishes: Wishes, kit: Ki
         cluster=cluster.name,
         lab=kit.lab.home.name,
         revision=ready.copied.revision,
+        copy=ready.means.revision,
         changes=ready.copied.changes,
         mapped=ready.mapped,
         simulated=(*simulations.descriptions().items(), *stand_ins.SIMULATED),

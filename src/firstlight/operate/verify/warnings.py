@@ -1,7 +1,7 @@
 """Warning events since a moment, alike ones together, the worst first. They fail nothing: a start is never silent."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.clients import kube
@@ -34,13 +34,18 @@ async def check(client: kube.Client, *, since: float, now: float) -> Check:
     groups = grouped(listing.items, since=since)
     if not groups:
         return Check(name="warnings", verdict=Passed(f"none in {_ago(now - since)}"))
-    total = sum(each.count for each in groups)
     lines = [_line(each, now) for each in groups[:_SHOWN]]
     if len(groups) > _SHOWN:
         lines.append(f"and {len(groups) - _SHOWN} more; kubectl get events -A --field-selector type=Warning")
+    return Check(name="warnings", verdict=Passed(summed(groups, since=since, now=now)), detail=tuple(lines))
+
+
+def summed(groups: Sequence[Group], *, since: float, now: float) -> str:
+    """How many there were, and of how many kinds some came lately."""
+    total = sum(each.count for each in groups)
     still = sum(now - each.last < 60 for each in groups)
-    said = f"{total} in {_ago(now - since)}, {still or 'none'} of {len(groups)} kinds in the last minute"
-    return Check(name="warnings", verdict=Passed(said), detail=tuple(lines))
+    lately = f"{still or 'none'} of {len(groups)} kinds" if len(groups) > 1 else "also" if still else "none"
+    return f"{total} in {_ago(now - since)}, {lately} in the last minute"
 
 
 def grouped(events: Iterable[Mapping[str, Any]], *, since: float) -> tuple[Group, ...]:

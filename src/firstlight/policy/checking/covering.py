@@ -8,7 +8,7 @@ from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import selecting
-from firstlight.model.component import Component, Form
+from firstlight.model.component import Component, Form, ObjectId
 from firstlight.model.rendition import Object
 from firstlight.plan import pods
 
@@ -77,9 +77,9 @@ def of_nodes(objects: Iterable[Mapping[str, Any]]) -> tuple[Cover, ...]:
     """What watches the nodes themselves, for changes of machines."""
     return tuple(
         dict.fromkeys(
-            Cover(name=f"{_called(value)}: {text(rule, 'alert')}", is_alert=True)
+            Cover(name=f"{ObjectId.of(value)}: {text(rule, 'alert')}", is_alert=True)
             for value in objects
-            if _kind(value) in _RULES
+            if _kind(ObjectId.of(value)) in _RULES
             for rule in _alerts(value)
             if _OF_NODES.search(_expression(rule))
         )
@@ -109,21 +109,22 @@ def example(watched: Watched) -> str:
 
 
 def _of(watched: Watched, value: Mapping[str, Any]) -> Iterator[Cover]:
-    kind = _kind(value)
+    named = ObjectId.of(value)
+    kind = _kind(named)
     if kind in _RULES:
         for rule in _alerts(value):
             if _is_about(_expression(rule), watched):
-                yield Cover(name=f"{_called(value)}: {text(rule, 'alert')}", is_alert=True)
+                yield Cover(name=f"{named}: {text(rule, 'alert')}", is_alert=True)
     elif kind in _MONITORS:
         if _selects(value, _MONITORS[kind], watched):
-            yield Cover(name=_called(value), is_alert=False)
+            yield Cover(name=str(named), is_alert=False)
     elif kind == _FLUX_ALERT and at(value, "spec", "suspend") is not True:
         if any(_is_source(each, value, watched) for each in sequence(value, "spec", "eventSources")):
-            yield Cover(name=_called(value), is_alert=True)
-    elif _is_declared_by(watched, value) and any(
+            yield Cover(name=str(named), is_alert=True)
+    elif _is_declared_by(watched, named) and any(
         str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")
     ):
-        yield Cover(name=f"notifications of {_called(value)}", is_alert=True)
+        yield Cover(name=f"notifications of {named}", is_alert=True)
 
 
 def _alerts(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -204,17 +205,11 @@ def _is_source(source: Any, alert: Mapping[str, Any], watched: Watched) -> bool:
     )
 
 
-def _is_declared_by(watched: Watched, value: Mapping[str, Any]) -> bool:
-    name, origins = text(value, "metadata", "name"), watched.component.origins if watched.component else ()
-    is_application = _kind(value) == ("argoproj.io", "Application")
-    return is_application and any(each.form == Form.APPLICATION and each.name == name for each in origins)
+def _is_declared_by(watched: Watched, named: ObjectId) -> bool:
+    origins = watched.component.origins if watched.component else ()
+    is_application = _kind(named) == ("argoproj.io", "Application")
+    return is_application and any(each.form == Form.APPLICATION and each.name == named.name for each in origins)
 
 
-def _kind(value: Mapping[str, Any]) -> tuple[str, str]:
-    group, _, _ = str(value.get("apiVersion") or "").rpartition("/")
-    return group, str(value.get("kind") or "")
-
-
-def _called(value: Mapping[str, Any]) -> str:
-    space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
-    return f"{value.get('kind')} {f'{space}/' if space else ''}{name}"
+def _kind(named: ObjectId) -> tuple[str, str]:
+    return named.group, named.kind

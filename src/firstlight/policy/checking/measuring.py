@@ -18,9 +18,6 @@ LEAST = 0.1
 class Measured(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What was measured at one moment; no value of any object is in it."""
 
-    at: float
-    """Seconds since the epoch."""
-    cluster: str
     uid: str = ""
     """Of the kube-system namespace: that it is the same cluster."""
     restarts: Mapping[str, int] = {}
@@ -29,7 +26,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Seconds that the API server takes for an answer, the middle of several."""
     probes: Mapping[str, float] = {}
     """Seconds that routes take, by URL."""
-    commit: str = ""
 
 
 def restarts(pods: Iterable[Mapping[str, Any]]) -> dict[str, int]:

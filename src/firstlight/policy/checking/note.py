@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from firstlight.model.decision import Check, CheckState
 from firstlight.model.place import Place
+from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 _ORDER = (CheckState.FAILED, CheckState.PERSON, CheckState.PASSED, CheckState.SKIPPED)
 """The worst first: what was skipped says nothing against what was looked at."""
@@ -44,6 +45,26 @@ def passed(says: str, *, place: Place | None = None) -> Note:
 def skipped(says: str, *, todo: str = "") -> Note:
     """Something that could not be looked at, and why."""
     return Note(state=CheckState.SKIPPED, says=says, todo=todo)
+
+
+def of_verdict(name: str, verdict: Verdict, *, todo: str = "", again: str = "") -> Note:
+    """What a gate says of something.
+
+    Args:
+        name: What it is called.
+        verdict: What the gate says.
+        todo: What to do if it is not well.
+        again: When to look once more at what may still become well.
+    """
+    match verdict:
+        case Passed(reason):
+            return passed(f"{name}: {reason}" if reason else f"{name} is well")
+        case Skipped(reason):
+            return skipped(f"{name}: {reason}")
+        case Waiting(reason):
+            return failed(f"{name} is not there yet: {reason}", todo=". ".join(each for each in (again, todo) if each))
+        case Failed(reason):
+            return failed(f"{name}: {reason}", todo=todo)
 
 
 def together(check: Check, notes: Sequence[Note]) -> Check:

@@ -1,13 +1,13 @@
 """``firstlight-rules/owners.yaml``: who may approve changes, and how many of a team must."""
 
-import dataclasses
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from firstlight import errors
-from firstlight.document import reading
-from firstlight.document.reading import Document
-from firstlight.model.remark import Grade
+import msgspec
+from msgspec import Meta
+
+from firstlight.document import mistakes
+from firstlight.document.mistakes import Hints, Mistaken, Own
+from firstlight.model.remark import Grade, Remark
 
 FILE = "firstlight-rules/owners.yaml"
 EXAMPLE = "people: [{name: Ada, email: ada@example.org, roles: [lead]}]"
@@ -15,17 +15,25 @@ APPROVALS = 2
 """How many of a team must agree where the file does not say."""
 
 Role = Literal["peer", "lead"]
-_ROLES: tuple[Role, ...] = ("peer", "lead")
-_FIELDS = ("name", "email", "roles")
+_HINTS = Hints(
+    required={"people": EXAMPLE.removeprefix("people: "), "name": "Ada", "email": "ada@example.org"},
+    own=(
+        Own("pattern", ("name",), "is no name", "Write name: Ada"),
+        Own("pattern", ("email",), "is no address", "Write email: ada@example.org"),
+    ),
+)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class _Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of the file."""
+
+
+class Person(_Form, frozen=True):
     """Somebody who may approve."""
 
-    name: str
-    email: str
-    roles: frozenset[Role]
+    name: Annotated[str, Meta(pattern=r"\S")]
+    email: Annotated[str, Meta(pattern=r"^[^@<>\s]+@[^@<>\s]+(?![\s\S])")]
+    roles: Annotated[frozenset[Role], Meta(min_length=1)] = frozenset({"peer"})
 
     @property
     def is_lead(self) -> bool:
@@ -33,87 +41,43 @@ class Person:
         return "lead" in self.roles
 
     def __str__(self) -> str:
-        return f"{self.name} <{self.email}>"
+        return f"{' '.join(self.name.split())} <{self.email}>"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Owners:
+class Team(_Form, frozen=True):
+    """What a whole team must do."""
+
+    approvals: Annotated[int, Meta(ge=1)] = APPROVALS
+
+
+class Owners(_Form, frozen=True):
     """Everybody who may approve."""
 
-    people: tuple[Person, ...]
-    approvals: int = APPROVALS
+    people: Annotated[tuple[Person, ...], Meta(min_length=1)]
+    team: Team = Team()
+
+    @property
+    def approvals(self) -> int:
+        """How many of a team must agree."""
+        return self.team.approvals
 
     def by_email(self, email: str) -> Person | None:
         """Somebody by their address, however it is capitalised."""
         return next((each for each in self.people if each.email.casefold() == email.casefold()), None)
 
 
-def load(data: bytes, *, path: str = FILE) -> Owners:
+def load(data: bytes) -> Owners:
     """Read the file.
 
     Raises:
-        errors.ConfigError: It says something that it must not say; with the line, and what to write instead.
+        Mistaken: It says something that it must not say; with the line, and what to write instead.
     """
-    contents = reading.read(data, path)
-    wrong = [each for each in contents.remarks if each.grade in (Grade.ERROR, Grade.WARNING)]
-    if wrong:  # a key that is given twice could hide somebody
-        first = wrong[0]
-        raise errors.ConfigError(first.message, path=path, line=first.place.line, hint=first.hint)
-    if len(contents.documents) != 1:
-        raise errors.ConfigError("there must be one document in it", path=path, hint=f"Write {EXAMPLE}")
-    return _Reading(contents.documents[0]).owners()
-
-
-class _Reading:
-    """One document, with the way to say where something is wrong."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def owners(self) -> Owners:
-        value = self._mapping(self._document.value, (), ("people", "team"))
-        people = value.get("people")
-        if not isinstance(people, list) or not people:
-            raise self._wrong("people must be a list of at least one person", EXAMPLE, "people")
-        found: list[Person] = []
-        for number, each in enumerate(people):
-            person = self._person(each, number)
-            if any(person.email.casefold() == other.email.casefold() for other in found):
-                raise self._wrong(f"{person.email} is listed twice", "Keep one of them.", "people", number)
-            found.append(person)
-        return Owners(people=tuple(found), approvals=self._approvals(value.get("team", {})))
-
-    def _person(self, value: Any, number: int) -> Person:
-        at = ("people", number)
-        given = self._mapping(value, at, _FIELDS)
-        name, email = given.get("name"), given.get("email")
-        if not isinstance(name, str) or not name.strip():
-            raise self._wrong("a person needs a name", "name: Ada", *at)
-        if not isinstance(email, str) or email.count("@") != 1 or email.split() != [email] or {*email} & {*"<>"}:
-            raise self._wrong(f"{name} needs an address", "email: ada@example.org", *at, "email")
-        roles = given.get("roles", ["peer"])
-        if not isinstance(roles, list) or not roles or any(each not in _ROLES for each in roles):
-            raise self._wrong(f"the roles of {name} must be a list of peer and lead", "roles: [peer]", *at, "roles")
-        return Person(name=" ".join(name.split()), email=email, roles=frozenset(roles))
-
-    def _approvals(self, value: Any) -> int:
-        count = self._mapping(value, ("team",), ("approvals",)).get("approvals", APPROVALS)
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise self._wrong("team.approvals must be a number from 1 on", "approvals: 2", "team", "approvals")
-        return count
-
-    def _mapping(self, value: Any, at: tuple[str | int, ...], known: tuple[str, ...]) -> Mapping[str, Any]:
-        name = str(at[0]) if at else "the file"
-        if not isinstance(value, Mapping):
-            raise self._wrong(
-                f"{name} must be a mapping", EXAMPLE if not at or at[0] == "people" else "approvals: 2", *at
-            )
-        for key in value:
-            if key not in known:
-                raise self._wrong(f"{key!r} is no field here", f"{' or '.join(known)}", *at, key)
-        return value
-
-    def _wrong(self, message: str, instead: str, *steps: str | int) -> errors.ConfigError:
-        place = self._document.place(*steps)
-        hint = instead if instead.endswith(".") else f"Write {instead}"
-        return errors.ConfigError(message, path=place.path, line=place.line, hint=hint)
+    found, document = mistakes.parsed(data, FILE, Owners, hints=_HINTS)
+    twice = [
+        Remark(document.place("people", number), Grade.ERROR, f"{each.email} is listed twice", "Keep one of them.")
+        for number, each in enumerate(found.people)
+        if found.by_email(each.email) is not each
+    ]
+    if twice:
+        raise Mistaken(twice)
+    return found

@@ -22,15 +22,9 @@ class Pair:
     """Empty where nothing says to which one it belongs."""
 
     @property
-    def is_new(self) -> bool:
-        """Whether it comes with the change."""
-        return self.before is None and self.after is not None
-
-    @property
     def is_gone(self) -> bool:
         """Whether it goes with the change."""
         return self.before is not None and self.after is None
 
     def __str__(self) -> str:
-        name = f"{self.id.namespace}/{self.id.name}" if self.id.namespace else self.id.name
-        return f"{self.id.kind} {name}"
+        return str(self.id)

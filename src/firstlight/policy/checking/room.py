@@ -78,7 +78,7 @@ def _placed(demand: Demand, takers: Sequence[Node], there: Sequence[Node]) -> li
         todo = "add a toleration, or a node that takes it"
         return [note.failed(f"no node takes a pod of {pair}{why}", todo=todo, place=place)]
     if demand.is_per_node:
-        full = [each for each in takers if not demand.after.fits(_without_own(each, demand, at_most=1))]
+        full = [each for each in takers if not demand.after.fits(_without_own(each, demand))]
         if not full:
             return []
         names = ", ".join(f"{each.name} ({each.free} free)" for each in full)
@@ -86,7 +86,7 @@ def _placed(demand: Demand, takers: Sequence[Node], there: Sequence[Node]) -> li
         return [note.failed(says, todo="ask for less, or move something off", place=place)]
     if any(demand.after.fits(each.free) for each in takers):
         return []
-    roomy = [each for each in takers if demand.after.fits(_without_own(each, demand, at_most=1))]
+    roomy = [each for each in takers if demand.after.fits(_without_own(each, demand))]
     if roomy and demand.pair.before is not None:
         says = f"a pod of {pair} fits only once an old one has gone from {roomy[0].name}"
         todo = "see that its rollout may stop one before it starts one (maxUnavailable, or Recreate)"
@@ -96,14 +96,13 @@ def _placed(demand: Demand, takers: Sequence[Node], there: Sequence[Node]) -> li
     return [note.failed(says, todo="ask for less, or add a larger node", place=place)]
 
 
-def _without_own(node: Node, demand: Demand, *, at_most: int) -> Amount:
-    """What is free on a node once pods of the workload itself have gone."""
+def _without_own(node: Node, demand: Demand) -> Amount:
+    """What is free on a node once one pod of the workload itself has gone."""
     selector = mapping(demand.pair.before or demand.pair.after, "spec", "selector")
-    free, gone = node.free, 0
     for each in node.pods:
         is_own = text(each, "metadata", "namespace") == demand.pair.id.namespace and selecting.matches(
             selector, mapping(each, "metadata", "labels")
         )
-        if is_own and gone < at_most:
-            free, gone = free + requests.of_template(each), gone + 1
-    return free
+        if is_own:
+            return node.free + requests.of_template(each)
+    return node.free

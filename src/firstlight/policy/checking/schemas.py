@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from firstlight.document import mistakes
 from firstlight.document.within import at, mapping, sequence, text
 
 _KEPT = (
@@ -16,7 +17,6 @@ _KEPT = (
 _OPEN = "x-kubernetes-preserve-unknown-fields"
 _OBJECT = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
 _MOST = 5
-_LONGEST = 60
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
@@ -109,13 +109,13 @@ def _validator(schema: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: Any) -> Iterator[str]:
-    where = _written(error.instance_path)
+    where = mistakes.written(error.instance_path)
     facts: Mapping[str, Any] = error.kind.as_dict()
     match error.kind.name:
         case "additionalProperties":
             for name in facts["unexpected"]:
                 field = f"{where}.{name}".removeprefix(".")
-                yield f"{_short(field)} is no field of it: the API server drops it"
+                yield f"{mistakes.short(field)} is no field of it: the API server drops it"
         case "required":
             yield f"{f'{where}.' if where else ''}{facts['property']} is missing"
         case "type":
@@ -134,12 +134,3 @@ def _without_patterns(schema: Any) -> Any:
             if not (key == "pattern" and isinstance(each, str))
         }
     return [_without_patterns(each) for each in schema] if isinstance(schema, list) else schema
-
-
-def _written(steps: Iterable[str | int]) -> str:
-    parts = (f"[{each}]" if isinstance(each, int) else f".{_short(each)}" for each in steps)
-    return "".join(parts).removeprefix(".")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -13,6 +13,8 @@ from firstlight.model.source import Chart, Directory, Embedded, Source, Sources
 
 _CROWD = 3
 """Components that a directory may declare so that a stranger beside them still belongs to all of them."""
+_SETTINGS = ".argocd-source"
+"""How files begin that Argo CD reads beside a kustomization, whatever that lists."""
 _Found = dict[tuple[str, str], Component]
 
 
@@ -33,14 +35,43 @@ class Belonging:
     """Plain objects, by kind and name."""
     machines: Mapping[str, Sequence[str]]
     """Clusters by the files that shape their machines."""
+    taken: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    """What each directory's kustomization takes in."""
+    plain: frozenset[str] = frozenset()
+    """Directories that are applied as they are, whatever a kustomization in them says."""
 
     def of(self, path: str, object_id: ObjectId | None = None) -> tuple[Component, ...]:
         """The components that a file belongs to, or an object in it; none where no cluster's tree leads there."""
-        exact, around = _unique(self.files.get(path, ())), self._around(path)
-        if object_id is None:
-            return exact or around or self._beside(path)
-        found = self._declared(path, object_id) or self._applied(object_id, (*exact, *around))
-        return found or around or exact or self._beside(path)
+        exact, is_left_out = _unique(self.files.get(path, ())), self.is_unlisted(path)
+        around = () if is_left_out else self._around(path)
+        beside = () if is_left_out or exact or around else self._beside(path)
+        if object_id is None or (is_left_out and not exact):
+            return exact or around or beside
+        found = self._declared(path, object_id, around) or self._applied(object_id, (*exact, *around))
+        return found or around or exact or beside
+
+    def is_unlisted(self, path: str) -> bool:
+        """Whether a kustomization around a file leaves it out, so that nobody applies it."""
+        for each in _upwards(path):
+            is_applied = each in self.directories
+            if is_applied and (each == path or each not in self.taken or each in self.plain):
+                return False
+            if each in self.taken and not self._is_listed(path, each):
+                return True
+            if is_applied:
+                return False
+        return False
+
+    def _is_listed(self, path: str, directory: str) -> bool:
+        place, name = posixpath.split(path)
+        is_beside = (place or ".") == directory
+        if is_beside and (name.lower().partition(".")[0] == "kustomization" or name.startswith(_SETTINGS)):
+            return True
+        return any(path == each or path.startswith(f"{each}/") for each in self.taken[directory])
+
+    def is_declaring(self, object_id: ObjectId | None) -> bool:
+        """Whether an object declares a component."""
+        return object_id is not None and (object_id.kind, object_id.name) in self.declared
 
     def named(self, cluster: str, name: str) -> tuple[Component, ...]:
         """A component by its cluster and name."""
@@ -58,10 +89,17 @@ class Belonging:
         found = [*self.machines.get(path, ()), *(each.cluster for each in self.of(path))]
         return tuple(dict.fromkeys(found))
 
-    def _declared(self, path: str, object_id: ObjectId) -> tuple[Component, ...]:
+    def _declared(self, path: str, object_id: ObjectId, around: Sequence[Component]) -> tuple[Component, ...]:
+        """Whom an object declares; where several have its name those in this file, or those brought from here."""
         known = self.declared.get((object_id.kind, object_id.name), ())
-        here = [each for each, origin in known if path in _places(origin)]
-        return _unique(here or [each for each, _ in known])
+        above = {(each.cluster, each.name) for each in around}
+        here = [(each, origin) for each, origin in known if path in _places(origin)]
+        brought = [
+            (each, origin) for each, origin in known if above & {(each.cluster, each.name), (each.cluster, each.parent)}
+        ]
+        chosen = here or brought or known
+        same = [each for each in chosen if _is_in_namespace(each[1], object_id)]
+        return _unique(each for each, _ in same or chosen)
 
     def _applied(self, object_id: ObjectId, by_path: Sequence[Component]) -> tuple[Component, ...]:
         """Who applies an object; the file decides where several do."""
@@ -94,6 +132,7 @@ def belonging(platform: Platform, *, taken: Mapping[str, Sequence[str]] | None =
     directories: dict[str, list[Component]] = collections.defaultdict(list)
     declared: dict[tuple[str, str], list[tuple[Component, Origin]]] = collections.defaultdict(list)
     applied: dict[tuple[str, str], list[tuple[Component, ObjectId]]] = collections.defaultdict(list)
+    plain: set[str] = set()
     for component in platform.components:
         for origin in component.origins:
             for path in _places(origin):
@@ -101,6 +140,8 @@ def belonging(platform: Platform, *, taken: Mapping[str, Sequence[str]] | None =
             for path in _directories(origin.source):
                 for each in _closure(path, taken or {}):
                     directories[each].append(component)
+            if isinstance(origin.source, Directory) and not origin.source.kustomize:
+                plain.add(_clean(origin.source.path))
             for kind, name in _declarations(origin):
                 declared[kind, name].append((component, origin))
             for each_object in origin.objects:
@@ -110,14 +151,28 @@ def belonging(platform: Platform, *, taken: Mapping[str, Sequence[str]] | None =
     neighbours: dict[str, list[Component]] = collections.defaultdict(list)
     for path, components in files.items():
         neighbours[posixpath.dirname(path)] += components
-    return Belonging(platform, files, neighbours, directories, declared, applied, _machines(platform))
+    return Belonging(
+        platform=platform,
+        files=files,
+        neighbours=neighbours,
+        directories=directories,
+        declared=declared,
+        applied=applied,
+        machines=_machines(platform),
+        taken=taken or {},
+        plain=frozenset(plain),
+    )
+
+
+def _is_in_namespace(origin: Origin, object_id: ObjectId) -> bool:
+    """Whether an object is the very declaration, not one of the same name elsewhere."""
+    own = within.text(origin.definition, "kind"), within.text(origin.definition, "metadata", "name")
+    return own == (object_id.kind, object_id.name) and origin.namespace == object_id.namespace
 
 
 def _places(origin: Origin) -> set[str]:
     """Files that an origin stands in or names."""
-    found = {origin.place.path}
-    found |= set(_named(origin.source))
-    return found
+    return {origin.place.path, *_named(origin.source), *origin.values_files}
 
 
 def _named(source: Source | Sources) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from firstlight.model.place import Place
 from firstlight.policy.deciding.form import Factor, Rule
 from firstlight.policy.deciding.matching import Condition
+from firstlight.policy.deciding.phrases import Phrases
 from firstlight.policy.deciding.procedure_form import CheckForm, Procedure
 from firstlight.policy.deciding.tree_form import Criterion, Question, Tree
 
@@ -27,6 +28,9 @@ class Book:
     own: frozenset[str] = frozenset()
     """Ids of the rules that the team has written itself."""
 
+    synonyms: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict, repr=False)
+    examples: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict, repr=False)
+
     def rule(self, name: str) -> Rule | None:
         """A rule by its id."""
         return next((each for each in self.rules if each.id == name), None)
@@ -35,6 +39,11 @@ class Book:
     def questions(self) -> Mapping[str, Question]:
         """Every question of the trees, by its id."""
         return {each.id: each for tree in self.trees for each in tree.questions}
+
+    @functools.cached_property
+    def phrases(self) -> Phrases:
+        """How people say what the rules are about."""
+        return Phrases(self.rules, self.synonyms, self.examples)
 
     @functools.cached_property
     def rule_conditions(self) -> tuple[tuple[Rule, tuple[Condition, ...]], ...]:

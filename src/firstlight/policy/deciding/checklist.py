@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from firstlight.model.component import Side
-from firstlight.model.decision import Check, Item
+from firstlight.model.decision import Check, Item, Moment
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.procedure_form import CheckForm
 
@@ -15,7 +15,7 @@ def checks(items: Sequence[Item], book: Book) -> tuple[Check, ...]:
     wanted = [each for each in book.checks if each.id in named or _is_usual(each, sides)]
     return tuple(
         Check(id=each.id, moment=each.moment, title=each.title, says=each.says)
-        for moment in ("pre", "post")
+        for moment in Moment
         for each in wanted
         if each.moment == moment
     )

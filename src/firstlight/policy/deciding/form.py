@@ -46,7 +46,7 @@ class When(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What becomes of a version: the first number that differs."""
     before: tuple[Scalar, ...] = ()
     after: tuple[Scalar, ...] = ()
-    """Values; a text may have stars. Null is for what was or will not be there."""
+    """Values; a text may have stars, and a star alone means itself. Null is for what was or will not be there."""
     grows: bool | None = None
     """Whether a number or quantity grows (true) or shrinks (false)."""
     whole: bool | None = None
@@ -95,3 +95,7 @@ class RuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     procedures: tuple[Procedure, ...] = ()
     checks: tuple[CheckForm, ...] = ()
     trees: tuple[Tree, ...] = ()
+    synonyms: Mapping[str, tuple[str, ...]] = {}
+    """Words for a word of the rules, by which sentences are understood."""
+    examples: Mapping[str, tuple[str, ...]] = {}
+    """Names by the sort of thing that they are names of."""

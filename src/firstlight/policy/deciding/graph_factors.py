@@ -1,4 +1,4 @@
-"""Factors that only the graph of components knows; few, and each sure."""
+"""Factors that no rule can tell: what only the graph of components knows, and what nobody could read; few, and sure."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,10 @@ _MANY = 10
 _DECLARING = {"HelmRelease", "Kustomization", "Application", "ApplicationSet", "FluxInstance"}
 _VERSIONS = {"version", "tag", "newTag", "image", "targetRevision", "semver", "ref", "digest", "revision"}
 """What versions are called, wherever they stand."""
+_HARMLESS = {Matter.TOOLING, Matter.DOCUMENTATION, Matter.UNKNOWN}
+"""What nobody could read of these was of no cluster before."""
 EXPLAINED = {
+    "unreadable": "it cannot be read, so nobody can tell what else it changes; an engine stops there",
     "moves-component": "another Kustomization or Application applies it than before, and the one may prune it",
     "engine-needs": "the engine itself needs what goes: it cannot bring it back",
     "needed-by-others": "others need what goes",
@@ -23,6 +26,8 @@ EXPLAINED = {
 
 def found(change: Change, field: Field | None, component: Component | None, scene: Scene) -> Iterator[Factor]:
     """The factors of one field, or of an object as a whole."""
+    if change.is_unread and change.matter not in _HARMLESS:
+        yield Factor(id="unreadable", risk=Risk.HIGH, why=EXPLAINED["unreadable"])
     if component is None:
         return
     if field is None or change.old_path:

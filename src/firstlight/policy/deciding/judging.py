@@ -8,7 +8,7 @@ from firstlight.model.component import Component, Side
 from firstlight.model.decision import Decision, Factor, Item, Risk, Ruling, TreePath
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.policy.deciding import answering, checklist, graph_factors, procedures, siding, touching, trees
+from firstlight.policy.deciding import anchoring, answering, checklist, graph_factors, procedures, siding, trees
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
@@ -84,12 +84,10 @@ def by_rule(
 
 
 def _scene(platform: Platform, before: Platform | None, taken: Mapping[str, Sequence[str]] | None) -> Scene:
-    return Scene(
-        belonging(platform, taken=taken),
-        belonging(before, taken=taken) if before is not None else None,
-        Graph(platform),
-        Graph(before) if before is not None else None,
-    )
+    after, graph = belonging(platform, taken=taken), Graph(platform)
+    if before is None or before is platform:
+        return Scene(after, after if before else None, graph, graph if before else None)
+    return Scene(after, belonging(before, taken=taken), graph, Graph(before))
 
 
 def _composed(items: Sequence[Item], scene: Scene, book: Book, facts: Facts, title: str) -> Decision:
@@ -142,20 +140,22 @@ class _Judge:
         fields: tuple[Field | None, ...] = change.fields if change.verb is Verb.CHANGED and change.fields else (None,)
         trials = Trials(change, self.book)
         for field in fields:
-            for component in touching.concerned(change, field, components) or (None,):
+            for component in anchoring.concerned(change, field, components, scene=self.scene) or (None,):
                 if component is not None:
                     concerned[id(component)] = component
                 each = self._ruling(given, change, field, component, trials)
                 factors = tuple(factor.id for factor in each.factors)
                 rulings.setdefault((each.rule, each.side, id(field), factors), each)
         gravest = sorted(rulings.values(), key=lambda each: (-list(Risk).index(each.risk), _SIDES.index(each.side)))
-        self.doubts += _unsure(change, gravest, is_reached=bool(given or components or clusters))
+        is_reached = bool(given or components or clusters)
+        is_unlisted = not is_reached and self.scene.is_unlisted(change)
+        self.doubts += _unsure(change, gravest, is_reached=is_reached, is_unlisted=is_unlisted)
         return Item(
             change=change,
             side=siding.union(each.side for each in gravest),
             risk=max(each.risk for each in gravest),
             rulings=tuple(gravest),
-            touched=self.scene.touched(tuple(concerned.values())),
+            touched=self.scene.touched(change, tuple(concerned.values())),
             clusters=clusters,
         )
 
@@ -218,11 +218,12 @@ class _Judge:
         return self._ways[key]
 
 
-def _unsure(change: Change, rulings: Iterable[Ruling], *, is_reached: bool) -> Iterator[str]:
+def _unsure(change: Change, rulings: Iterable[Ruling], *, is_reached: bool, is_unlisted: bool) -> Iterator[str]:
     if change.doubt:
         yield f"{change.place}: {change.doubt}"
     if is_reached or change.matter in _WITHOUT_CLUSTER or all(each.side is None for each in rulings):
         return
     is_machine = change.matter is Matter.MACHINE
     leads = "no cluster's machines take it in" if is_machine else "no cluster's tree leads there"
+    leads = "the kustomization around it leaves it out, so that nobody applies it" if is_unlisted else leads
     yield f"{change.place.path}: {leads}"

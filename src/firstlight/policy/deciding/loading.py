@@ -115,7 +115,17 @@ def _joined(own: Sequence[_Read], ours: Sequence[_Read]) -> Book:
         checks=tuple(all_of(lambda file: file.checks).values()),
         places=_Places(places),
         own=frozenset(each.id for file, _ in own for each in file.rules),
+        synonyms=_merged(file.synonyms for file, _ in everything),
+        examples=_merged(file.examples for file, _ in everything),
     )
+
+
+def _merged(tables: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for table in tables:
+        for word, others in table.items():
+            found.setdefault(word.lower(), []).extend(each.lower() for each in others)
+    return found
 
 
 class _Places(Mapping[str, Place]):

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from firstlight.model.change import Change, Field, Matter
@@ -100,8 +100,8 @@ class Condition:
             or (when.owners and component.owner not in when.owners)
         )
 
-    def fits_field(self, change: Change, field: Field | None, way: str, values: str) -> bool:
-        """Whether a field, or the object as a whole, is as it must be; ``way`` and ``values`` lead to it."""
+    def fits_field(self, change: Change, field: Field | None, way: str, values: Sequence[str]) -> bool:
+        """Whether a field, or the object as a whole, is as it must be; ``way`` leads to it, and any of ``values``."""
         when = self._when
         if when.whole is not None and when.whole != (field is None):
             return False
@@ -113,7 +113,7 @@ class Condition:
             return False
         if self._paths and not self._paths.fullmatch(way):
             return False
-        if self._values and not (values and self._values.fullmatch(values)):
+        if self._values and not any(map(self._values.fullmatch, values)):
             return False
         if when.bump and versions.bump(field.before, field.after) not in when.bump:
             return False
@@ -130,7 +130,8 @@ def _is_any(value: Any, wanted: tuple[Scalar, ...], field: Field) -> bool:
 
 
 def _is(value: Any, wanted: Scalar) -> bool:
-    if isinstance(wanted, str) and "*" in wanted and isinstance(value, str):
+    # A star alone is what rules of RBAC say for everything.
+    if isinstance(wanted, str) and "*" in wanted and wanted != "*" and isinstance(value, str):
         return _star(wanted).fullmatch(value) is not None
     # Python takes 1 for true; people do not.
     return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)

@@ -1,30 +1,42 @@
 """The form of procedures and checklists, as they are written in YAML."""
 
+import re
+import typing
 from typing import Literal
 
 import msgspec
 
-Stage = Literal["prepare", "commit", "bootstrap", "merge", "engine", "verify"]
-"""When a step comes. Steps of several procedures are put together by this, each once; bootstrap's half stands before
-the merge, since what the engine applies may need it."""
-STAGES: tuple[Stage, ...] = ("prepare", "commit", "bootstrap", "merge", "engine", "verify")
+from firstlight.model.decision import Moment
 
-Each = Literal["", "cluster", "machine", "component", "kustomization", "helmrelease", "application"]
-"""For each of which a step is written; where there is none, the step falls away."""
+Stage = Literal["prepare", "branch", "add", "check", "commit", "bootstrap", "merge", "engine", "verify"]
+"""When a step comes. Steps of several procedures are put together by this, each once; bootstrap's half stands before
+the merge, since what the engine applies may need it. What is committed already is neither added nor committed."""
+STAGES: tuple[Stage, ...] = typing.get_args(Stage)
+
+Each = Literal[
+    "", "cluster", "machine", "component", "components", "inline", "kustomization", "helmrelease", "application"
+]
+"""For each of which a step is written; where there is none, the step falls away. ``components`` is all that a cluster
+has of them at once, ``inline`` a component that stands inline in a machine config."""
 
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
-    "": ("branch", "topic", "files", "asked", "revert", "since"),
+    "": ("branch", "topic", "fresh", "files", "asked", "revert", "since"),
     "cluster": ("cluster",),
     "machine": ("cluster", "machine", "address"),
     "component": ("cluster", "component", "version", "dependents"),
+    "components": ("cluster", "components"),
+    "inline": ("cluster", "component"),
     "kustomization": ("cluster", "component", "name", "namespace"),
     "helmrelease": ("cluster", "component", "name", "namespace"),
     "application": ("cluster", "component", "name", "namespace"),
 }
-"""What can stand in braces. ``branch`` is what the engine follows, ``topic`` a name for a branch of one's own,
-``files`` all changed files, ``asked`` the options that ``firstlight decide`` was asked with, ``revert`` the commits to
-take back, ``since`` the revision before them; in commands all are quoted for a shell. Those of "" can stand anywhere.
+"""What can stand in braces. ``branch`` is what the engine follows, ``topic`` the branch of the change, ``fresh`` its
+name where it has to be made first, ``files`` all changed files, ``asked`` the options that ``firstlight decide`` was
+asked with, ``revert`` the commits to take back, ``since`` the revision before them; a step whose command names a
+topic, fresh branch or files falls away where there is none. In commands all are quoted for a shell, and
+``{--only components}`` has the option before each of them. Those of "" can stand anywhere.
 """
+PLACEHOLDER = re.compile(r"\{(?:(?P<option>--[a-z-]+) )?(?P<name>\w+)\}")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -63,7 +75,7 @@ class CheckForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One item of a checklist."""
 
     id: str
-    moment: Literal["pre", "post"]
+    moment: Moment
     title: str
     says: str = ""
     """What somebody looks at where no program can."""

@@ -9,14 +9,13 @@ from firstlight.model.component import Owner, Phase, Side
 from firstlight.model.remark import Grade, Remark
 from firstlight.policy.deciding import mistakes, patterns
 from firstlight.policy.deciding.form import Factor, Rule, RuleFile, When
-from firstlight.policy.deciding.procedure_form import PLACEHOLDERS, Procedure, Step
+from firstlight.policy.deciding.procedure_form import PLACEHOLDER, PLACEHOLDERS, Procedure, Step
 from firstlight.policy.deciding.tree_form import Tree
 
 _ID = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
 _STARS = re.compile(r"\*+")
 _MANY_STARS = 6
 """Each one more makes a pattern slower by as much as a way has steps."""
-_PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "matter": tuple(Matter),
     "verb": tuple(Verb),
@@ -137,7 +136,7 @@ def _procedure(at: _Steps, procedure: Procedure, names: Names) -> Iterator[tuple
 def _step(at: _Steps, step: Step) -> Iterator[tuple[_Steps, str, str]]:
     known = (*PLACEHOLDERS[""], *(PLACEHOLDERS[step.each] if step.each else ()))
     for field in ("text", "command"):
-        for name in _PLACEHOLDER.findall(getattr(step, field)):
+        for name in (match["name"] for match in PLACEHOLDER.finditer(getattr(step, field))):
             if name not in known:
                 hint = f"There is {mistakes.either(known)}{f' for each {step.each}' if step.each else ''}."
                 yield (*at, field), f"{{{name}}} stands for nothing", hint

@@ -5,14 +5,16 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
-from firstlight.model.change import Change, Field, Level, Matter
-from firstlight.model.component import Component, Origin, Phase
+from firstlight.document import within
+from firstlight.model.change import Change, Level, Verb
+from firstlight.model.component import Component, Phase
 from firstlight.model.decision import Touched
 from firstlight.model.platform import Platform
-from firstlight.model.source import Embedded
 from firstlight.policy.deciding.belonging import Belonging
 
 _Key = tuple[str, str]
+_SETTINGS = ("ConfigMap", "Secret")
+"""Kinds from which children are given values."""
 
 
 class Graph:
@@ -95,9 +97,18 @@ class Scene:
     old_graph: Graph | None
 
     def components(self, change: Change) -> tuple[Component, ...]:
-        """All that a change belongs to, after it and before it."""
+        """All that a change belongs to, after it and before it.
+
+        What declares a component is of that one, and not of the root that brings it: where that is all that the other
+        state knows of it, it is not asked.
+        """
         found: dict[tuple[str, ...], Component] = {}
-        for each in (*self.now(change), *self.once(change)):
+        now, once = self.now(change), self.once(change)
+        if change.verb is Verb.ADDED and self.after.is_declaring(change.object):
+            once = ()
+        elif change.verb is Verb.REMOVED and self.before is not None and self.before.is_declaring(change.object):
+            now = ()
+        for each in (*now, *once):
             found.setdefault((each.cluster, each.name, each.owner, each.phase, each.role), each)
         return tuple(found.values())
 
@@ -128,8 +139,8 @@ class Scene:
         ]
         return tuple(dict.fromkeys(found))
 
-    def touched(self, components: Sequence[Component]) -> tuple[Touched, ...]:
-        """Components with their dependents, each once."""
+    def touched(self, change: Change, components: Sequence[Component]) -> tuple[Touched, ...]:
+        """Components that a change is about with their dependents, each once."""
         found: dict[_Key, Touched] = {}
         for each in components:
             if (each.cluster, each.name) not in found:
@@ -139,7 +150,7 @@ class Scene:
                     role=each.role,
                     phase=each.phase,
                     owner=each.owner,
-                    dependents=self.dependents(each),
+                    dependents=self.dependents(each, brought=_reaches_children(change, each)),
                 )
         return tuple(found.values())
 
@@ -148,27 +159,26 @@ class Scene:
         both = [each for each in (self.after, self.before) if each is not None]
         return any(path in each.machines for each in both for path in (change.place.path, change.old_path))
 
+    def is_unlisted(self, change: Change) -> bool:
+        """Whether a kustomization leaves its file out, now and before."""
+        both = [each for each in (self.after, self.before) if each is not None]
+        return all(each.is_unlisted(change.place.path) for each in both)
+
     def is_needed_by_engine(self, component: Component) -> bool:
         """Whether an engine cannot work without it."""
         key = (component.cluster, component.name)
         return any(graph is not None and key in graph.engine_needs for graph in (self.graph, self.old_graph))
 
 
-def concerned(change: Change, field: Field | None, components: Sequence[Component]) -> tuple[Component, ...]:
-    """The components that a field is about: of a machine config only those that stand inline where the field is."""
-    if change.matter is not Matter.MACHINE:
-        return tuple(components)
-    steps = field.steps if field is not None else ()
-    return tuple(each for each in components if any(_is_in(origin, steps) for origin in each.origins))
-
-
-def _is_in(origin: Origin, steps: Sequence[str]) -> bool:
-    if not isinstance(origin.source, Embedded):
-        return False
-    # Items are told apart by their names, or else by their numbers.
-    numbers = [f"[{each}]" for each in origin.source.steps if isinstance(each, int)]
-    lists = [place for place, each in enumerate(steps) if each in ("inlineManifests", "manifests")]
-    return any(steps[place + 1 : place + 2] in ((f"[name={origin.name}]",), (*numbers[-1:],)) for place in lists)
+def _reaches_children(change: Change, component: Component) -> bool:
+    """Whether what a component brings may change with it: not so where it only applies a plain object besides."""
+    if change.object is None or change.kind in _SETTINGS:
+        return True
+    return any(
+        (change.kind, change.object.name) == (within.text(each, "kind"), within.text(each, "metadata", "name"))
+        for origin in component.origins
+        for each in (origin.definition, origin.maker)
+    )
 
 
 def _of(belonging: Belonging, change: Change, path: str) -> tuple[Component, ...]:

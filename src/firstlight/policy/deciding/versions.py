@@ -31,6 +31,8 @@ def bump(before: Any, after: Any) -> Bump | None:
     if before == after or not _is_text(before) or not _is_text(after):
         return None
     old, new = (_DIGEST.sub("", str(each)[:_LONGEST]).strip() for each in (before, after))
+    if old == new and old and not _DIGEST.search(str(before)[:_LONGEST]):
+        return "patch"  # the same version, and from now on nothing else under its name
     if any("/" not in each and _IS_RANGE.search(each) for each in (old, new)):
         old_bounds, new_bounds = _range(old), _range(new)
         return _between(old_bounds, new_bounds) if old_bounds and new_bounds else "other"

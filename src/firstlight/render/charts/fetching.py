@@ -1,7 +1,9 @@
 """How charts and files are fetched, each with the one login that is for its place."""
 
 import dataclasses
+import ipaddress
 import tempfile
+import urllib.parse
 from pathlib import Path
 
 from firstlight import errors
@@ -53,12 +55,15 @@ async def fetch(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
 async def _chart(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
     reference, login = _reference(wanted, means.credentials)
     address = _address(wanted)
-    client = Helm(means.helm, logins={address: login} if login else {}, plain_http=means.plain_http)
+    plain = means.plain_http | ({address} if wanted.insecure else set())
+    if _is_open(wanted, means):
+        login = None  # a repo may say of any registry that it has no TLS: the user's password is not shown to a network
+    client = Helm(means.helm, logins={address: login} if login else {}, plain_http=plain)
     with tempfile.TemporaryDirectory(prefix="firstlight-chart-") as made:
         try:
             pulled = await client.pull(reference, Path(made).resolve() / "chart")
         except helm_client.Unauthorised as error:
-            hint = _login_hint(wanted, means.credentials)
+            hint = _login_hint(wanted, means)
             raise type(error)(
                 error.command, detail=error.detail, target=error.target, stderr=error.stderr, hint=hint
             ) from error
@@ -86,7 +91,25 @@ def _address(wanted: Wanted) -> str:
     return remote_url.RemoteUrl.parse(wanted.url, schemes=schemes).address
 
 
-def _login_hint(wanted: Wanted, own: Credentials) -> str:
+def _is_near(address: str) -> bool:
+    """Whether an address is this computer's own."""
+    host = urllib.parse.urlsplit(f"//{address}").hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_open(wanted: Wanted, means: Means) -> bool:
+    """Whether a password would cross a network in clear, and only the repo says that it may."""
+    address = _address(wanted)
+    return wanted.insecure and address not in means.plain_http and not _is_near(address)
+
+
+def _login_hint(wanted: Wanted, means: Means) -> str:
+    own = means.credentials
+    if _is_open(wanted, means):
+        return f"no login is sent without TLS unless you say so: FIRSTLIGHT_PLAIN_HTTP={_address(wanted)}"
     if wanted.kind != Kind.OCI:
         return f"helm repo add NAME {wanted.url} --username NAME keeps a login for it"
     address = _address(wanted)

@@ -1,5 +1,6 @@
 """A chart as one file: packed the same way each time, and unpacked into memory alone."""
 
+import contextlib
 import gzip
 import io
 import os
@@ -65,19 +66,30 @@ def read(directory: Path) -> dict[str, bytes]:
     return files
 
 
-def write(files: Mapping[str, bytes], directory: Path) -> None:
+def write(files: Mapping[str, bytes], directory: Path, *, is_lenient: bool = False) -> None:
     """Put files into a directory, which is made.
+
+    Args:
+        files: Contents by path.
+        directory: Where they are put.
+        is_lenient: Leave out what cannot be written, such as a name that this computer cannot have.
 
     Raises:
         errors.Refused: A path leads out of it.
     """
+    directory.mkdir(parents=True, exist_ok=True)
+    made = {directory}
     for path, content in files.items():
         if not is_inside(path):
+            if is_lenient:
+                continue
             raise errors.Refused(f"{path[:200]!r} is no path of a file")
         place = directory / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
-    directory.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(*((OSError, ValueError) if is_lenient else ())):
+            if place.parent not in made:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                made.add(place.parent)
+            place.write_bytes(content)
 
 
 def is_inside(path: str) -> bool:

@@ -53,4 +53,7 @@ def keep(directory: Path, stored: Stored) -> None:
 
 
 def _place(directory: Path, wanted: Wanted) -> Path:
-    return directory / f"{digests.of_value(dataclasses.asdict(wanted))}.json"
+    value = dataclasses.asdict(wanted)
+    if not wanted.insecure:  # what came without TLS is nobody else's
+        del value["insecure"]
+    return directory / f"{digests.of_value(value)}.json"

@@ -36,6 +36,8 @@ class Wanted:
     version: str = ""
     """A version or range; in Git a branch, tag or commit; empty for the latest."""
     digest: str = ""
+    insecure: bool = False
+    """Whether the registry is spoken to without TLS, since whoever asks says so."""
 
     @property
     def source(self) -> str:

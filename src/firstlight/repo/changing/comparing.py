@@ -72,8 +72,6 @@ def fields(
     old: Locate = nowhere,
     new: Locate = nowhere,
     manner: Manner = PLAIN,
-    steps: Steps = (),
-    ways: tuple[Way, Way] = ((), ()),
 ) -> tuple[Field, ...]:
     """What differs; items of lists are told apart by their names where they have some.
 
@@ -83,13 +81,11 @@ def fields(
         old: Where a value of the first stands.
         new: Where a value of the second stands.
         manner: What else is to be known of its fields.
-        steps: The way to both.
-        ways: The same, in either document.
     """
     walk = _Walk(manner)
     return tuple(
         _field(each, old, new, manner)
-        for found in walk.compare(before, after, steps, ways[0], ways[1], None)
+        for found in walk.compare(before, after, (), (), (), None)
         for each in manner.refined(found)
     )
 

@@ -85,12 +85,7 @@ def _parsed(text: str) -> Any:
         return text
     if len(found) == 1 and not is_object(found[0]):
         return found[0]
-    return {title(ObjectId.of(each)) if is_object(each) else f"document {at}": each for at, each in enumerate(found, 1)}
-
-
-def title(found: ObjectId) -> str:
-    """What people call an object: ``HelmRelease kube-system/cilium``."""
-    return f"{found.kind} {found.namespace + '/' if found.namespace else ''}{found.name}"
+    return {str(ObjectId.of(each)) if is_object(each) else f"document {at}": each for at, each in enumerate(found, 1)}
 
 
 def is_object(value: Any) -> bool:

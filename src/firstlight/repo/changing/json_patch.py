@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.repo.kustomize import json_patch
+
 REMOVED = "$remove"
 """What stands in the place of a value that an operation takes away."""
 
@@ -20,7 +22,7 @@ def read(operations: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[
     made: dict[str, Any] = {}
     ways: dict[tuple[str, ...], int] = {}
     for number, each in enumerate(operations):
-        steps = tuple(_step(part) for part in str(each["path"]).split("/")[1:]) or ("",)
+        steps = tuple(_step(part) for part in json_patch.parts(str(each["path"]))) or ("",)
         while steps in ways:  # two items that are appended to one list
             steps = (*steps[:-1], f"{steps[-1]}+")
         ways[steps] = number
@@ -28,8 +30,7 @@ def read(operations: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[
     return made, ways
 
 
-def _step(part: str) -> str:
-    name = part.replace("~1", "/").replace("~0", "~")
+def _step(name: str) -> str:
     return f"[{name}]" if name.isdigit() or name == "-" else name
 
 

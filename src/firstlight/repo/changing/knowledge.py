@@ -1,14 +1,16 @@
 """What platforms say of the files of their repo: which shape machines, hold values of charts, or are secret."""
 
+import collections
 import dataclasses
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.document import within
 from firstlight.model.component import Form, Origin
 from firstlight.model.platform import Platform
-from firstlight.model.source import Chart, Directory, Source, Sources
-from firstlight.repo.talos import kinds
+from firstlight.model.source import Chart, Directory, Source, Sources, Values
+from firstlight.repo.changing.declared import Scope
+from firstlight.repo.talos import directories, kinds
 
 _COMMANDS = {
     Form.HELM_COMMAND, Form.KUBECTL_COMMAND, Form.KUSTOMIZE_COMMAND, Form.FLUX_COMMAND, Form.HOOK,
@@ -21,6 +23,10 @@ class Knowledge:
     """Paths by what they are."""
 
     machines: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()
+    """Those of them that firstlight.yaml names."""
+    scopes: Mapping[str, frozenset[Scope]] = dataclasses.field(default_factory=dict)
+    """Which machines each of them is for."""
     machine_secrets: frozenset[str] = frozenset()
     """What ``talosctl gen secrets`` made, and the keys of administrators."""
     values: frozenset[str] = frozenset()
@@ -40,8 +46,14 @@ class Knowledge:
         return "." in self.applied or any(path == each or path.startswith(f"{each}/") for each in self.applied)
 
 
-def of(platforms: Sequence[Platform]) -> Knowledge:
-    """What platforms say together: that of the base of a diff knows files that the other has no more."""
+def of(platforms: Sequence[Platform], *, named: Mapping[str, frozenset[Scope]] | None = None) -> Knowledge:
+    """What platforms say together: that of the base of a diff knows files that the other has no more.
+
+    Args:
+        platforms: Before and after.
+        named: The files that firstlight.yaml names for machines, with the machines that each is for.
+    """
+    named = named or {}
     machines: set[str] = set()
     keys: set[str] = set()
     secrets: set[str] = set()
@@ -61,15 +73,11 @@ def of(platforms: Sequence[Platform]) -> Knowledge:
     helmfiles = frozenset(each.place.path for each in origins if each.form is Form.HELMFILE)
     held = [each.reference.split("/") for each in given if each.reference.startswith("ConfigMap/")]
     return Knowledge(
-        machines=frozenset(machines - declared),
+        machines=frozenset({*machines - declared, *named}),
+        declared=frozenset(named),
+        scopes={**_scopes(platforms), **named},
         machine_secrets=frozenset(keys),
-        values=frozenset(
-            path
-            for each in given
-            for path in (each.file, each.place.path if each.place.path.endswith(".gotmpl") else "")
-            if path
-        )
-        - helmfiles,
+        values=frozenset(_values(given, origins)) - helmfiles,
         holders=frozenset({*((each[1], each[2]) for each in held if len(each) == 3), *_named(origins)}),
         helmfiles=helmfiles,
         scripts=frozenset(each.place.path for each in origins if each.form in _COMMANDS) - declared,
@@ -77,6 +85,26 @@ def of(platforms: Sequence[Platform]) -> Knowledge:
         secrets=frozenset(secrets),
         applied=frozenset(_applied(platforms, origins)),
     )
+
+
+def _scopes(platforms: Sequence[Platform]) -> Mapping[str, frozenset[Scope]]:
+    """Which machines the files that nobody declares are for, by who has them and by their names."""
+    found: dict[str, set[Scope]] = collections.defaultdict(set)
+    for cluster in (each for platform in platforms for each in platform.clusters):
+        for path in {*(each.path for each in cluster.files), *cluster.documents}:
+            found[path].add((cluster.name, str(directories.role(path) or "all")))
+        for machine in cluster.machines:
+            for patch in machine.patches:
+                found[patch.path].add((cluster.name, f"machine {machine.name}"))
+    return {path: frozenset(scopes) for path, scopes in found.items()}
+
+
+def _values(given: Sequence[Values], origins: Sequence[Origin]) -> Iterator[str]:
+    for each in given:
+        template = each.place.path if each.place.path.endswith(".gotmpl") else ""
+        yield from (path for path in (each.file, template) if path)
+    for origin in origins:
+        yield from origin.values_files
 
 
 def _named(origins: Sequence[Origin]) -> Iterator[tuple[str, str]]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model.change import Matter
-from firstlight.repo.changing import embedded, taken
+from firstlight.repo.changing import embedded
 from firstlight.repo.changing.knowledge import Knowledge
+from firstlight.repo.changing.taken import Use
 from firstlight.repo.declaration import form
 from firstlight.repo.helmfile import finding
 from firstlight.repo.kustomize import kustomization
@@ -44,6 +45,8 @@ _DOCUMENTATION = re.compile(
     r"|book\.toml|CITATION\.cff|SECURITY\.txt|.*\.(png|jpe?g|gif|svg|webp|drawio|excalidraw|puml|mmd|pdf)",
     re.IGNORECASE,
 )
+_FOR_PEOPLE = {"docs", "doc", "documentation", "runbooks"}
+"""Directories in which also a plain text is documentation."""
 _LOCAL_GROUPS = ("kind.x-k8s.io/", "k3d.io/", "ctlptl.dev/", "skaffold/", "backstage.io/", "chainsaw.kyverno.io/")
 """Of objects that no cluster of the repo ever sees: those of clusters on a developer's computer, and of their tests."""
 _COMMAND = re.compile(
@@ -104,8 +107,8 @@ def of_file(tree: WorkTree, path: str, known: Knowledge) -> Matter | None:
         return Matter.VALUES
     if name == _MINIJINJA:  # what templates are given, those of machine configs above all
         return Matter.MACHINE if any(each.endswith(files.JINJA) for each in known.machines) else Matter.SCRIPT
-    if name.startswith(".sops."):
-        return Matter.SECRET
+    if name.startswith(".sops."):  # with which keys sops encrypts from now on: no cluster sees it
+        return Matter.TOOLING
     if top in _ASIDE and not known.is_applied(path):
         return _ASIDE[top]
     return None
@@ -140,12 +143,13 @@ def of_broken(text: str) -> Matter:
     return Matter.OBJECT if _API_VERSION.search(text) and _KIND.search(text) else Matter.UNKNOWN
 
 
-def by_place(tree: WorkTree, path: str, known: Knowledge, *, is_encrypted: bool = False) -> Matter:
+def by_place(
+    tree: WorkTree, path: str, known: Knowledge, *, use: Use | None = None, is_encrypted: bool = False
+) -> Matter:
     """What a file is that does not say so itself: by who takes it in, else by its name."""
     name = posixpath.basename(path)
-    use = taken.use_of(tree, path)
     if use is not None:
-        return Matter.VALUES if use is taken.Use.VALUES else Matter.KUSTOMIZE
+        return Matter.VALUES if use is Use.VALUES else Matter.KUSTOMIZE
     chart = chart_of(tree, path, known)
     if chart is not None:
         inner = path[len(chart) + 1 :] if chart != "." else path
@@ -156,7 +160,7 @@ def by_place(tree: WorkTree, path: str, known: Knowledge, *, is_encrypted: bool 
         return Matter.SECRET
     if path.endswith(_TERRAFORM):
         return Matter.MACHINE if _MACHINES.search(tree.bytes(path) or b"") else Matter.UNKNOWN
-    if _DOCUMENTATION.fullmatch(name):
+    if is_documentation(path):
         return Matter.DOCUMENTATION
     if directories.is_home(path) and (name.endswith((".yaml", ".yml", ".json")) or files.is_template(path)):
         return Matter.MACHINE
@@ -165,6 +169,14 @@ def by_place(tree: WorkTree, path: str, known: Knowledge, *, is_encrypted: bool 
     if name == ".env" or name.endswith(".env"):
         return Matter.SCRIPT
     return Matter.UNKNOWN
+
+
+def is_documentation(path: str) -> bool:
+    """Whether a file is there for people to read, as its name and place tell."""
+    *directories, name = path.split("/")
+    if name.lower().endswith(".txt") and any(each.lower() in _FOR_PEOPLE for each in directories):
+        return not _TOOLS.fullmatch(name)
+    return _DOCUMENTATION.fullmatch(name) is not None
 
 
 def chart_of(tree: WorkTree, path: str, known: Knowledge) -> str | None:

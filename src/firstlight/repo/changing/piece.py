@@ -109,7 +109,7 @@ def _fields(before: Piece | None, after: Piece | None) -> tuple[Field, ...]:
     shown = after or before
     assert shown is not None
     if shown.is_patch and (before is None or after is None):
-        found = tuple(each for each in found if not _is_name(each.steps))
+        found = tuple(each for each in found if not is_name(each.steps))
     if shown.is_encrypted:
         found = tuple(each for each in found if not secrecy.is_note(each.steps))
     return found
@@ -125,8 +125,8 @@ def _joined(before: Piece | None, after: Piece | None) -> Manner:
     return dataclasses.replace(after.manner, is_secret=lambda steps, value: was(steps, value) or will(steps, value))
 
 
-def _is_name(steps: tuple[str, ...]) -> bool:
-    """Whether a field of a patch only says which object it is for."""
+def is_name(steps: tuple[str, ...]) -> bool:
+    """Whether a field only says which object it is of."""
     return steps in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 

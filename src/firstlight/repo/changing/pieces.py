@@ -14,10 +14,11 @@ from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade
 from firstlight.repo import work_tree
-from firstlight.repo.changing import embedded, json_patch, matter, pairing, secrecy, taken, texts
-from firstlight.repo.changing.comparing import Difference, Manner, Way
+from firstlight.repo.changing import embedded, json_patch, matter, pairing, secrecy, texts
+from firstlight.repo.changing.comparing import PLAIN, Manner, Way
 from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.piece import Piece
+from firstlight.repo.changing.taken import Use, Uses
 from firstlight.repo.go_template import unknown
 from firstlight.repo.go_template.unknown import Unknown
 from firstlight.repo.talos import files, go_tags, kinds
@@ -45,16 +46,18 @@ class File:
     doubt: str = ""
 
 
-def read(tree: WorkTree, path: str, known: Knowledge) -> File | None:
+def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None:
     """A file; None if the tree has none of this path."""
     if not tree.is_file(path):
         return None
     data = tree.bytes(path)
     sort = matter.of_file(tree, path, known)
-    use = taken.use_of(tree, path)
-    is_secret = path in known.machine_secrets or use is taken.Use.HIDDEN
+    use = uses.of(path)
+    is_secret = path in known.machine_secrets or use is Use.HIDDEN
     found = File(
-        path=path, matter=sort or matter.by_place(tree, path, known), is_secret=is_secret or path in known.secrets
+        path=path,
+        matter=sort or matter.by_place(tree, path, known, use=use),
+        is_secret=is_secret or path in known.secrets,
     )
     if data is None or len(data) > SIZE:
         return dataclasses.replace(found, doubt="it is too large to be looked into")
@@ -73,8 +76,8 @@ def read(tree: WorkTree, path: str, known: Knowledge) -> File | None:
         is_plain = sort is None and found.matter is Matter.UNKNOWN
         return dataclasses.replace(found, matter=matter.of_broken(text)) if is_plain else found
     is_encrypted = any(kinds.is_encrypted(each.value) for each in documents)
-    rest = sort or matter.by_place(tree, path, known, is_encrypted=is_encrypted)
-    maker = _Maker(path=path, sort=sort, rest=rest, known=known, is_secret=is_secret, is_patch=use is taken.Use.PATCH)
+    rest = sort or matter.by_place(tree, path, known, use=use, is_encrypted=is_encrypted)
+    maker = _Maker(path=path, sort=sort, rest=rest, known=known, is_secret=is_secret, is_patch=use is Use.PATCH)
     made = maker.pieces(documents)
     return dataclasses.replace(found, pieces=made, matter=made[0].matter if made else rest)
 
@@ -187,9 +190,9 @@ class _Maker:
                 is_secret=secrecy.of_everything
                 if whole
                 else secrecy.of_document(value, is_machine=sort is Matter.MACHINE),
-                shown=embedded.of_machine if sort is Matter.MACHINE else _as_it_is,
+                shown=embedded.of_machine if sort is Matter.MACHINE else PLAIN.shown,
                 is_whole=embedded.is_schema,
-                refined=texts.refined if sort is Matter.SCRIPT else _alone,
+                refined=texts.refined if sort is Matter.SCRIPT else PLAIN.refined,
             ),
             identity=(*identity, self.is_patch),
             is_patch=self.is_patch and found is not None,
@@ -237,14 +240,14 @@ def _named(sort: Matter, value: Any, found: ObjectId | None, path: str) -> tuple
     if sort is Matter.MACHINE:
         return _machine(value, found, path)
     if found is not None and sort is not Matter.KUSTOMIZE:
-        return found.kind, embedded.title(found)
+        return found.kind, str(found)
     return "", _NAMES.get(sort, posixpath.basename(path))
 
 
 def _machine(value: Any, found: ObjectId | None, path: str) -> tuple[str, str]:
     kind = kinds.of(value, is_near=True)
     if found is not None and not kind:
-        return found.kind, embedded.title(found)
+        return found.kind, str(found)
     if kinds.is_omni(value):
         return str(value["kind"]), f"Omni {value['kind']} {value.get('name') or ''}".strip()
     if isinstance(value, Mapping) and {"clusterName", "nodes"} <= value.keys():
@@ -268,11 +271,3 @@ def _is_key(value: Any, kind: str) -> bool:
     if kind == kinds.SECRETS:
         return True
     return isinstance(value, Mapping) and "contexts" in value and ("context" in value or "users" in value)
-
-
-def _alone(found: Difference) -> tuple[Difference, ...]:
-    return (found,)
-
-
-def _as_it_is(steps: tuple[str, ...]) -> tuple[str, ...]:
-    return steps

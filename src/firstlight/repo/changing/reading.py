@@ -11,6 +11,7 @@ from firstlight.repo.changing import knowledge, lines, pairing, piece, pieces, t
 from firstlight.repo.changing.lines import Line
 from firstlight.repo.changing.piece import Piece
 from firstlight.repo.changing.pieces import File
+from firstlight.repo.changing.taken import Uses
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -27,12 +28,13 @@ def changes(
             machines and which hold values.
     """
     known = knowledge.of(platforms)
+    trees = [(each, Uses(each)) for each in (before, after)]
     old: list[Piece] = []
     new: list[Piece] = []
     found: list[Change] = []
     plain: list[tuple[File | None, File | None]] = []
     for path in dict.fromkeys(paths):
-        one, other = pieces.read(before, path, known), pieces.read(after, path, known)
+        one, other = (pieces.read(tree, path, known, uses) for tree, uses in trees)
         if one is None and other is None:
             found.append(_left_out(path))
             continue
@@ -62,7 +64,7 @@ def _left_out(path: str) -> Change:
         place=place,
         title=posixpath.basename(path),
         fields=(Field(steps=(), verb=Verb.CHANGED, place=place),),
-        doubt="it is no file that can be read, such as a submodule, a link to nowhere, or an odd name",
+        doubt="it is no file that is read: a submodule, a link to nowhere, or a name that nobody can type",
     )
 
 
@@ -116,6 +118,7 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
         title=posixpath.basename(shown.path),
         old_path=old_path,
         doubt="; ".join(dict.fromkeys(doubts)),
+        is_unread=bool(doubts),
     )
     whole = Field(steps=(), verb=change.verb, place=change.place)
     if any(each is not None and each.text is None for each in (one, other)):
@@ -123,7 +126,7 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
     first, second = (_said(each) if each else [] for each in (one, other))
     if max(len(first), len(second)) > texts.LINES:
         doubt = f"it has more than {texts.LINES:,} lines, and was not looked into"
-        return [dataclasses.replace(change, fields=(whole,), doubt=doubt)]
+        return [dataclasses.replace(change, fields=(whole,), doubt=doubt, is_unread=True)]
     if any(each is not None and each.is_secret for each in (one, other)):
         is_other = [each.text for each in first] != [each.text for each in second]
         fields: tuple[Field, ...] = (dataclasses.replace(whole, is_secret=True),) if is_other else ()

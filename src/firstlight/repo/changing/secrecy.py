@@ -1,19 +1,18 @@
 """Which values of a document are secret: that they differ may be said, and nothing of what they are."""
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firstlight.repo.changing import lists
+from firstlight.repo.changing import lists, secret_names, secret_places, secret_texts
 from firstlight.repo.changing.comparing import Steps
+from firstlight.repo.changing.secret_places import Places
 from firstlight.repo.scripts import masking
 from firstlight.repo.talos import kinds
 
 IsSecret = Callable[[Steps, Any], bool]
 
-_REFERENCE = re.compile(r"\$\{?\w|\$\(|op://|ref\+|vault:|sops:|env:|file:|<[^>]*>$|\{\{|secretref\+|awssecret")
-"""The beginning of what only says where a secret is."""
-_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|AGE-SECRET-KEY-1|^kind:\s*[\"']?Secret\b", re.MULTILINE)
 _ENCRYPTED = "ENC["
 _WRAPPED = "ENC[AES256_GCM,"
 HIDDEN = "ENC[hidden]"
@@ -25,7 +24,13 @@ _OF_MACHINES = {
 _KEY_HOLDERS = {
     "ca", "aggregatorCA", "serviceAccount", "issuingCA", "etcd", "k8s", "k8saggregator", "k8sserviceaccount", "os",
 }  # fmt: skip
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_ALWAYS = {"stringData", "secretGenerator", "kubectl.kubernetes.io/last-applied-configuration"}
+"""Steps below which all is secret, whatever they stand in."""
+_VERSIONS = {"image", "tag", "version", "digest", "repository", "registry", "targetRevision", "newTag", "appVersion"}
+_VERSION = re.compile(r"[\w.-]+(?::\d+)?(?:/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?|sha256:[0-9a-f]{64}")
+_SMALL = 1_000
+"""Numbers below it are ports, counts and users, not secrets."""
+_FILES = re.compile(r"(?:.*[._-])?env(?:\.[\w.-]+)?|\.envrc|.*kubeconfig.*|talosconfig|\.netrc|\.pgpass|\.?htpasswd")
 _NOTES = ("lastmodified", "mac", "version", "enc", "created_at", "mac_only_encrypted")
 """What sops writes anew with each encryption."""
 
@@ -35,17 +40,32 @@ def of_everything(steps: Steps, value: Any) -> bool:
     return True
 
 
+def of_names(steps: Steps, value: Any) -> bool:
+    """What is secret in a file whose keys are names that people chose, such as those of components."""
+    return isinstance(value, str) and _is_secret_text(value)
+
+
 def of_document(value: Any, *, is_machine: bool = False) -> IsSecret:
-    """What is secret in a document."""
-    if kinds.is_encrypted(value):
+    """What is secret in a document, in which texts that are documents are replaced by what they say."""
+    if kinds.is_encrypted(value) or secret_places.is_keys(value):
         return of_everything
-    if isinstance(value, Mapping) and value.get("kind") == "Secret" and "/" not in str(value.get("apiVersion")):
-        return _of_secret
-    return _of_machine if is_machine else by_name
+    is_named = isinstance(value, Mapping) and isinstance(value.get("kind"), str)
+    by_form = _of_machine if is_machine else by_name
+    places: list[Places] = []
+
+    def is_secret(steps: Steps, leaf: Any) -> bool:
+        if not places:
+            places.append(Places(value))
+        # A patch that does not say what it is of may be one of a Secret.
+        is_data = not is_named and not is_machine and steps[:1] == ("data",)
+        return is_data or by_form(steps, leaf) or places[0].holds(steps)
+
+    return is_secret
 
 
-def _of_secret(steps: Steps, value: Any) -> bool:
-    return steps[:1] in (("data",), ("stringData",)) or _LAST_APPLIED in steps or by_name(steps, value)
+def is_secret_file(path: str) -> bool:
+    """Whether all of a file is secret, by its name: variables for programs, and keys."""
+    return _FILES.fullmatch(posixpath.basename(path)) is not None
 
 
 def _of_machine(steps: Steps, value: Any) -> bool:
@@ -59,36 +79,57 @@ def _of_machine(steps: Steps, value: Any) -> bool:
 
 def by_name(steps: Steps, value: Any) -> bool:
     """What is secret whatever it stands in: what is called a password, keys, and what is encrypted."""
-    if _is_embedded(steps):
+    if _is_place(steps):
         return True
-    if not isinstance(value, str):
+    if value is None or isinstance(value, bool | Mapping | list) or value == "":
         return False
-    if value.startswith(_ENCRYPTED) or (("\n" in value or "-" in value) and _TEXT.search(value)):
-        return True
     name = steps[-1] if steps else ""
     if name == "value" and len(steps) > 1:  # of an environment variable, or of a chart's setting
         name = steps[-2].partition("=")[2].rstrip("]")
-    return bool(value) and masking.is_secret_name(name) and not is_reference(value)
+    if not isinstance(value, str):
+        is_small = isinstance(value, int | float) and abs(value) < _SMALL
+        return secret_names.is_secret(name) or (secret_names.is_below(steps) and not is_small)
+    if _is_secret_text(value):
+        return True
+    if is_reference(value):
+        return False
+    if secret_names.is_secret(name) or _is_webhook(steps, value):
+        return True
+    is_version = name in _VERSIONS and _VERSION.fullmatch(value) is not None
+    return not is_version and secret_names.is_below(steps)
 
 
-def _is_embedded(steps: Steps) -> bool:
-    """Whether it is in a Secret that stands in a text of another document."""
-    for at, step in enumerate(steps[:-1]):
-        if step.startswith("Secret ") and steps[at + 1] in ("data", "stringData"):
-            return True
-    return False
+def _is_secret_text(value: str) -> bool:
+    return value.startswith(_ENCRYPTED) or secret_texts.is_secret(value)
+
+
+def _is_webhook(steps: Steps, value: str) -> bool:
+    """Whether it is an address that lets in whoever knows it."""
+    names = [each for each in steps if not each.startswith("[")][-2:]
+    return "://" in value and any("webhook" in each.lower() for each in names)
+
+
+def _is_place(steps: Steps) -> bool:
+    """Whether it is in what is secret altogether: a Secret in a text, files for machines, settings of their services."""
+    if not _ALWAYS.isdisjoint(steps):
+        return True
+    if steps[-1:] == ("content",) and {"files", "configFiles"}.intersection(steps):
+        return True
+    if "extensionServices" in steps and {"environment", "configFiles"}.intersection(steps):
+        return True
+    return any(step.startswith("Secret ") and "data" in steps[at + 1 : at + 2] for at, step in enumerate(steps))
 
 
 def is_secret_text(text: str, *, is_script: bool = False) -> bool:
     """Whether nothing of a text may be told that can only be read line by line; scripts have Secrets in them."""
-    if _WRAPPED in text:
+    if _WRAPPED in text or secret_texts.KEYS.search(text):
         return True
-    return any(not (is_script and "kind" in found) for found in _TEXT.findall(text))
+    return not is_script and secret_texts.SECRET.search(text) is not None
 
 
 def is_reference(value: str) -> bool:
     """Whether a text only says where something is."""
-    return _REFERENCE.match(value) is not None
+    return secret_texts.is_reference(value)
 
 
 def is_note(steps: Steps) -> bool:
@@ -104,8 +145,14 @@ def without(value: Any, is_secret: IsSecret, steps: Steps = ()) -> Any:
     if isinstance(value, list):
         keys = lists.keys_of(value)
         items = [
-            without(each, is_secret, (*steps, lists.label(each, keys) if keys else f"[{at}]"))
+            _item(each, is_secret, (*steps, lists.label(each, keys) if keys else f"[{at}]"))
             for at, each in enumerate(value)
         ]
         return value if all(one is other for one, other in zip(items, value, strict=True)) else items
     return None if is_secret(steps, value) else value
+
+
+def _item(value: Any, is_secret: IsSecret, steps: Steps) -> Any:
+    """An item of a list; a text stays one, since what is asked of lists of texts is asked of texts."""
+    found = without(value, is_secret, steps)
+    return masking.MASK if found is None and isinstance(value, str) else found

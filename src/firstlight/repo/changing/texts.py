@@ -2,22 +2,19 @@
 
 import dataclasses
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from firstlight.model.change import Field, Verb
 from firstlight.model.place import Place
-from firstlight.repo.changing import commands, embedded, lines, secrecy
+from firstlight.repo.changing import commands, embedded, lines, secrecy, secret_texts
 from firstlight.repo.changing.comparing import ABSENT, Difference, Steps
 from firstlight.repo.changing.lines import Line
-from firstlight.repo.scripts import masking
 
 LINES = 20_000
 """Of a text that is compared; nobody writes more by hand."""
 _FIELDS = 1_000
 _PAIRS = 1_000_000
-_SETTING = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?P<mark>=|:\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|]+)")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ def fields(before: Sequence[Line], after: Sequence[Line], path: str, *, old_path
 def refined(found: Difference) -> Iterable[Difference]:
     """What differs inside of a value of a Taskfile: arguments of a command, lines of a script."""
     if not isinstance(found.before, str) or not isinstance(found.after, str):
-        one, other = (masked(each) if isinstance(each, str) else each for each in (found.before, found.after))
+        one, other = (secret_texts.masked(each) if isinstance(each, str) else each for each in (found.before, found.after))
         return (dataclasses.replace(found, before=one, after=other),)
     before, after = lines.said(found.before), lines.said(found.after)
     made = []
@@ -98,8 +95,8 @@ def _line(was: Line | None, will: Line | None) -> Iterator[_Changed]:
         yield _Changed(way, number, one, other, is_secret)
     if not words:
         way = (f"line {number}",)
-        one, other = (None if each is None else masked(each) for each in (first, second))
-        is_secret = is_hidden or one == other or any(secrecy.by_name(way, each) for each in (one, other) if each)
+        one, other = (None if each is None else secret_texts.masked(each) for each in (first, second))
+        is_secret = is_hidden or one == other or any(_is_whole(each) for each in (one, other) if each)
         yield _Changed(way, number, one, other, is_secret)
 
 
@@ -107,16 +104,11 @@ def _is_secret(steps: Steps, value: str | None, line: str | None) -> bool:
     """Whether a word of a line is a secret: if the line is masked, it is not there any more."""
     if not value or line is None:
         return False
-    if secrecy.by_name(steps, value) or secrecy.by_name((), line):
+    if secrecy.by_name(steps[1:], value) or _is_whole(line):
         return True
-    return not embedded.FLAGS.intersection(steps) and value not in masked(line)
+    return not embedded.FLAGS.intersection(steps) and value not in secret_texts.masked(line)
 
 
-def masked(line: str) -> str:
-    """A line without the secrets in it that can be told from the rest."""
-    return _SETTING.sub(_setting, masking.text(line))
-
-
-def _setting(match: re.Match[str]) -> str:
-    is_secret = masking.is_secret_name(match["name"]) and not secrecy.is_reference(match["value"].strip("\"'"))
-    return f"{match['name']}{match['mark']}{masking.MASK}" if is_secret else match.group()
+def _is_whole(line: str) -> bool:
+    """Whether nothing of a line may be told."""
+    return line.startswith(secrecy.HIDDEN[:4]) or secret_texts.SECRET.search(line) is not None

@@ -113,6 +113,7 @@ class _Located:
             version=version,
             digest=text(pinned.get("digest")),
             credentials=_credentials(found.manifest),
+            insecure=_is_insecure(found.manifest, repository),
             origin=found.manifest.place,
             **release,
         )
@@ -140,6 +141,7 @@ class _Located:
             repository=repository,
             version=version,
             credentials=_credentials(found.manifest),
+            insecure=_is_insecure(found.manifest, repository),
             origin=found.manifest.place,
             **release,
         )
@@ -166,3 +168,8 @@ class _Located:
 def _credentials(source: Manifest) -> str:
     name = text(mapping(kinds.spec(source).get("secretRef")).get("name"))
     return f"{source.id.namespace}/{name}" if name else ""
+
+
+def _is_insecure(source: Manifest, repository: str) -> bool:
+    """Whether a registry is spoken to without TLS; of other repositories the URL says it."""
+    return repository.startswith("oci://") and kinds.spec(source).get("insecure") is True

@@ -60,7 +60,12 @@ def _operand(operation: Mapping[str, Any]) -> Any:
 def _pointer(text: str) -> tuple[str, ...]:
     if text and not text.startswith("/"):
         raise Problem(f"the path {text[:80]!r} must start with a slash")
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:])
+    return parts(text)
+
+
+def parts(pointer: str) -> tuple[str, ...]:
+    """The names on the way that a JSON pointer (RFC 6901) describes."""
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def _index(part: str, length: int) -> int:

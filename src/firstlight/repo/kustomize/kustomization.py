@@ -2,9 +2,10 @@
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
+from firstlight.document import within
 from firstlight.document.reading import Document
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
@@ -27,6 +28,23 @@ _VERSIONS = {
     "Kustomization": "kustomize.config.k8s.io/v1beta1",
     "Component": "kustomize.config.k8s.io/v1alpha1",
 }
+_NAMING = (
+    "resources", "components", "bases", "crds", "configurations", "generators", "transformers", "validators",
+    "patchesStrategicMerge",
+)  # fmt: skip
+"""Fields that are lists of files."""
+_WITH_PATH = ("patches", "patchesJson6902", "replacements")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+
+
+class Named(NamedTuple):
+    """Something that a kustomization names: mostly a file, a directory, or an address."""
+
+    field: str
+    path: str
+    """As it is written."""
+    key: str = ""
+    """What a generator calls it, where that is said."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +95,28 @@ def file_of(tree: WorkTree, directory: str) -> str:
     """The kustomization file of a directory; empty if it has none."""
     base = "" if directory == "." else f"{directory}/"
     return next((base + name for name in NAMES if tree.is_file(base + name)), "")
+
+
+def named_files(value: Any) -> Iterator[Named]:
+    """All that a kustomization takes in; a text of several lines is a patch itself, and is left out."""
+    for field, path, key in _entries(value):
+        if isinstance(path, str) and "\n" not in path:
+            yield Named(field, path, key)
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any, str]]:
+    for field in _NAMING:
+        yield from ((field, each, "") for each in within.sequence(value, field))
+    for field in _WITH_PATH:
+        yield from ((field, within.at(each, "path"), "") for each in within.sequence(value, field))
+    for each in within.sequence(value, "helmCharts"):
+        yield "helmCharts", within.at(each, "valuesFile"), ""
+        yield from (("helmCharts", file, "") for file in within.sequence(each, "additionalValuesFiles"))
+    for field in _GENERATORS:
+        for each in within.sequence(value, field):
+            for file in (*within.sequence(each, "files"), *within.sequence(each, "envs"), within.at(each, "env")):
+                key, _, path = file.rpartition("=") if isinstance(file, str) else ("", "", None)
+                yield field, path, key
 
 
 def load(tree: WorkTree, directory: str) -> Kustomization | None:

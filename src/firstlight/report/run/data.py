@@ -19,6 +19,7 @@ def state(state: RunState, *, now: float) -> dict[str, Any]:
         "ended": clock.moment(state.ended.at) if state.ended else None,
         "seconds": round(state.seconds(now), 3),
         "writes": state.writes,
+        "notes": list(state.notes),
         "revision": started.revision if started else "",
         "version": started.version if started else "",
         "who": started.who if started else "",

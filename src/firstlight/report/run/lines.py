@@ -11,6 +11,7 @@ from firstlight.report import table
 from firstlight.report.run import clock, words
 
 SAFE = "Ctrl-C is safe: run again to go on"
+ANEW = "Ctrl-C is safe: the next rehearsal begins anew"
 _COLOURS = {
     StepState.PASSED: "32",
     StepState.FAILED: "31",
@@ -23,6 +24,10 @@ _COLOURS = {
 _INTEREST = (StepState.FAILED, StepState.WAITING, StepState.RUNNING)
 _TALKATIVE = 4
 """Lines of the longest reason of one step."""
+_NOTES = 2
+"""Notes that are shown while a run goes on."""
+_ROOMY = 16
+"""Lines of a terminal from which on there is room for notes."""
 _BETWEEN = 3 + 2 + 7 + 1 + 6
 """Cells of a state with its sign and its time, and before them."""
 _NARROWEST = 24
@@ -42,7 +47,7 @@ def lines(state: RunState, *, now: float, columns: int, rows: int, foot: str = S
     """
     until = state.until(now)
     head = [phase_line(state, now=until, columns=columns, colour=colour), ""]
-    end = _footer(state, until, columns, foot)
+    end = [*_notes(state, columns, rows), *_footer(state, until, columns, foot)]
     body = _body(state, until, columns, max(1, rows - len(head) - len(end)), colour)
     return [table.cut(each, columns) for each in [*head, *body, *end]][: max(1, rows)]
 
@@ -152,13 +157,20 @@ def _extra(steps: Sequence[StepRun], notes: Mapping[str, Sequence[str]], spare: 
     return found
 
 
+def _notes(state: RunState, columns: int, rows: int) -> list[str]:
+    """What was told of the run as a whole; where there is little room, steps have it."""
+    lines = [line for each in state.notes[-_NOTES:] for line in words.wrap(words.one_line(each), max(20, columns - 8))]
+    return ["", f"  note  {lines[0]}", *(f"        {each}" for each in lines[1:])] if lines and rows >= _ROOMY else []
+
+
 def _footer(state: RunState, now: float, columns: int, foot: str) -> list[str]:
     started = state.started
     kind = "" if not started else "dry run, " if started.is_dry_run else "rehearsal, " if started.is_rehearsal else ""
     time = f"  {kind}{clock.span(state.seconds(now))}"
+    again = "the next rehearsal begins anew" if started is not None and started.is_rehearsal else "run again to go on"
     ends = {
-        RunOutcome.KILLED: "interrupted: run again to go on",
-        RunOutcome.INTERRUPTED: "interrupted: run again to go on",
+        RunOutcome.KILLED: f"interrupted: {again}",
+        RunOutcome.INTERRUPTED: f"interrupted: {again}",
         RunOutcome.UNKNOWN: "whether it still runs is not known here",
     }
     end = ends.get(state.outcome, foot if state.outcome == RunOutcome.RUNNING else "")

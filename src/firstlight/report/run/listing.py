@@ -59,9 +59,10 @@ def title(state: RunState, *, now: float, columns: int) -> str:
         return "a run of which the beginning is not known"
     kind = "dry run" if state.started.is_dry_run else "rehearsal" if state.started.is_rehearsal else "run"
     took = clock.span(state.seconds(now))
-    how = (
-        f"▸ goes on since {took}" if state.outcome == RunOutcome.RUNNING else f"{_OUTCOMES[state.outcome]} after {took}"
-    )
+    # Of one that was killed nobody knows when that was.
+    heard = ", last heard of" if state.outcome == RunOutcome.KILLED else ""
+    ended = f"{_OUTCOMES[state.outcome]}{heard} after {took}"
+    how = f"▸ goes on since {took}" if state.outcome == RunOutcome.RUNNING else ended
     reason = state.ended.reason if state.ended else ""
     wrote = words.count(state.writes, "write")
     parts = [f"{kind} {state.started.run}", state.started.cluster, how, wrote, reason]

@@ -40,8 +40,11 @@ class Plain:
             case StepStarted():
                 return self._said_now(event.step, event.at, "begins")
             case Writing():
-                verb = "would write" if self._state.started and self._state.started.is_dry_run else "writes"
+                # What is written begins with what is done: "pass what talos owns of …".
+                verb = "would" if self._state.started and self._state.started.is_dry_run else "writes:"
                 return self._said_now(event.step, event.at, f"{verb} {words.few(event.writes, _SHOWN)}")
+            case Told() if not event.step:
+                return self._noted(event)
             case Told():
                 return self._said_now(event.step, event.at, event.text)
             case Judged():
@@ -67,6 +70,13 @@ class Plain:
             return []
         self._said[step, gate] = text
         return [self._line(step, at, text)]
+
+    def _noted(self, event: Told) -> list[str]:
+        """What is told of the run as a whole."""
+        if self._said.get(("", event.text)) is not None:
+            return []
+        self._said["", event.text] = event.text
+        return [f"{clock.moment(event.at)}  {words.one_line(f'note: {event.text}')}"]
 
     def _line(self, name: str, at: float, text: str) -> str:
         called = words.of(self._state)

@@ -31,6 +31,8 @@ def summary(state: RunState, *, now: float, columns: int) -> list[str]:
         end += _item("  was at", words.few(live, 6), columns)
     if state.seconds(now) >= _LONG:
         end += _item("  took", _phases(state, now), columns)
+    for each in state.notes:
+        end += _item("  note", words.one_line(each), columns)
     if not state.started.is_rehearsal:  # what to type next is said by its report
         end += _item("  next", _next(state, cluster), columns)
     parts += [end] if end else []
@@ -60,7 +62,7 @@ def _verdict(state: RunState, cluster: str, now: float) -> str:
         case RunOutcome.INTERRUPTED:
             return f"{cluster}   ✘ interrupted after {took}: {steps} done, {wrote}"
         case RunOutcome.KILLED:
-            return f"{cluster}   ✘ killed after {took}: {steps} done, {wrote}"
+            return f"{cluster}   ✘ killed, last heard of after {took}: {steps} done, {wrote}"
         case RunOutcome.UNKNOWN:
             return f"{cluster}   ▸ no end is known: {steps} done after {took}, {wrote}"
     return f"{cluster}   ▸ goes on since {took}: {steps} done, {wrote}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
-from firstlight.operate.deciding import team_rules
+from firstlight.operate.deciding import same_structure, team_rules
 from firstlight.operate.deciding.taken_in import taken_in
 from firstlight.policy.deciding import judging
 from firstlight.policy.deciding.book import Book
@@ -32,7 +32,7 @@ class Base:
     def decided(self, files: Files) -> Decision:
         """The decision, made as ``firstlight decide`` makes it of two states, without a rendition."""
         after = OverlaidTree(self.tree, files)
-        then = platform.read_tree(after)
+        then = self.platform if same_structure.is_same(self.tree, after, files) else platform.read_tree(after)
         changes = reading.changes(self.tree, after, files, platforms=(self.platform, then))
         if not changes:
             return Decision(side=None, risk=Risk.LOW, items=())

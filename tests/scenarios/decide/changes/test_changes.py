@@ -48,7 +48,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     affected: tuple[str, ...] = ()
     """Components that must be among those that are affected."""
     factor: str = ""
-    """One that must be among those of the gravest ruling."""
+    """One that must be among those of the gravest item."""
     items: int | None = None
 
 
@@ -116,9 +116,9 @@ def wrong(case: Case, decision: Decision) -> Iterator[str]:
     names = {each.partition("/")[2] for each in decision.affected}
     if missing := set(expect.affected) - names:
         yield f"not affected: {sorted(missing)}; only {sorted(names)}"
-    factors = [each.id for each in ruling.factors] if ruling else []
+    factors = {factor.id for each in item.rulings for factor in each.factors} if item else set()
     if expect.factor and expect.factor not in factors:
-        yield f"its factors are {factors}, without {expect.factor}"
+        yield f"its factors are {sorted(factors)}, without {expect.factor}"
     if expect.items is not None and len(decision.items) != expect.items:
         yield f"{len(decision.items)} items: {[f'{each.change.verb} {each.change.title}' for each in decision.items]}"
 

@@ -187,7 +187,7 @@ def test_the_standard_workflow_of_gitops() -> None:
 def test_the_standard_workflow_of_bootstrap() -> None:
     """Health, execution, validation at once."""
     found = steps("bootstrap")
-    order = ("is well before", "git add --", "is brought up to date", "are tried")
+    order = ("is well before", "git add --", "brought up to date", "are tried")
     places = [at(found, each) for each in order]
     assert places == sorted(places)
 
@@ -208,7 +208,7 @@ def test_the_emergency_workflow() -> None:
 
 
 def test_git_is_aligned_before_the_engine_resumes() -> None:
-    """002 resumes first, and Flux reverts the fix (errata 8)."""
+    """002 resumes first, and Flux reverts the fix."""
     found = steps("emergency-override")
     for suspend, resume in (("flux suspend", "flux resume"), ("argocd app set", "only then")):
         places = [at(found, each) for each in (suspend, "git add", "git push", "firstlight drift", resume)]
@@ -216,19 +216,19 @@ def test_git_is_aligned_before_the_engine_resumes() -> None:
 
 
 def test_a_joining_node_is_never_bootstrapped() -> None:
-    """002's first example does (errata 9)."""
+    """002's first example does."""
     assert "talosctl bootstrap" not in "".join(each.command + each.text for each in steps("node-add"))
 
 
 def test_a_cluster_range_is_a_rebuild() -> None:
-    """001 edits and applies it (errata 10)."""
+    """001 edits and applies it."""
     rule = BOOK.rule("cluster-cidr")
     assert rule is not None
     assert (rule.risk, rule.procedure) == ("critical", "cluster-rebuild")
 
 
 def test_a_drain_respects_what_is_on_the_node() -> None:
-    """Errata 11."""
+    """DaemonSets and emptyDir do not stop it; budgets do."""
     drains = [each.text for name in ("node-maintenance", "node-remove") for each in steps(name) if "drain" in each.text]
     assert len(drains) == 2
     assert all("--ignore-daemonsets" in each and "--delete-emptydir-data" in each for each in drains)
@@ -240,7 +240,7 @@ def commands() -> list[str]:
 
 
 def test_no_command_that_does_not_exist() -> None:
-    """Errata 8 and 12."""
+    """And none that takes in more than was meant."""
     known = {
         "git": {"switch", "add", "commit", "push", "revert"},
         "flux": {"reconcile kustomization", "reconcile helmrelease", "suspend kustomization", "resume kustomization"},
@@ -264,7 +264,7 @@ def test_our_own_commands_exist(command: str) -> None:
 
 
 def test_words_that_mean_two_things_are_asked_about() -> None:
-    """Errata 7: both rules of each pair are among the nearest, and ask which is meant."""
+    """Both rules of each pair are among the nearest, and ask which is meant."""
     pairs = {
         "change DNS settings": {"node-dns", "cluster-dns"},
         "certificates": {"certificate", "talos-certificates"},

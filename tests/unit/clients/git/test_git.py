@@ -56,7 +56,7 @@ ARGVS: dict[str, tuple[Call, list[str]]] = {
         ["diff", "--cached", "--raw", "-z", "--no-abbrev", "--find-renames", *PLAIN, TIP, "--"],
     ),
     "changed_since": (
-        lambda g, p: g.changed_since(p, "a", untracked=False),
+        lambda g, p: g.changed_since(p, "a"),
         ["diff", "--raw", "-z", "--no-abbrev", "--find-renames", *SHALLOW, TIP, "--"],
     ),
     "contents": (

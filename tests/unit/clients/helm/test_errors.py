@@ -155,3 +155,12 @@ def test_the_drawing_of_the_tree_is_complete_and_all_are_public() -> None:
     assert [name for name in classes if f" {name} " not in drawn] == []
     assert set(classes) <= set(clients.__all__)
     assert "firstlight.clients.helm.errors" in (inspect.getdoc(errors) or "")
+
+
+def test_a_registry_without_tls_has_a_way_to_say_so() -> None:
+    said = 'Error: failed to do request: Head "https://h/v2/": http: server gave HTTP response to HTTPS client'
+
+    error = helm_errors.from_output("pull", said)
+
+    assert isinstance(error, helm_errors.Unreachable)
+    assert "spec.insecure: true of an OCIRepository" in error.hint

@@ -29,6 +29,18 @@ def answer(code: int, message: str, *causes: tuple[str, str, str], reason: str =
         ("spec.x", "FieldValueNotSupported", 'Unsupported value: "s3cret": supported values: "a"',
          "spec.x: not supported"),
         ("data", "FieldValueInvalid", "", "data: invalid"),
+        # What a rule of a CRD says by itself may have values in it, and no quotes around them.
+        ("spec", "FieldValueInvalid", 'Invalid value: "object": the password hunter2 is too short', "spec: invalid"),
+        ("spec", "FieldValueInvalid", 'Invalid value: "object": field is immutable when hunter2', "spec: invalid"),
+        ("spec", "FieldValueForbidden", "Forbidden: updates to fields other than 'hunter2' are forbidden",
+         "spec: forbidden"),
+        ("spec", "FieldValueForbidden",
+         "Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+         "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
+         "forbidden",
+         "spec: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+         "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
+         "forbidden"),
     ],
 )  # fmt: skip
 def test_a_wrong_field(field: str, reason: str, message: str, told: str) -> None:

@@ -212,5 +212,5 @@ class TestApprovals:
         with pytest.raises(errors.ConfigError) as caught:
             await approvals.approved(*asked(tmp_path, Risk.HIGH, repo.history("HEAD", "HEAD"), before=wrong))
 
-        assert caught.value.message == "firstlight-rules/owners.yaml:2: Ada needs an address"
+        assert caught.value.message == "firstlight-rules/owners.yaml:2:3: people[0].email is missing"
         assert caught.value.hint == "Write email: ada@example.org"

@@ -22,7 +22,7 @@ from firstlight.operate.deciding.checks import (
     volumes,
 )
 from firstlight.operate.deciding.checks import scene as scene_module
-from firstlight.operate.deciding.checks.scene import Scene, Version
+from firstlight.operate.deciding.checks.scene import Version
 from firstlight.policy.checking.note import Note
 from tests.unit.operate.deciding import scenes
 
@@ -252,15 +252,12 @@ class TestDocs:
 
         assert [str(each) for each in found] == ["README.md:1: README.md still says web 1.2.3; write 1.3.0"]
 
-    @pytest.mark.parametrize(
-        ("path", "expected"),
-        [
-            ("README.md", True), ("README", True), ("docs/a.txt", True), ("a/b/notes.md", True), ("LICENSE.md", False),
-            ("apps/web/notes.txt", False), ("requirements.txt", False), ("docs/a.yaml", False), ("CHANGELOG.rst", True),
-        ],
-    )  # fmt: skip
-    def test_what_is_documentation(self, path: str, expected: bool) -> None:
-        assert docs.is_documentation(path) is expected
+    async def test_licences_and_pictures_tell_nothing_of_it(self, tmp_path: Path) -> None:
+        before = {**scenes.REPO, "LICENSE.md": "of the web\n", "docs/notice.txt": "web\n", "docs/a.png": "web \0\n"}
+
+        assert [each.state for each in await docs.look(*scenes.made(tmp_path, BUMPED, before=before))] == [
+            CheckState.PASSED
+        ]
 
 
 class TestSecurity:
@@ -297,7 +294,7 @@ class TestPairs:
         (found,) = scene_module.pairs(decision, scene)
 
         assert (found.component, found.cluster, str(found)) == ("web", "home", "Deployment web/web")
-        assert (found.is_new, found.is_gone) == (False, False)
+        assert not found.is_gone
 
     async def test_what_only_moves_is_no_pair(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, {"apps/web/web.yaml": None, "apps/web/other.yaml": scenes.deployment()})
@@ -351,7 +348,6 @@ def test_addresses(api_version: str, kind: str, spec: dict[str, Any], expected: 
 def test_a_scene_has_no_cluster_unless_it_is_given(tmp_path: Path) -> None:
     _, scene = scenes.made(tmp_path, BUMPED)
 
-    assert isinstance(scene, Scene)
     assert not scene.is_reached("home")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.model.decision import Check, CheckState, Decision, Risk
+from firstlight.model.decision import Check, CheckState, Decision, Moment, Risk
 from firstlight.operate.deciding.checks import running
 from firstlight.operate.deciding.checks.scene import Scene
 from firstlight.policy.checking.note import Note
@@ -17,14 +17,14 @@ from tests.unit.operate.deciding import scenes
 BUMPED = {"apps/web/web.yaml": scenes.deployment(image="web:1.1.0")}
 
 
-@pytest.mark.parametrize("moment", ["pre", "post"])
-async def test_every_usual_check_of_the_rules_is_run(tmp_path: Path, moment: running.Moment) -> None:
+@pytest.mark.parametrize("moment", Moment)
+async def test_every_usual_check_of_the_rules_is_run(tmp_path: Path, moment: Moment) -> None:
     decision, scene = scenes.made(tmp_path, BUMPED)
 
     made = await running.run(decision, moment, scene)
 
     usual = {each.id for each in loading.book().checks if each.usual and each.moment == moment}
-    known = running.PRE if moment == "pre" else running.POST
+    known = running.PRE if moment is Moment.PRE else running.POST
     assert usual <= set(known)
     assert {each.id for each in made} >= usual
     assert all(each.moment == moment and each.state != CheckState.OPEN and each.says for each in made)
@@ -36,10 +36,10 @@ def test_everything_that_a_program_looks_at_is_asked_for_by_some_rule() -> None:
 
 async def test_what_no_program_can_look_at_is_for_people(tmp_path: Path) -> None:
     decision, scene = scenes.made(tmp_path, BUMPED)
-    own = Check(id="window", moment="pre", title="A maintenance window", says="it is agreed")
-    other = Check(id="later", moment="post", title="Later")
+    own = Check(id="window", moment=Moment.PRE, title="A maintenance window", says="it is agreed")
+    other = Check(id="later", moment=Moment.POST, title="Later")
 
-    made = await running.run(dataclasses.replace(decision, checks=(own, other)), "pre", scene)
+    made = await running.run(dataclasses.replace(decision, checks=(own, other)), Moment.PRE, scene)
 
     assert [(each.state, each.says) for each in made if each.id == "window"] == [(CheckState.PERSON, "it is agreed")]
     assert not any(each.id == "later" for each in made)
@@ -47,9 +47,9 @@ async def test_what_no_program_can_look_at_is_for_people(tmp_path: Path) -> None
 
 async def test_what_a_program_could_not_look_at_is_for_people_too(tmp_path: Path) -> None:
     decision, scene = scenes.made(tmp_path, BUMPED)
-    own = Check(id="node-joined", moment="post", title="The node is Ready", says="it takes pods")
+    own = Check(id="node-joined", moment=Moment.POST, title="The node is Ready", says="it takes pods")
 
-    made = await running.run(dataclasses.replace(decision, checks=(own,)), "post", scene)
+    made = await running.run(dataclasses.replace(decision, checks=(own,)), Moment.POST, scene)
 
     (found,) = (each for each in made if each.id == "node-joined")
     assert (found.state, found.says) == (CheckState.PERSON, "it takes pods")
@@ -65,7 +65,7 @@ async def test_a_check_that_cannot_be_made_has_failed_and_the_others_go_on(
     monkeypatch.setattr(running, "PRE", {**running.PRE, "syntax": ("syntax", broken)})
     decision, scene = scenes.made(tmp_path, BUMPED)
 
-    made = {each.id: each for each in await running.run(decision, "pre", scene)}
+    made = {each.id: each for each in await running.run(decision, Moment.PRE, scene)}
 
     assert made["syntax"].state == CheckState.FAILED
     assert made["syntax"].says == "it could not be looked at: nothing answers; is it on?"
@@ -75,7 +75,7 @@ async def test_a_check_that_cannot_be_made_has_failed_and_the_others_go_on(
 async def test_without_a_change_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     _, scene = scenes.made(tmp_path, BUMPED)
 
-    made = await running.run(Decision(side=None, risk=Risk.LOW, items=()), "pre", scene)
+    made = await running.run(Decision(side=None, risk=Risk.LOW, items=()), Moment.PRE, scene)
 
     assert {each.state for each in made} == {CheckState.SKIPPED}
 
@@ -107,6 +107,6 @@ async def test_whatever_changes_every_check_has_an_answer(tmp_path: Path, seed: 
     }
     decision, scene = scenes.made(tmp_path, after, is_rendered=bool(seed % 3))
 
-    for moment in ("pre", "post"):
+    for moment in Moment:
         made = await running.run(decision, moment, scene)
         assert all(each.state != CheckState.OPEN and each.says for each in made)

@@ -71,7 +71,7 @@ def test_a_team_needs_a_lead() -> None:
 
 
 def test_a_team_may_be_larger() -> None:
-    three = owners.Owners(people=OWNERS.people, approvals=3)
+    three = owners.Owners(people=OWNERS.people, team=owners.Team(approvals=3))
     one = commit(f"Approved-by: {ADA}", f"Approved-by: {CY}")
 
     found = approving.judged(Approval.TEAM, [one], three)

@@ -7,11 +7,11 @@ from firstlight.model.decision import CheckState
 from firstlight.policy.checking import measuring
 from firstlight.policy.checking.measuring import Measured
 
-BEFORE = Measured(at=1.0, cluster="infra", uid="u", restarts={"web/p/1/c": 2}, api=0.02, probes={"https://a": 0.1})
+BEFORE = Measured(uid="u", restarts={"web/p/1/c": 2}, api=0.02, probes={"https://a": 0.1})
 
 
 def after(**changes: object) -> list[tuple[CheckState, str]]:
-    now = msgspec.structs.replace(BEFORE, at=2.0, **changes)
+    now = msgspec.structs.replace(BEFORE, **changes)
     return [(each.state, each.says) for each in measuring.compared(BEFORE, now)]
 
 

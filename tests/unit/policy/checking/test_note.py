@@ -1,10 +1,10 @@
 """How several things that a check found become one answer."""
 
-from firstlight.model.decision import Check, CheckState
+from firstlight.model.decision import Check, CheckState, Moment
 from firstlight.model.place import Place
 from firstlight.policy.checking import note
 
-CHECK = Check(id="x", moment="pre", title="x")
+CHECK = Check(id="x", moment=Moment.PRE, title="x")
 
 
 def test_nothing_found_means_that_it_does_not_apply() -> None:

@@ -30,21 +30,25 @@ def test_two_are_enough_where_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("people: []", 1, "people must be a list"),
-        ("team: {approvals: 2}", 1, "people must be a list"),
-        ("people:\n- {name: Ada}", 2, "Ada needs an address"),
-        ("people:\n- {email: ada@example.org}", 2, "needs a name"),
-        ("people:\n- {name: Ada, email: ada}", 2, "Ada needs an address"),
-        ("people:\n- {name: Ada, email: 'a@example.org>'}", 2, "Ada needs an address"),
-        ("people:\n- {name: Ada, email: a@example.org, roles: [boss]}", 2, "list of peer and lead"),
-        ("people:\n- {name: Ada, email: a@example.org, roles: lead}", 2, "list of peer and lead"),
-        ("people:\n- {name: Ada, email: a@example.org, role: lead}", 2, "'role' is no field"),
+        ("people: []", 1, "people is empty"),
+        ("team: {approvals: 2}", 1, "people is missing"),
+        ("people:\n- {name: Ada}", 2, "people[0].email is missing"),
+        ("people:\n- {email: ada@example.org}", 2, "people[0].name is missing"),
+        ("people:\n- {name: ' ', email: ada@example.org}", 2, "people[0].name is no name"),
+        ("people:\n- {name: Ada, email: ada}", 2, "people[0].email is no address"),
+        ("people:\n- {name: Ada, email: a@b@example.org}", 2, "people[0].email is no address"),
+        ("people:\n- {name: Ada, email: 'a@example.org>'}", 2, "people[0].email is no address"),
+        ('people:\n- {name: Ada, email: "a@example.org\\n"}', 2, "people[0].email is no address"),
+        ("people:\n- {name: Ada, email: a@example.org, roles: [boss]}", 2, "must be lead or peer"),
+        ("people:\n- {name: Ada, email: a@example.org, roles: []}", 2, "people[0].roles is empty"),
+        ("people:\n- {name: Ada, email: a@example.org, roles: lead}", 2, "people[0].roles must be a list"),
+        ("people:\n- {name: Ada, email: a@example.org, role: lead}", 2, "people[0].role is no field"),
         ("people:\n- {name: Ada, email: a@example.org}\n- {name: Bo, email: A@example.org}", 3, "listed twice"),
-        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: 0}", 3, "from 1 on"),
-        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: true}", 3, "from 1 on"),
+        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: 0}", 3, "must be at least 1"),
+        ("people:\n- {name: Ada, email: a@example.org}\nteam: {approvals: true}", 3, "must be a number"),
         ("people:\n- {name: Ada, email: a@example.org}\nteam: 2", 3, "team must be a mapping"),
-        ("people:\n- {name: Ada, email: a@example.org}\nowners: []", 3, "'owners' is no field"),
-        ("people:\n- Ada", 2, "must be a mapping"),
+        ("people:\n- {name: Ada, email: a@example.org}\nowners: []", 3, "owners is no field"),
+        ("people:\n- Ada", 2, "people[0] must be a mapping"),
         ("people:\n- {name: Ada, email: a@example.org}\npeople: []", 3, "given twice"),
         ("people: [", 2, "not closed"),
         ("", 0, "one document"),
@@ -55,5 +59,5 @@ def test_what_is_refused(text: str, line: int, says: str) -> None:
         owners.load(text.encode())
 
     assert says in caught.value.message
-    assert caught.value.message.startswith(f"{owners.FILE}{f':{line}' if line else ''}: ")
+    assert caught.value.message.startswith(f"{owners.FILE}:{line}:" if line else f"{owners.FILE}: ")
     assert caught.value.path == owners.FILE

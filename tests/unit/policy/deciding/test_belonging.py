@@ -7,7 +7,7 @@ import pytest
 from firstlight.model.component import Component, ObjectId
 from firstlight.policy.deciding.belonging import Belonging, belonging
 from firstlight.repo import platform as platforms
-from tests.unit.policy.deciding import books
+from tests.unit.policy.deciding import books, repos
 
 ROOT = Path(__file__).parents[4]
 
@@ -116,3 +116,66 @@ def test_sources_of_charts_belong_to_their_releases() -> None:
     assert sources
     for kind, name in sources:
         assert found.of("anywhere.yaml", ObjectId("source.toolkit.fluxcd.io", kind, "", name))
+
+
+APPS = "clusters/home/apps.yaml"
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: web}\ndata: {a: b}\n"
+LISTED = {
+    repos.FLUX: repos.SYNC,
+    APPS: repos.kustomization("web", "apps/web") + "---\n" + repos.kustomization("api", "apps/api"),
+    "apps/web/kustomization.yaml": "resources: [a.yaml, more]\n",
+    "apps/web/a.yaml": CONFIG.replace("NAME", "a"),
+    "apps/web/old.yaml": CONFIG.replace("NAME", "old"),
+    "apps/web/more/b.yaml": CONFIG.replace("NAME", "b"),
+    "apps/web/more/kustomization.yaml": "resources: [b.yaml]\n",
+    "apps/web/more/old.yaml": CONFIG.replace("NAME", "a"),
+    "apps/api/c.yaml": CONFIG.replace("NAME", "c"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("apps/web/a.yaml", {"web"}),
+        ("apps/web/more/b.yaml", {"web"}),
+        ("apps/web/old.yaml", set()),
+        ("apps/web/more/old.yaml", set()),
+        ("apps/api/c.yaml", {"api"}),
+    ],
+)
+def test_what_a_kustomization_leaves_out_belongs_to_nobody(path: str, expected: set[str]) -> None:
+    found = repos.judged(LISTED, {path: LISTED[path].replace("a: b", "a: c")})
+
+    assert repos.touched(found) == expected
+    assert any("leaves it out" in each for each in found.doubts) == (not expected)
+
+
+def test_what_is_listed_from_now_on_belongs_to_who_lists_it() -> None:
+    after = {"apps/web/kustomization.yaml": "resources: [a.yaml, more, old.yaml]\n"}
+    found = repos.judged(LISTED, {**after, "apps/web/old.yaml": LISTED["apps/web/old.yaml"].replace("a: b", "a: c")})
+
+    assert repos.touched(found) == {"web"}
+    assert found.doubts == ()
+
+
+def test_a_declaration_touches_what_it_declares_and_not_its_parent() -> None:
+    changed = repos.judged(LISTED, {APPS: LISTED[APPS].replace("interval: 10m", "interval: 5m", 1)})
+    added = repos.judged(LISTED, {"clusters/home/new.yaml": repos.kustomization("new", "apps/api")})
+    gone = repos.judged(LISTED, {APPS: repos.kustomization("api", "apps/api")})
+
+    assert [repos.touched(each) for each in (changed, added, gone)] == [{"web"}, {"new"}, {"web"}]
+    assert [each.affected for each in (changed, added, gone)] == [(), (), ()]
+
+
+def test_a_plain_object_of_the_root_does_not_affect_all_that_the_root_brings() -> None:
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: all, namespace: web}\nspec: {hard: {pods: 10}}\n"
+    found = repos.judged({**LISTED, "clusters/home/quota.yaml": quota}, {"clusters/home/quota.yaml": quota + "\n"})
+    assert found.items == ()
+
+    found = repos.judged(
+        {**LISTED, "clusters/home/quota.yaml": quota}, {"clusters/home/quota.yaml": quota.replace("10", "5")}
+    )
+    assert repos.touched(found) == {"flux-system"}
+    assert found.affected == ()
+    found = repos.judged(LISTED, {repos.FLUX: repos.SYNC.replace("interval: 10m", "interval: 5m")})
+    assert set(found.affected) == {"home/web", "home/api"}

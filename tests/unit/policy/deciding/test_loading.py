@@ -112,12 +112,12 @@ def test_a_mistake_in_a_rule_has_its_place_and_what_to_write_instead(text: str, 
         ("- a", "1:1: the file must be a mapping (key: value) | Write a mapping (key: value)."),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge, text: x,\n  command: 'rm {cluster}'}]}",
-            "3:3: {cluster} stands for nothing | There is branch, topic, files, asked, revert or since.",
+            "3:3: {cluster} stands for nothing | There is branch, topic, fresh, files, asked, revert or since.",
         ),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge,\n  each: cluster, text: x, command: '{name}'}]}",
             "3:27: {name} stands for nothing | "
-            "There is branch, topic, files, asked, revert, since or cluster for each cluster.",
+            "There is branch, topic, fresh, files, asked, revert, since or cluster for each cluster.",
         ),
         (
             "procedures:\n- {id: p, title: P,\n  like: [p]}",

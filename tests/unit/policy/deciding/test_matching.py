@@ -23,7 +23,7 @@ CHANGE = books.change(
 def fits(when: When, change: Change = CHANGE, field: Field | None = CHANGE.fields[0], component: Any = CILIUM) -> bool:
     condition = Condition(when)
     way = patterns.joined(field.steps) if field else ""
-    values = patterns.joined((field.values if field else None) or ())
+    values = [patterns.joined(field.values)] if field and field.values else []
     return condition.fits_thing(Thing.of(change, component)) and condition.fits_field(change, field, way, values)
 
 
@@ -60,6 +60,15 @@ def test_values_are_matched_where_they_stand() -> None:
 
     assert fits(When(values=("hubble.*",), after=(False,)), field=field)
     assert not fits(When(values=("hubble",)), field=field)
+
+
+def test_a_star_alone_means_itself() -> None:
+    """As rules of RBAC have it: everything."""
+    wide, narrow = (dataclasses.replace(CHANGE.fields[0], before="get", after=each) for each in ("*", "list"))
+
+    assert fits(When(after=("*",)), field=wide)
+    assert not fits(When(after=("*",)), field=narrow)
+    assert fits(When(after=("l*",)), field=narrow)
 
 
 def test_a_text_may_have_stars() -> None:

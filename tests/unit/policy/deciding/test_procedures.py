@@ -4,14 +4,17 @@ import dataclasses
 import shlex
 from typing import Any
 
+import pytest
+
 from firstlight.model.change import Change, Matter, Verb
 from firstlight.model.cluster import Engine
-from firstlight.model.component import Form, Owner, Phase
+from firstlight.model.component import Form, Owner, Phase, Side
 from firstlight.model.decision import Decision
 from firstlight.model.platform import Platform
+from firstlight.policy.deciding import loading
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.judging import decide
-from tests.unit.policy.deciding import books
+from tests.unit.policy.deciding import books, repos
 from tests.unit.policy.deciding.books import change, component, field, kustomization, platform, release
 
 VERSION = field("spec.chart.spec.version", "1.2.3", "1.3.0")
@@ -35,7 +38,7 @@ def test_steps_come_in_the_order_of_their_stages_with_names_of_the_repo() -> Non
 
     assert commands(found) == [
         "git add apps/web/release.yaml",
-        "git push origin change-web",
+        "git push origin web-version",
         "flux reconcile kustomization web -n flux",
     ]
     assert found.procedure[1].text == "merged to trunk"
@@ -61,7 +64,7 @@ def test_bootstraps_half_stands_before_the_merge() -> None:
     on = platform(dataclasses.replace(WEB[0], phase=Phase.CORE), WEB[1], component("api", needs=("web",)))
     found = judged(release("web", VERSION), on=on)
 
-    assert commands(found)[1:4] == ["", "firstlight up home --only web", "git push origin change-web"]
+    assert commands(found)[1:4] == ["", "firstlight up home --only web", "git push origin web-version"]
     assert found.procedure[1].text.startswith("bootstrap's half comes first")
     assert found.procedure[2].text == "web, which api need"
 
@@ -148,3 +151,112 @@ def test_a_loop_of_likes_ends() -> None:
     own += "rules: [{id: mine, title: M, side: gitops, risk: low, why: x, when: [{}], procedure: a}]"
 
     assert decide([release("web", VERSION)], platform=platform(*WEB), book=books.book(own)).procedure == ()
+
+
+# Our own procedures, in repos
+
+HELMFILE = """releases:
+  - {name: cilium, namespace: kube-system, chart: oci://charts.example.org/cilium, version: 1.18.2}
+  - {name: spegel, namespace: kube-system, chart: oci://charts.example.org/spegel, version: 0.1.0}
+"""
+RELEASE = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: cilium, namespace: kube-system}
+spec: {interval: 1h, chartRef: {kind: OCIRepository, name: cilium}, values: {debug: {enabled: false}}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: cilium, namespace: kube-system}
+spec: {interval: 1h, url: oci://charts.example.org/cilium, ref: {tag: 1.18.2}}
+"""
+HYBRID = {
+    repos.FLUX: repos.SYNC,
+    "bootstrap/helmfile.yaml": HELMFILE,
+    "clusters/home/core.yaml": repos.kustomization("cilium", "core/cilium"),
+    "core/cilium/release.yaml": RELEASE,
+}
+
+
+def typed(decision: Decision, side: Side | None = None) -> list[str]:
+    return [each.command for each in decision.procedure if each.command and (side is None or each.side is side)]
+
+
+def test_a_hybrid_goes_through_git_and_bootstraps_half_follows() -> None:
+    """What the engine owns, firstlight up only reads: nothing says that it brings the change."""
+    after = {
+        "core/cilium/release.yaml": RELEASE.replace("1.18.2", "1.18.3"),
+        "bootstrap/helmfile.yaml": HELMFILE.replace("1.18.2", "1.18.3"),
+    }
+    found = repos.judged(HYBRID, after, facts=Facts(topic="cilium", since="abc"))
+
+    assert found.side is Side.HYBRID
+    assert typed(found, Side.BOOTSTRAP) == [
+        "firstlight boundary home --component cilium",
+        "firstlight up home --only cilium --dry-run",
+    ]
+    own = typed(found)
+    order = ["firstlight boundary", "git add", "git push", "flux reconcile kustomization cilium", "firstlight up"]
+    places = [next(at for at, each in enumerate(own) if each.startswith(words)) for words in order]
+    assert places == sorted(places)
+    assert not any("firstlight up" in each.command for each in found.rollback)
+
+
+def test_what_bootstrap_keeps_is_brought_by_it() -> None:
+    found = repos.judged(HYBRID, {"bootstrap/helmfile.yaml": HELMFILE.replace("0.1.0", "0.2.0")})
+
+    assert found.side is Side.BOOTSTRAP
+    assert "firstlight up home --only spegel" in typed(found)
+
+
+def test_of_one_file_each_component_gets_the_steps_of_its_own_side() -> None:
+    both = HELMFILE.replace("0.1.0", "0.2.0").replace("1.18.2", "1.18.3")
+    found = repos.judged(HYBRID, {"bootstrap/helmfile.yaml": both})
+
+    assert "firstlight up home --only spegel" in typed(found)
+    assert "firstlight up home --only cilium --dry-run" in typed(found)
+    assert "firstlight boundary home --component cilium" in typed(found)
+    assert "firstlight drift home --component cilium" in typed(found)
+
+
+def test_a_hybrid_that_is_inline_is_rendered_anew_into_the_machine_config() -> None:
+    on = platform(books.inline("cilium", 0))
+    step = books.change("talos/patch.yaml", field("cluster.inlineManifests.[0].contents"), matter=Matter.MACHINE)
+    found = decide([step], platform=on, book=loading.book())
+
+    assert found.side is Side.HYBRID
+    assert "firstlight render cilium --cluster home --inline" in typed(found)
+    assert not any("--until machine" in each for each in typed(found))
+
+
+@pytest.mark.parametrize("version", ["1.1.0", "2.0.0"])
+def test_many_components_of_many_clusters_make_few_steps(version: str) -> None:
+    clusters = [f"c{number}" for number in range(5)]
+    parts = [
+        dataclasses.replace(
+            component(f"app{number}", parent=f"kustomization/app{number}"), cluster=cluster, phase=phase
+        )
+        for cluster in clusters
+        for number in range(10)
+        for phase in [Phase.CORE if number == 0 else Phase.GITOPS]
+    ]
+    parts += [
+        dataclasses.replace(kustomization(f"app{number}", f"apps/app{number}"), cluster=cluster)
+        for cluster in clusters
+        for number in range(10)
+    ]
+    changes = [release(f"app{number}", field("spec.chart.spec.version", "1.0.0", version)) for number in range(10)]
+    found = decide(changes, platform=platform(*parts, names=clusters), book=loading.book())
+
+    assert len(found.procedure) <= 20
+    assert len(found.rollback) <= 10
+    said = "\n".join(f"{each.command} {each.text}" for each in found.procedure)
+    assert all(f"app{number}" in said for number in range(10))
+    assert all(each in said for each in clusters)
+
+
+def test_a_command_that_takes_several_gets_them_at_once() -> None:
+    names = ["a", "b c", "d", "e"]
+    on = platform(*(component(each, phase=Phase.CORE, owner=Owner.BOOTSTRAP) for each in names))
+    found = decide([release(each, VERSION) for each in names], platform=on, book=loading.book())
+
+    assert "firstlight up home --only a --only 'b c' --only d --only e" in typed(found)

@@ -93,3 +93,14 @@ def test_directories_are_read_without_following_links_to_others(tmp_path: Path) 
     (tmp_path / "outside/d.yaml").write_text("3")
     (chart / "linked").symlink_to(tmp_path / "outside")
     assert packing.read(chart) == {"a/b.yaml": b"1", "c.yaml": b"2"}
+
+
+def test_what_cannot_be_written_is_left_out_where_that_is_wanted(tmp_path: Path) -> None:
+    odd = {"x" * 300: b"1", "../out": b"2", "a": b"3", "a/b": b"4", "c/d": b"5"}
+
+    packing.write(odd, tmp_path / "made", is_lenient=True)
+
+    found = sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file())
+    assert found == ["made/a", "made/c/d"]
+    with pytest.raises(OSError, match="too long"):
+        packing.write({"x" * 300: b"1"}, tmp_path / "strict")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.model.change import Matter
+from firstlight.repo.changing import matter as matters
 from tests.unit.repo.changing.states import changes
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -18,7 +19,7 @@ CASES: dict[str, tuple[str, str, Matter]] = {
         Matter.SECRET,
     ),
     "encrypted something": ("a.sops.yaml", "a: x\nsops: {mac: x}\n", Matter.SECRET),
-    "rules of sops": (".sops.yaml", "creation_rules: []\n", Matter.SECRET),
+    "rules of sops": (".sops.yaml", "creation_rules: []\n", Matter.TOOLING),
     "config": ("x/a.yaml", "version: v1alpha1\nmachine: {type: worker}\n", Matter.MACHINE),
     "patch": ("x/a.yaml", "machine: {network: {hostname: a}}\n", Matter.MACHINE),
     "patch of the cluster": ("x/a.yaml", "cluster: {network: {cni: {name: none}}}\n", Matter.MACHINE),
@@ -81,6 +82,26 @@ CASES: dict[str, tuple[str, str, Matter]] = {
     "who knows": ("a/b.conf", "a\n", Matter.UNKNOWN),
     "YAML that says nothing": ("a/b.yaml", "a: 1\n", Matter.UNKNOWN),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("README.md", True), ("README", True), ("docs/a.txt", True), ("a/b/notes.md", True), ("LICENSE.md", True),
+        ("apps/web/notes.txt", False), ("requirements.txt", False), ("docs/a.yaml", False), ("CHANGELOG.rst", True),
+        ("Runbooks/disk.TXT", True), ("apps/docs/requirements.txt", False),
+    ],
+)  # fmt: skip
+def test_what_is_documentation(path: str, expected: bool) -> None:
+    assert matters.is_documentation(path) is expected
+
+
+def test_replacements_that_a_kustomization_takes_in(tmp_path: Path) -> None:
+    rest = {"apps/web/kustomization.yaml": "replacements: [{path: parts/names.yaml}]\n"}
+
+    (found,) = changes(tmp_path, {}, {"apps/web/parts/names.yaml": "- {source: {kind: Service}}\n"}, rest=rest)
+
+    assert found.matter is Matter.KUSTOMIZE
 
 
 @pytest.mark.parametrize("case", CASES)

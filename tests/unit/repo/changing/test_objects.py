@@ -3,7 +3,6 @@
 from typing import Any
 
 from firstlight.model.change import Level, Verb
-from firstlight.model.place import Place
 from firstlight.repo.changing import objects
 
 
@@ -15,9 +14,6 @@ def test_compared() -> None:
     found = objects.compared(
         [thing("kept", a=1), thing("changed", a=1), thing("gone", a=1)],
         [thing("changed", a=2), thing("new", a=1), thing("kept", a=1)],
-        place=Place("apps/a.yaml", 3),
-        cluster="home",
-        component="web",
     )
 
     assert [(each.title, each.verb) for each in found] == [
@@ -25,9 +21,7 @@ def test_compared() -> None:
         ("Thing a/gone", Verb.REMOVED),
         ("Thing a/new", Verb.ADDED),
     ]
-    assert {(each.level, each.cluster, each.component, str(each.place)) for each in found} == {
-        (Level.RENDERED, "home", "web", "apps/a.yaml:3")
-    }
+    assert {each.level for each in found} == {Level.RENDERED}
     assert [(each.path, each.before, each.after) for each in found[0].fields] == [("spec.a", 1, 2)]
 
 

@@ -65,7 +65,7 @@ secrets:
         f"firstlight.yaml:9:3: My_Cluster is no name | {NAMES}",
         "firstlight.yaml:12:5: components.cilium.phase must be core, crds, engine, gitops or inline"
         " | Did you mean inline?",
-        "firstlight.yaml:13:5: components.cilium.needs must be a list (- item) | Write a list (- item).",
+        "firstlight.yaml:13:5: components.cilium.needs must be a list (- item) | Write [coredns].",
         f"firstlight.yaml:17:12: secrets[0].data.key is no reference to a secret | {REFERENCES}",
     ]
     assert not any("hunter2" in line for line in problems)
@@ -83,6 +83,11 @@ secrets:
         (f"{HEAD}secrets: [{{name: a, namespace: b, data: {{}}}}]\n", "secrets[0].data is empty"),
         (f"{HEAD}---\nkind: Platform\n", "a platform is one document"),
         (f"{HEAD}components: {{a: {{owner: me}}}}\n", "components.a.owner must be bootstrap or gitops"),
+        (f"{HEAD}clusters: {{talos: 3}}\n", "clusters.talos must be a mapping (key: value)"),
+        (
+            f"{HEAD}clusters: {{a: {{machines: [{{name: a, address: 3}}]}}}}\n",
+            "clusters.a.machines[0].address must be a text",
+        ),
     ],
 )
 def test_each_mistake_has_a_sentence(tmp_path: Path, text: str, message: str) -> None:

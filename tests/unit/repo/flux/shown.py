@@ -91,6 +91,7 @@ def _directory(source: Directory) -> Iterator[str]:
 def _chart(source: Chart) -> Iterator[str]:
     origin = f" ({source.origin})" if source.origin else ""
     version = _if(" ", source.version) + _if(" ", source.digest)
+    origin += " without TLS" if source.insecure else ""
     yield f"  chart {source.name}{version} of {source.repository or 'this repo'}{origin}"
     storage = "" if source.storage_namespace == source.namespace else f", stored in {source.storage_namespace}"
     yield f"  release {source.namespace}/{source.release}{storage}" + _if(" with ", source.credentials)

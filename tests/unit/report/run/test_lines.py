@@ -1,5 +1,6 @@
 """The screen fits every terminal, whatever a run does; what is urgent is never what is left out."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -110,3 +111,21 @@ def test_few() -> None:
     assert words.few("abc", 3) == "a, b, c"
     assert words.few("abcd", 3) == "a, b, c, d"
     assert words.few("abcde", 3) == "a, b, c and 2 more"
+
+
+@pytest.mark.parametrize(("is_rehearsal", "said"), [(False, "run again to go on"), (True, "rehearsal begins anew")])
+def test_a_rehearsal_does_not_go_on(is_rehearsal: bool, said: str) -> None:
+    state, now = scenario("interrupted")
+    assert state.started is not None
+    state = dataclasses.replace(state, started=dataclasses.replace(state.started, is_rehearsal=is_rehearsal))
+
+    shown = lines.lines(state, now=now, columns=120, rows=40)
+
+    assert said in shown[-1]
+
+
+def test_notes_have_no_room_in_a_low_terminal() -> None:
+    state, now = scenario("interrupted")
+
+    assert any("note  commit" in each for each in lines.lines(state, now=now, columns=100, rows=20))
+    assert not any("note  commit" in each for each in lines.lines(state, now=now, columns=100, rows=12))

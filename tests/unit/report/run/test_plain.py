@@ -1,7 +1,9 @@
 """Plain lines: nothing is said twice, and silence never lasts."""
 
+import dataclasses
+
 from firstlight.model.component import Phase
-from firstlight.model.event import Judged, RunStarted, StepBrief, StepEnded, StepStarted, Told
+from firstlight.model.event import Judged, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 from firstlight.report.run.plain import BEAT, Plain
 
 STARTED = RunStarted(
@@ -64,3 +66,11 @@ def test_a_step_that_ended_is_silent() -> None:
     plain.after(StepEnded(at=STARTED.at + 1, step="core/a", verdict="passed"))
 
     assert plain.beat(STARTED.at + 1000) == []
+
+
+def test_what_is_written_reads_as_a_sentence() -> None:
+    for is_dry_run, said in ((True, "would pass what talos owns"), (False, "writes: pass what talos owns")):
+        plain = Plain()
+        plain.after(dataclasses.replace(STARTED, is_dry_run=is_dry_run))
+        (line,) = plain.after(Writing(at=STARTED.at, step="core/a", writes=("pass what talos owns",)))
+        assert line.endswith(said)

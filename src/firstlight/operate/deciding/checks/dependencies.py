@@ -76,14 +76,14 @@ def _orphans(decision: Decision, scene: Scene) -> Iterator[Note]:
             continue
         needed = scene.before.platform.dependents().get((each.cluster, each.component), [])
         left = [name for name in needed if scene.after.component(each.cluster, name) is not None]
-        still = [name for name in left if _still_needs(scene, each.cluster, name, each.component)]
+        still = [name for name in left if _still_needs(scene, each.cluster, name)]
         if still:
             place = was.origins[0].place if was.origins else Place("")
             says = f"{each.component} is removed from {each.cluster}, and {', '.join(still)} needed it"
             yield note.person(says, todo="see that they work without", place=place)
 
 
-def _still_needs(scene: Scene, cluster: str, name: str, gone: str) -> bool:
+def _still_needs(scene: Scene, cluster: str, name: str) -> bool:
     """Whether the change leaves the one that needed it as it was; where it is rewritten, somebody thought of it."""
     assert scene.before is not None
     before, after = scene.before.component(cluster, name), scene.after.component(cluster, name)

@@ -10,11 +10,10 @@ from firstlight.operate.deciding.checks import scene as scenes
 from firstlight.operate.deciding.checks.scene import Scene
 from firstlight.policy.checking import note
 from firstlight.policy.checking.note import Note
+from firstlight.repo.changing import matter
 
-_SUFFIXES = (".md", ".mdx", ".rst", ".adoc", ".txt")
-_NAMES = ("readme", "changelog", "contributing")
-_DIRECTORIES = ("docs", "doc", "documentation", "runbooks")
-_IGNORED = ("license", "licence", "notice", "requirements", "robots", "codeowners")
+_LEGAL = ("license", "licence", "notice")
+"""Documentation that tells nothing of the platform."""
 _VERSION = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.-]+)?")
 _WORTH = 1 << 20
 _MOST = 3
@@ -23,7 +22,7 @@ _MOST = 3
 async def look(decision: Decision, scene: Scene) -> list[Note]:
     """What documentation names of it, and whether that was touched; a version that is stale is a failure."""
     names = sorted({each.component.rpartition("/")[2] for each in scenes.meant(decision, scene)})
-    changed = [each for each in scene.paths if is_documentation(each)]
+    changed = [each for each in scene.paths if matter.is_documentation(each)]
     if not names:
         only = all(each.change.matter in (Matter.DOCUMENTATION, Matter.TOOLING) for each in decision.items)
         if only:
@@ -33,17 +32,6 @@ async def look(decision: Decision, scene: Scene) -> list[Note]:
     for name in names:
         notes += _of(name, decision, scene, changed)
     return notes
-
-
-def is_documentation(path: str) -> bool:
-    """Whether a file is there for people to read."""
-    *directories, name = path.lower().split("/")
-    stem, dot, suffix = name.rpartition(".")
-    if (stem or name).startswith(_IGNORED):
-        return False
-    is_text = f"{dot}{suffix}" in _SUFFIXES
-    is_meant = suffix != "txt" or name.startswith(_NAMES) or any(each in _DIRECTORIES for each in directories)
-    return (is_text and is_meant) or (not dot and name in _NAMES)
 
 
 def _of(name: str, decision: Decision, scene: Scene, changed: list[str]) -> list[Note]:
@@ -71,10 +59,10 @@ def _named(name: str, scene: Scene) -> Iterator[tuple[Place, str]]:
     """Where documentation names a component as a word of its own, with the line."""
     word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
     for path in scene.after.tree.files:
-        if not is_documentation(path):
+        if not matter.is_documentation(path) or path.rpartition("/")[2].lower().startswith(_LEGAL):
             continue
         data = scene.after.tree.bytes(path)
-        if data is None or len(data) > _WORTH:
+        if data is None or len(data) > _WORTH or b"\0" in data:  # a picture, say
             continue
         for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
             if word.search(line):

@@ -14,7 +14,7 @@ from firstlight.model.component import Component, Form, Side
 from firstlight.model.decision import Decision
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.rendition import Object
-from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
+from firstlight.model.verdict import Failed, Waiting
 from firstlight.model.work import Watch
 from firstlight.observe.watching import Watching
 from firstlight.operate.deciding.checks import scene as scenes
@@ -98,20 +98,9 @@ async def _judged(asked: dict[str, list[Question]], client: kube.Client) -> list
     for name, found in asked.items():
         if found:
             hints = [each.hint for each in found if each.hint and isinstance(verdicts[id(each)], Waiting | Failed)]
-            notes.append(_told(name, parts.worst(verdicts[id(each)] for each in found), next(iter(hints), "")))
+            worst = parts.worst(verdicts[id(each)] for each in found)
+            notes.append(note.of_verdict(name, worst, todo=next(iter(hints), ""), again=_AGAIN))
     return notes
-
-
-def _told(name: str, verdict: Verdict, hint: str) -> Note:
-    match verdict:
-        case Passed(reason):
-            return note.passed(f"{name}: {reason}" if reason else f"{name} is well")
-        case Skipped(reason):
-            return note.skipped(f"{name}: {reason}")
-        case Waiting(reason):
-            return note.failed(f"{name} is not there yet: {reason}", todo=f"{_AGAIN}. {hint}".removesuffix(". "))
-        case Failed(reason):
-            return note.failed(f"{name}: {reason}", todo=hint)
 
 
 async def _at_commit(components: Sequence[Component], client: kube.Client, history: History) -> list[Note]:

@@ -1,10 +1,12 @@
 """All objects that a check may find something in: rendered ones, those that stand in files, and live ones."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.clients import kube
 from firstlight.document.within import text
+from firstlight.model.component import ObjectId
 from firstlight.operate.deciding.checks.scene import Version
 from firstlight.repo.work_tree import YAML
 
@@ -17,12 +19,11 @@ def in_repo(
 ) -> list[Mapping[str, Any]]:
     """Objects of some kinds, by group and kind: what was rendered, and what files say that were not."""
     found = [each.value for one in version.renditions for each in one.objects if (each.id.group, each.id.kind) in kinds]
-    known = {(_kind(each), _name(each)) for each in found}
-    found += [
-        each
-        for each in _in_files(version, {kind for _, kind in kinds})
-        if (_kind(each), _name(each)) not in known and _kind(each) in kinds
-    ]
+    known = {_called(each) for each in found}
+    for each in _in_files(version, {kind for _, kind in kinds}):
+        name = _called(each)
+        if name not in known and (name.group, name.kind) in kinds:
+            found.append(each)
     return found
 
 
@@ -59,11 +60,6 @@ def _in_files(version: Version, kinds: set[str]) -> Iterator[Mapping[str, Any]]:
                 yield document.value
 
 
-def _kind(value: Mapping[str, Any]) -> tuple[str, str]:
-    group, _, _ = str(value.get("apiVersion") or "").rpartition("/")
-    return group, str(value.get("kind") or "")
-
-
-def _name(value: Mapping[str, Any]) -> str:
-    metadata = value.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+def _called(value: Mapping[str, Any]) -> ObjectId:
+    """Without its namespace, which files often leave to a kustomization."""
+    return dataclasses.replace(ObjectId.of(value), namespace="")

@@ -103,13 +103,10 @@ async def _measured(decision: Decision, version: Version, scene: Scene, client: 
     answers = await routes.ask(addresses, scene)
     system = await client.get("v1", "Namespace", "kube-system", metadata_only=True)
     return Measured(
-        at=scene.now(),
-        cluster=scene.cluster,
         uid=text(system, "metadata", "uid"),
         restarts=measuring.restarts(await _pods(objects, client)),
         api=await _latency(client, scene),
         probes={url: answer[1] for url, answer in answers.items() if not isinstance(answer, str)},
-        commit=scene.history.head if scene.history is not None else "",
     )
 
 

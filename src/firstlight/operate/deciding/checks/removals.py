@@ -5,6 +5,7 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.document.within import at, sequence, text
+from firstlight.model.component import ObjectId
 from firstlight.model.decision import Decision
 from firstlight.operate.deciding.checks import known_objects
 from firstlight.operate.deciding.checks import scene as scenes
@@ -53,7 +54,7 @@ async def versions(decision: Decision, scene: Scene) -> list[Note]:
         return _no_kinds(decision, scene)
     kinds = {(api.rpartition("/")[0], kind) for api, kind in dropped}
     left = [
-        f"{each['kind']} {text(each, 'metadata', 'name')}"
+        str(ObjectId.of(each))
         for each in known_objects.in_repo(scene.after, kinds)
         if (text(each, "apiVersion"), text(each, "kind")) in dropped
     ]

@@ -3,10 +3,9 @@
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
 
 from firstlight import errors
-from firstlight.model.decision import Check, CheckState, Decision
+from firstlight.model.decision import Check, CheckState, Decision, Moment
 from firstlight.operate.deciding.checks import (
     branching,
     dependencies,
@@ -28,7 +27,6 @@ from firstlight.operate.deciding.checks.scene import Scene
 from firstlight.policy.checking import note
 from firstlight.policy.checking.note import Note
 
-Moment = Literal["pre", "post"]
 Looking = Callable[[Decision, Scene], Awaitable[list[Note]]]
 
 PRE: Mapping[str, tuple[str, Looking]] = {
@@ -76,7 +74,7 @@ async def run(decision: Decision, moment: Moment, scene: Scene) -> tuple[Check, 
         moment: Before the change, or after.
         scene: What may be looked at.
     """
-    known = PRE if moment == "pre" else POST
+    known = PRE if moment is Moment.PRE else POST
     looks = {**{id: look for id, (_, look) in known.items()}, **MORE}
     listed = {each.id: each for each in decision.checks if each.moment == moment}
     usual = {id: Check(id=id, moment=moment, title=title) for id, (title, _) in known.items()}

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstlight.document.within import text
 from firstlight.gates import ready
 from firstlight.gates.question import Question
+from firstlight.model.component import ObjectId
 from firstlight.model.decision import Decision
-from firstlight.model.verdict import Passed, Skipped, Verdict
+from firstlight.model.verdict import Passed, Skipped
 from firstlight.observe.watching import Watching
 from firstlight.operate.deciding.checks import known_objects
 from firstlight.operate.deciding.checks.scene import Scene
@@ -63,16 +63,7 @@ async def _asked(scene: Scene, questions: Sequence[Question]) -> list[Note]:
         return [note.skipped(scene.unreached)]
     async with Watching(scene.client) as watching:
         verdicts = await verifying.judged(list(questions), watching, wait=0.0)
-    return [_told(one.name, verdict, one.hint) for one, verdict in zip(questions, verdicts, strict=True)]
-
-
-def _told(name: str, verdict: Verdict, hint: str) -> Note:
-    match verdict:
-        case Passed(reason):
-            return note.passed(f"{name}: {reason}" if reason else f"{name}: as it must be")
-        case Skipped(reason):
-            return note.skipped(f"{name}: {reason}")
-    return note.failed(f"{name}: {verdict.reason}", todo=hint)
+    return [note.of_verdict(one.name, verdict, todo=one.hint) for one, verdict in zip(questions, verdicts, strict=True)]
 
 
 async def _all_ready(scene: Scene, kinds: Mapping[tuple[str, str], str]) -> list[Note]:
@@ -92,7 +83,5 @@ async def _all_ready(scene: Scene, kinds: Mapping[tuple[str, str], str]) -> list
 
 
 def _waits(value: Mapping[str, Any], now: float) -> str:
-    space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
-    called = f"{value.get('kind')} {f'{space}/' if space else ''}{name}"
-    verdict = ready.judged(value, called, now=now, expected=("Ready",))
+    verdict = ready.judged(value, str(ObjectId.of(value)), now=now, expected=("Ready",))
     return "" if isinstance(verdict, Passed | Skipped) else verdict.reason

@@ -1,0 +1,95 @@
+"""Secrets in texts that are read line by line: what can be told from the rest is masked."""
+
+import re
+
+from firstlight.repo.changing import secret_names
+from firstlight.repo.scripts import masking
+
+_REFERENCE = re.compile(
+    r"\$[A-Z_][A-Z0-9_]*|\$\{\{[^\"'`{}]*\}\}|\$\{\w+\}|\$\((?!\s*(?:echo|printf)\b)[^()]*\)|\{\{[^\"'`{}]*\}\}|<[^<>]*>"
+    r"|(?:op://|ref\+|vault:|sops:|env:|file:|secretref\+|awssecret).*|\*+"
+)
+"""What only says where a secret is, or is masked already."""
+KEYS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|AGE-SECRET-KEY-1|LS0tLS1CRUdJTi[A-Za-z0-9+/]*(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)"
+)
+"""The beginning of a private key, as text or as base64."""
+SECRET = re.compile(r"[\"']?\bkind\\?[\"']?\s*:\s*\\?[\"']?Secret\b")
+"""A Secret, however it is written."""
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?:gh[pousr]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}|glsa_\w{8,}|xox[abeprs]-[\w-]{8,}"
+    r"|xapp-[\w-]{8,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{8,}|A(?:KIA|SIA)[0-9A-Z]{12,}|AIza[\w-]{20,}"
+    r"|ya29\.[\w-]{8,}|tskey-[\w-]{4,}|eyJ[\w-]{8,}\.[\w-]{4,}[\w.-]*|hv[sbr]\.[\w-]{8,}|dckr_pat_[\w-]{8,}"
+    r"|dop_v1_\w{8,}|npm_\w{20,}|SG\.[\w-]{8,}\.[\w-]{8,}|\$2[aby]\$\d\d\$[\w./]{20,}|\$apr1\$\S{8,}|\$[156y]\$\S{8,})"
+)
+"""Tokens that are known by how they begin, and hashes of passwords."""
+_URL = re.compile(
+    r"(://hooks\.[^\s\"'/]*/|://[^\s\"'?#]*?/(?:api/)?webhooks?/|://[^\s\"'#]*?[?&](?:\w*token|\w*key|sig|password|secret)=)"
+    r"([^\s\"'&]+)",
+    re.I,
+)
+"""Addresses that let in whoever knows them."""
+_SHORT_FLAG = re.compile(
+    r"(\b(?:mysql\w*|mariadb[\w-]*|sshpass|redis-cli|(?:docker|podman|nerdctl|oras|crane|skopeo|helm)\b[^|;&\n]{0,200}?"
+    r"\blogin)\b[^|;&\n]{0,400}?\s-[pa]\s?)([^\s=]\S*)"
+)
+_ECHO = re.compile(r"(\b(?:echo|printf)\s+(?:-\w+\s+)*)([^|\n]+?)(\s*\|(?!\|))")
+_SETTING = re.compile(
+    r"(?<![\w.\\-])(?P<name>[\"']?-{0,2}[A-Za-z_][\w.-]*\\?[\"']?)(?P<mark>\s*:?=\s*|:\s+|:(?=[\"'\\]))"
+    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s;&|,]+)"
+)
+_LINE = re.compile(r"^(?P<head>[\s{,-]*)(?P<name>[\"']?[A-Za-z_][\w.-]*[\"']?)(?P<mark>:\s+|\s+=\s+)(?P<value>.+)$", re.M)
+_TELLING = re.compile(r"[\s=@?]|://|[\"']:")
+"""Without one of these a text is one word in which nothing but itself can be secret."""
+
+
+def is_reference(value: str) -> bool:
+    """Whether a text only says where something is."""
+    return _REFERENCE.fullmatch(value) is not None
+
+
+def masked(line: str) -> str:
+    """A line without the secrets in it that can be told from the rest."""
+    found = _TOKEN.sub(masking.MASK, line)
+    if _TELLING.search(found) is None:
+        return found if KEYS.search(found) is None else masking.MASK
+    key = KEYS.search(found)
+    found = found if key is None else found[: key.start()] + masking.MASK
+    found = masking.text(found)
+    found = _URL.sub(_second, found)
+    found = _SHORT_FLAG.sub(_second, found)
+    found = _ECHO.sub(_piped, found)
+    found = _LINE.sub(_rest, found)
+    return _SETTING.sub(_setting, found)
+
+
+def is_secret(text: str) -> bool:
+    """Whether there is something in a text that must not be seen."""
+    if KEYS.search(text) or SECRET.search(text):
+        return True
+    return any(masked(each) != each for each in text.splitlines())
+
+
+def _second(match: re.Match[str]) -> str:
+    return match.group() if is_reference(match[2].strip("\"'")) else f"{match[1]}{masking.MASK}"
+
+
+def _piped(match: re.Match[str]) -> str:
+    words = match[2].split()
+    if all(is_reference(each.strip("\"'")) for each in words):
+        return match.group()
+    return f"{match[1]}{masking.MASK}{match[3]}"
+
+
+def _is_kept(match: re.Match[str]) -> bool:
+    name, value = match["name"].strip("\"'\\").lstrip("-"), match["value"].strip().rstrip(",}")
+    is_plain = not value or value in ("true", "false", "null", "|", ">", "|-", ">-", "{", "[")
+    return is_plain or not secret_names.is_secret(name) or is_reference(value.strip("\"'"))
+
+
+def _rest(match: re.Match[str]) -> str:
+    return match.group() if _is_kept(match) else f"{match['head']}{match['name']}{match['mark']}{masking.MASK}"
+
+
+def _setting(match: re.Match[str]) -> str:
+    return match.group() if _is_kept(match) else f"{match['name']}{match['mark']}{masking.MASK}"
