@@ -96,7 +96,10 @@ def decide(
     )  # fmt: skip
     import asyncio
 
-    return asyncio.run(_decided(top, asked, wishes))
+    from firstlight.cli import ending
+
+    with ending.orderly():
+        return asyncio.run(_decided(top, asked, wishes))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

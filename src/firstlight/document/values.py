@@ -285,8 +285,9 @@ def _aliased(
     """What an alias stands for, as a value of its own."""
     name = str(event.anchor)
     if name not in anchors:
-        message = f"no anchor &{name} stands before *{name}"
-        raise Refused(message, event.start_mark, hint=f"Quote it if '*{name}' is meant.")
+        # The name is not told: what begins with a star may be a password that somebody forgot to quote.
+        message = "no anchor stands before the alias that begins here"
+        raise Refused(message, event.start_mark, hint="Quote it if a text that begins with a star is meant.")
     target = anchors[name]
     notes.aliased += 1
     if isinstance(target, ScalarEvent):

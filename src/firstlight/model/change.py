@@ -43,7 +43,7 @@ class Matter(enum.StrEnum):
     """firstlight.yaml."""
     POLICY = "policy"
     """A team's own rules for decisions, or who may approve them."""
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105
     """Something encrypted, of which only the names can be read."""
     TOOLING = "tooling"
     """What developers and CI use, and no cluster sees."""
@@ -110,3 +110,5 @@ class Change:
     """What could not be told: a file that is broken, or too large, or no text."""
     is_unread: bool = False
     """Whether its content could not be read for that, before or after."""
+    apart: tuple["Change", ...] = dataclasses.field(default=(), repr=False)
+    """Of what stands in another file now: that it went here and came there, for those who look only in one place."""

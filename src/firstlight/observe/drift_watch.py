@@ -129,7 +129,7 @@ async def _gathered(
                 await each
     finally:
         # Whoever stops looking ends the wait above, and not what it waits for.
-        if False:
+        if not getting.done():
             getting.cancel()
             await asyncio.gather(getting, return_exceptions=True)
     found: dict[tuple[tuple[str, str], Key], Mapping[str, Any] | None] = {}

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Difference, Drift, Drifted
 from firstlight.model.owner import ObjectOwner
+from firstlight.ownership import drift_words
 from firstlight.ownership.drifting import Wanted
 from firstlight.report import drift as report
 
 _MANY = 3
+_SCALED = "spec.replicas"
 CONTROLLERS = {
     "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller",
     "Application": "argocd-application-controller",
@@ -46,6 +48,13 @@ def advice(
         if mine is None or each.difference not in (Difference.CHANGED, Difference.MISSING):
             continue
         match answers.get(mine.owner):
+            case Answer.DONE if drift_words.AWAY in each.says:
+                found[f"take away what keeps the engine from {each.id}, as is said above, then again"] = None
+            case Answer.DONE if [one.path for one in each.fields if not one.manager and not one.wanted] == [_SCALED]:
+                found[
+                    f"write replicas into Git, or declare /spec/replicas as ignored: nobody owns what {each.id} was "
+                    "scaled to, so that nobody puts it back"
+                ] = None
             case Answer.DONE if each.is_beside and as_owner:
                 edits.append(_by_hand(each, mine.owner))
             case Answer.DONE if each.is_beside:

@@ -15,7 +15,7 @@ from firstlight.observe import owned
 from firstlight.ownership import claims
 from firstlight.ownership import owners as judging
 from firstlight.ownership.owners import Declared
-from firstlight.plan import facts, passing
+from firstlight.plan import build, facts, passing
 
 
 async def owners(
@@ -57,9 +57,12 @@ def declared(platform: Platform, cluster: Cluster, renditions: Iterable[Renditio
         cluster: One of it.
         renditions: What its components deploy.
     """
-    known = facts.of(platform, cluster, renditions)
+    rendered = tuple(renditions)
+    known = facts.of(platform, cluster, rendered)
     found: dict[ObjectId, Declared] = {}
     brought = {each.id for component in known.bootstrap for each in known.objects(component, Side.BOOTSTRAP)}
+    steps = build.build(platform, cluster, renditions=rendered).steps
+    brought |= {each for step in steps if step.side != Side.GITOPS for each in step.creates or ()}
     passed = {each.id for each in passing.of(known, brought)}
     for component in known.components:
         origin = passing.owner(component)

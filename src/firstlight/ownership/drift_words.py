@@ -7,6 +7,8 @@ from typing import Any
 from firstlight.model.drift import FieldDifference
 from firstlight.ownership.field_values import ABSENT
 
+AWAY = "on it keeps the engine away"
+"""What is said of a mark by which an object keeps its engine from it."""
 LONGEST = 200
 """Characters of a value that are shown."""
 

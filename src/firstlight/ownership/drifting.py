@@ -191,7 +191,7 @@ def judged(
     if shown:
         says = drift_words.changed(shown, wanted.manager)
         if held := pauses(wanted, live):
-            says = f"{says}; {held[0][-1].removeprefix('f:')} on it keeps the engine away"
+            says = f"{says}; {held[0][-1].removeprefix('f:')} {drift_words.AWAY}"
         return Judgement(_drifted(wanted, Difference.CHANGED, says, shown), count)
     if says := _strange_mark(wanted, value, live) or (_UNMARKED.format(wanted.owner) if kept else ""):
         return Judgement(_drifted(wanted, Difference.WRONG_OWNER, says), count)

@@ -2,13 +2,11 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from firstlight.render import private_directory
 from firstlight.render.charts import packing
-
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory made there has a name that nobody can guess, and is ours
 
 
 @contextlib.contextmanager
@@ -27,9 +25,7 @@ def written(
         purpose: What the directory is for, in its name.
         is_lenient: Leave out what cannot be written: whoever needs it says so.
     """
-    place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix=f"firstlight-{purpose}-", dir=place) as made:
-        root = Path(made).resolve()
+    with private_directory.made(purpose) as root:
         for link, target in (links or {}).items():
             if any(link == path or path.startswith(f"{link}/") for path in files):
                 continue

@@ -7,6 +7,7 @@ from typing import Any
 from firstlight.model.change import Change, Field, Level
 from firstlight.model.decision import Approved, Check, Decision, Factor, Item, ProcedureStep, Ruling, Touched, TreePath
 from firstlight.model.place import Place
+from firstlight.report import decision_values as values
 from firstlight.report import decision_words as texts
 
 _LARGEST = 1 << 63
@@ -72,8 +73,8 @@ def _field(field: Field, change: Change) -> dict[str, Any]:
         "verb": field.verb,
         "line": field.place.line,
         "secret": is_secret,
-        "before": None if is_secret else field.before,
-        "after": None if is_secret else field.after,
+        "before": None if is_secret else values.told(field, field.before),
+        "after": None if is_secret else values.told(field, field.after),
         "values": ".".join(field.values) if field.values is not None else None,
     }
 

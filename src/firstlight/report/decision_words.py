@@ -7,6 +7,7 @@ from typing import Any
 from firstlight.model.change import Change, Field, Level, Verb
 from firstlight.model.component import Side
 from firstlight.model.decision import Decision, Item, Moment, ProcedureStep, Risk, Ruling, TreePath
+from firstlight.report import decision_values as values
 from firstlight.report import safe, table
 
 _VALUE = 40
@@ -53,7 +54,11 @@ def field(one: Field, *, is_secret: bool = False) -> str:
     path = plain(one.path) or "all of it"
     if one.is_secret or is_secret:
         return f"{path} {one.verb}, which is secret"
-    before, after = _value(one.before), _value(one.after)
+    if values.is_long(one.before) or values.is_long(one.after):
+        return f"{path} {one.verb}: {_differing(one)}"
+    before, after = _value(one, one.before), _value(one, one.after)
+    if one.verb == Verb.CHANGED and before == after != "":
+        return f"{path} {before} {one.verb}"
     if one.verb == Verb.CHANGED and before and after:
         return f"{path} {before} › {after}"
     shown = after if one.verb == Verb.ADDED else before if one.verb == Verb.REMOVED else ""
@@ -161,10 +166,15 @@ def told_way(path: TreePath, ruling: Ruling) -> str:
     return f"{said}; but the tables say {side_word(ruling.side)}, and win" if path.is_overruled else said
 
 
-def _value(value: Any) -> str:
+def _differing(one: Field) -> str:
+    count = values.differing(one.before, one.after)
+    return f"{number(count, 'line')} {'differs' if count == 1 else 'differ'}"
+
+
+def _value(one: Field, value: Any) -> str:
     if value is None or isinstance(value, dict | list | tuple):
         return ""
-    shown = str(value).lower() if isinstance(value, bool) else plain(str(value))
+    shown = str(value).lower() if isinstance(value, bool) else plain(str(values.told(one, value, longest=_VALUE)))
     shown = shown or '""'
     return shown if len(shown) <= _VALUE else f"{shown[: _VALUE - 1]}…"
 

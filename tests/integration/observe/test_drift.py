@@ -72,6 +72,7 @@ async def test_what_kubectl_changed_is_told_with_who_and_when(kube: kube_client.
     assert one.difference == Difference.CHANGED
     (field,) = one.fields
     assert (field.path, field.wanted, field.live, field.manager) == ("spec.replicas", "0", "2", "kubectl-edit")
+    assert not one.is_beside
     assert field.since.startswith("20")
     assert one.says == "1 field changed by kubectl-edit"
 
@@ -97,6 +98,7 @@ async def test_what_a_person_added_is_drift_and_its_defaults_are_not(kube: kube_
         "spec.template.spec.containers[name=debug]",
     ]
     assert {each.wanted for each in one.fields} == {""}
+    assert one.is_beside
 
 
 async def test_what_was_created_by_hand_first_has_no_false_fields(kube: kube_client.Client, namespace: str) -> None:
@@ -126,6 +128,7 @@ async def test_what_git_has_no_more(kube: kube_client.Client, namespace: str) ->
     assert [(each.path, each.wanted, each.live, each.manager) for each in one.fields] == [
         ("data.c", "", '"d"', MANAGER)
     ]
+    assert not one.is_beside
     assert one.says == "1 field that kustomize-controller applied with another value than Git has now"
 
 
@@ -215,6 +218,7 @@ async def test_a_scale_that_nobody_owns_is_seen_where_nobody_is_to_scale(
     )  # fmt: skip
     (one,) = await found(kube, wanted(value))
     assert [(each.path, each.live, each.manager) for each in one.fields] == [("spec.replicas", "3", "")]
+    assert not one.is_beside
     ignored = {"kind": "Kustomization", "spec": {"ignore": [{"paths": ["/spec/replicas"]}]}}
     seen = await drift.compare([wanted(value, ignored)], kube, owners={})
     assert (seen.drifted, sum(each.dry_runs for each in seen.results.values())) == ((), 0)

@@ -461,7 +461,8 @@ def test_a_cluster_that_is_looked_at(lab: Lab, repo: Path, decide: Decide) -> No
     assert any("does not work" in each and "infra-1" in each for each in found["doubts"])
 
 
-def test_ctrl_c_leaves_nothing_behind(repo: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whoever_is_told_to_end_leaves_nothing_behind(repo: Path, number: signal.Signals) -> None:
     """What was written down for rendering goes also where a program is slow and somebody has no patience."""
     replace(repo, PEERS, "{}", "{matchLabels: {rack: a}}")
     before = set(Path("/dev/shm").glob("firstlight-decide-*"))
@@ -473,8 +474,8 @@ def test_ctrl_c_leaves_nothing_behind(repo: Path) -> None:
     while not set(Path("/dev/shm").glob("firstlight-decide-*")) - before and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.002)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.communicate(timeout=60)
 
-    assert process.returncode in (0, 130)
+    assert process.returncode in (0, 130 if number == signal.SIGINT else -number)
     assert not set(Path("/dev/shm").glob("firstlight-decide-*")) - before

@@ -201,8 +201,10 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
     assert found.applied == (f"main@{commit[:7]} (apps)",)
     assert command.exit_code(found) == 1
     assert "may be no more than that" in report.text(found)
-    with pytest.raises(errors.Refused, match="the engine has applied"):
-        await correct(one, flux.kube, found, said=[], confirm=lambda _: True)
+    behind = Problem(rule="branch-behind", severity=Severity.ERROR, message="the engine is ahead", way_out="git pull")
+    with pytest.raises(errors.Refused, match="the engine has applied") as refused:
+        await correct(dataclasses.replace(one, problems=(behind,)), flux.kube, found, said=[], confirm=lambda _: True)
+    assert refused.value.hint == "First git pull; then again."
 
 
 async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tmp_path: Path) -> None:

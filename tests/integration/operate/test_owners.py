@@ -189,10 +189,16 @@ async def test_the_command_without_a_repo(
     xml.etree.ElementTree.fromstring(picture.read_text())
 
     assert await asyncio.to_thread(main.run, [*command, "--check", "-o", "json"]) == 2
-    (found,) = json.loads(capsys.readouterr().out)["objects"]
+    data = json.loads(capsys.readouterr().out)
+    (found,) = data["objects"]
     assert (found["name"], found["owner"]["party"], found["flaws"][0]["flaw"]) == ("mine", "person", "orphan")
+    # What stands in no namespace was read, too, and is not counted.
+    assert sum(data["flaws"].values()) == 1
 
     assert await asyncio.to_thread(main.run, [*command, "--check", "--owner", "system"]) == 0
+    capsys.readouterr()
+    assert await asyncio.to_thread(main.run, [*command, "--kind", "secret"]) == 0
+    assert "   1 object, 1 with flaws\n\nowners\n  person   1   kubectl-create\n" in capsys.readouterr().out
 
 
 async def test_kinds_that_may_not_be_read_are_told(flux: Flux, space: str) -> None:

@@ -22,7 +22,7 @@ BROKEN = [
     ("a: `b`\n", 1, 4, "cannot begin with '`'", "quotes"),
     ("a: %b\n", 1, 4, "cannot begin with '%'", "quotes"),
     ("host: *.example.org\n", 1, 8, "'*' or '&'", "quotes"),
-    ("host: *example\n", 1, 7, "no anchor &example", "'*example'"),
+    ("host: *example\n", 1, 7, "no anchor stands before", "begins with a star"),
     ('a: "\\d"\n', 1, 5, "backslash", "single quotes"),
     ('a: "\\x4"\n', 1, 7, "hexadecimal", "single quotes"),
     ("a: |x\n  b\n", 1, 5, "text behind '|'", "next line"),

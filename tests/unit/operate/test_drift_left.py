@@ -10,6 +10,7 @@ from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
 from firstlight.operate import drift_left
 from firstlight.operate.drift_left import Answer
+from firstlight.ownership import drift_words
 from firstlight.ownership.drifting import Wanted
 
 RELEASE = ObjectOwner(Party.FLUX, "HelmRelease shop/web")
@@ -62,6 +63,20 @@ def told(
 def test_it_is_never_what_was_tried(answer: Answer | None, as_owner: bool, beside: bool, start: str) -> None:
     (line,) = told(answer, as_owner=as_owner, beside=beside)
     assert line.startswith(start)
+
+
+def test_what_no_engine_puts_back_is_told() -> None:
+    wanted = {SETTINGS: Wanted(object=Object(VALUE), component="web", manager="helm-controller", owner=RELEASE)}
+
+    def told_of(field: FieldDifference, says: str = "") -> tuple[str, ...]:
+        one = Drifted(id=SETTINGS, component="web", difference=Difference.CHANGED, says=says, fields=(field,))
+        drift = Drift(cluster="infra", revision="", drifted=(one,), compared=1)
+        return drift_left.advice(drift, wanted, {RELEASE: Answer.DONE}, as_owner=True)
+
+    (scaled,) = told_of(FieldDifference(path="spec.replicas", live="3"))
+    assert scaled.startswith("write replicas into Git, or declare /spec/replicas as ignored")
+    (paused,) = told_of(FieldDifference(path="data.a", manager="kubectl"), f"1 field; x/y {drift_words.AWAY}")
+    assert paused == "take away what keeps the engine from ConfigMap shop/settings, as is said above, then again"
 
 
 def test_an_application_is_synced_by_its_own_command() -> None:

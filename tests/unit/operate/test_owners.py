@@ -95,7 +95,7 @@ def test_who_is_to_own_what() -> None:
                     "gitops": _config("certs") + _config("both") + _config("a-hook", "{helm.sh/hook: test}"),
                 },
                 "base": {"bootstrap": _config("base")},
-                "web": {"gitops": _config("web")},
+                "web": {"gitops": _config("web") + "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"},
                 "shop": {"gitops": _config("shop")},
                 "broken": {"gitops": "ERROR no such chart"},
             },
@@ -110,7 +110,8 @@ def test_who_is_to_own_what() -> None:
         "certs": ("certs", "flux (HelmRelease apps/certs)"),
         "base": ("base", None),
         "web": ("web", "flux (Kustomization flux-system/web)"),
+        "x": ("web", "flux (Kustomization flux-system/web)"),
         "shop": ("shop", "argocd (Application shop)"),
     }
-    assert [id.name for id, each in found.items() if each.is_passing] == ["both"]
+    assert [id.name for id, each in found.items() if each.is_passing] == ["both", "x"]
     assert owners.unrendered(platform, cluster, renditions) == ("broken",)

@@ -221,7 +221,7 @@ def test_no_value_of_a_secret_is_shown(item: Item, everything: bool) -> None:
 
 
 def test_names_and_values_of_strangers_are_shown_and_not_obeyed() -> None:
-    field = dataclasses.replace(TOLD, before="a\x1b[2Jb", after="c\nd")
+    field = dataclasses.replace(TOLD, before="a\x1b[2Jb", after="c\td")
     found = Decision(side=Side.GITOPS, risk=Risk.LOW, items=(secret(field),), title="\x1b]0;x\x07")
 
     text = report.text(found, columns=120)

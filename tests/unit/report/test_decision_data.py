@@ -57,7 +57,8 @@ def test_no_value_of_a_secret_is_in_it(item: Item) -> None:
         (datetime.date(2026, 1, 2), "2026-01-02"),
         (float("nan"), "nan"),
         (1 << 70, str(1 << 70)),
-        ({1: [True, None, b"x"]}, {"1": [True, None, "b'x'"]}),
+        ([True, None, b"x", {1: 2}], [True, None, "b'x'", "1 item"]),
+        ({1: 2, 3: 4}, "2 keys"),
         ("a\udcff", "a\\udcff"),
     ],
 )

@@ -68,16 +68,27 @@ class History(Program):
             return await self._resolve(session, revision)
 
     async def log(
-        self, path: Path, base: str = "", head: str = "HEAD", *, limit: int = MANY, timeout: float = READ
+        self, path: Path, base: str = "", head: str = "HEAD", *, limit: int | None = MANY, timeout: float = READ
     ) -> tuple[git.Commit, ...]:
-        """The commits that ``head`` has and ``base`` has not, the newest first; all of ``head`` without a base."""
+        """The commits that ``head`` has and ``base`` has not, the newest first; all of ``head`` without a base.
+
+        More than ``limit`` are left out without a word; None gives all.
+        """
         async with self._at(path) as session:
             revisions = [await self._resolve(session, head)]
             if base:
                 revisions.append(f"^{await self._resolve(session, base)}")
-            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", f"--max-count={limit}", "--no-show-signature"]
+            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", "--no-show-signature"]
+            arguments += [f"--max-count={limit}"] if limit is not None else []
             done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
         return parsed(records.log, done, name="log", target=session.target)
+
+    async def has_merges(self, path: Path, base: str, head: str = "HEAD", *, timeout: float = READ) -> bool:
+        """Whether merges are among the commits that ``head`` has and ``base`` has not."""
+        async with self._at(path) as session:
+            revisions = [await self._resolve(session, head), f"^{await self._resolve(session, base)}"]
+            arguments = ["rev-list", "--merges", "--max-count=1", *revisions, "--"]
+            return bool((await self._run(session, arguments, timeout=timeout)).stdout)
 
     async def changed_files(
         self, path: Path, base: str, head: str = "HEAD", *, since_fork: bool = True, timeout: float = READ

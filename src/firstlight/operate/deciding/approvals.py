@@ -3,6 +3,7 @@
 from firstlight.clients.git import errors as git_errors
 from firstlight.model.decision import Approval, Approved, Decision
 from firstlight.model.git import Commit
+from firstlight.operate.deciding import team_rules
 from firstlight.operate.deciding.checks.scene import History, Scene, Version
 from firstlight.policy.checking import approving, owners
 from firstlight.policy.checking.owners import Owners
@@ -33,6 +34,7 @@ def owners_of(base: Version | None) -> Owners | None:
     """
     if base is None or not base.tree.is_file(owners.FILE):
         return None
+    team_rules.check_links(base.tree)
     data = base.tree.bytes(owners.FILE)
     return owners.load(data) if data is not None else None
 
@@ -41,7 +43,8 @@ async def _commits(history: History) -> tuple[Commit, ...]:
     if not history.head:
         return ()
     try:
-        return await history.git.log(history.path, history.base, history.head)
+        # All of them: who wrote any of it cannot approve it.
+        return await history.git.log(history.path, history.base, history.head, limit=None)
     except git_errors.NotFound:
         if history.base:
             raise

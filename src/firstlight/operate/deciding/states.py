@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 from firstlight import errors
 from firstlight.clients.git import Git, NotARepository, NotFound, Rejected, states
@@ -17,7 +17,7 @@ from firstlight.repo.overlaid import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
 
 OWN = ".firstlight/"
-"""What firstlight keeps in a repo itself, and nobody commits."""
+"""What firstlight keeps in a repo itself, and hardly anybody commits."""
 _NAMES = 3
 
 
@@ -39,6 +39,8 @@ class States:
     """The commit that is compared with; empty where there is none."""
     head: str = ""
     """The commit that comes after; empty where it is none yet."""
+    merges: Literal["none", "head", "some"] = "none"
+    """Whether merges are among the commits; ``head`` where all of it came by one, onto the base."""
     topic: str = ""
     """The branch that the change is on, where that is known."""
     doubts: tuple[str, ...] = ()
@@ -50,8 +52,10 @@ class States:
 
     @property
     def revert(self) -> str:
-        """What ``git revert`` takes it back with."""
-        return f"{self.base[:12]}..{self.head[:12]}" if self.head and self.base else ""
+        """What ``git revert`` takes it back with; empty where it cannot, since it does not go through merges."""
+        if not self.head or not self.base or self.merges == "some":
+            return ""
+        return f"-m 1 {self.head[:12]}" if self.merges == "head" else f"{self.base[:12]}..{self.head[:12]}"
 
     @property
     def since(self) -> str:
@@ -130,10 +134,14 @@ class _Repo:
         return self.tree.root
 
     def inside(self, changes: Iterable[Change]) -> dict[str, None]:
-        """The files of changes that lie in the repo that is meant, both names of those that were renamed."""
-        names = [name for each in changes for name in (each.path, each.old_path) if name]
-        mine = (name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
-        return dict.fromkeys(name for name in mine if not name.startswith(OWN))
+        """The files of changes that lie in the repo that is meant, both names of those that were renamed.
+
+        Whatever is committed counts, wherever it stands: an engine may apply it.
+        """
+        own = f"{self.prefix}{OWN}"
+        mine = [each for each in changes if each.status != "untracked" or not each.path.startswith(own)]
+        names = [name for each in mine for name in (each.path, each.old_path) if name]
+        return dict.fromkeys(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
 
     async def against_disk(self, revision: str) -> dict[str, None]:
         """The files in which the work tree differs from a commit, untracked ones included."""
@@ -166,8 +174,15 @@ async def _between(repo: _Repo, asked: Between) -> States:
     return States(
         root=root, before=before, after=after, paths=tuple(repo.inside(changes)), title=asked.title,
         is_checked_out=after is repo.tree, base=base, head=head, topic=_topic(repo, asked.head),
-        doubts=(*lost, *more, *_outside(repo, changes)),
+        merges=await _merges(repo, base, head), doubts=(*lost, *more, *_outside(repo, changes)),
     )  # fmt: skip
+
+
+async def _merges(repo: _Repo, base: str, head: str) -> Literal["none", "head", "some"]:
+    if not await repo.git.has_merges(repo.root, base, head):
+        return "none"
+    (newest,) = await repo.git.log(repo.root, base, head, limit=1)
+    return "head" if len(newest.parents) > 1 and newest.parents[0] == base else "some"
 
 
 async def _work_tree(repo: _Repo, asked: Between) -> States:

@@ -86,7 +86,7 @@ def _missing(needed: Approval, people: Sequence[Person], owners: Owners) -> str:
         return "" if people else "one other person must approve it"
     if needed == Approval.LEAD:
         return "" if leads else f"a lead must approve it{_who(owners)}"
-    lacking = owners.approvals - len(people)
+    lacking = owners.approvals - len(_names(people))
     wanted = [f"{lacking} more of {owners.approvals} people"] if lacking > 0 else []
     wanted += [] if leads else [f"a lead{_who(owners)}"]
     return f"{' and '.join(wanted)} must approve it" if wanted else ""
@@ -98,7 +98,16 @@ def _who(owners: Owners) -> str:
 
 
 def _given(needed: Approval, people: Sequence[Person]) -> str:
-    return f"{needed} approval by {' and '.join(each.name for each in people)}"
+    return f"{needed} approval by {' and '.join(_names(people).values())}"
+
+
+def _names(people: Sequence[Person]) -> dict[str, str]:
+    """Everybody once, also those who are listed with several addresses."""
+    return {_folded(each.name): each.name for each in people}
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
 
 
 def _approvals(commit: Commit) -> list[_Given]:
@@ -107,8 +116,8 @@ def _approvals(commit: Commit) -> list[_Given]:
 
 
 def _authors(commits: Sequence[Commit]) -> list[Named]:
-    """Who wrote any of it; whoever merges what others wrote may approve it."""
-    found = [Named(each.author.name, each.author.email) for each in commits if len(each.parents) < 2]
+    """Who wrote any of it; also whoever merged, since a merge can bring what none of its parents has."""
+    found = [Named(each.author.name, each.author.email) for each in commits]
     for commit in commits:
         written = (
             trailers.person(each.value) for each in trailers.of_body(commit.body) if each.key.lower() == _CO_AUTHOR
@@ -120,8 +129,8 @@ def _authors(commits: Sequence[Commit]) -> list[Named]:
 def _is_author(person: Person, given: Named, authors: Sequence[Named]) -> bool:
     """By address or by name: people commit from several addresses."""
     emails = {person.email.casefold(), given.email.casefold()}
-    names = {" ".join(each.split()).casefold() for each in (person.name, given.name)} - {""}
-    return any(each.email.casefold() in emails or " ".join(each.name.split()).casefold() in names for each in authors)
+    names = {_folded(each) for each in (person.name, given.name)} - {""}
+    return any(each.email.casefold() in emails or _folded(each.name) in names for each in authors)
 
 
 def _earlier(commits: Sequence[Commit], counted: dict[Person, str], owners: Owners) -> list[str]:

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 
 _TRAILER = re.compile(r"(?P<key>[A-Za-z0-9-]+)[ \t]*:(?P<value>.*)")
 _OF_GIT = ("Signed-off-by: ", "(cherry picked from commit ")
+_SPACE = " \t\r\n"
+"""What Git takes for space; Python knows more."""
+_SCISSORS = "# ------------------------ >8 ------------------------"
+_CONFLICTS = "Conflicts:"
 _PERSON = re.compile(r"(?P<name>[^<>]*)<(?P<email>[^<>\s]+)>\s*")
 
 
@@ -50,12 +54,27 @@ def person(value: str) -> Named | None:
 def _last_paragraph(body: str) -> list[str]:
     """The lines after the last blank one, comments left out as Git leaves them out."""
     block: list[str] = []
-    for line in reversed(body.split("\n")):
-        if line.strip():
+    for line in reversed(_message(body.split("\n"))):
+        if line.strip(_SPACE):
             block.append(line)
         elif any(not each.startswith("#") for each in block):
             break
     return block[::-1]
+
+
+def _message(lines: list[str]) -> list[str]:
+    """What Git takes for the message: nothing from scissors on, and no comments and conflicts at its end."""
+    if _SCISSORS in lines:
+        lines = lines[: lines.index(_SCISSORS)]
+    end: int | None = None
+    is_conflicts = False
+    for number, line in enumerate(lines):
+        if not line or line.startswith("#") or line == _CONFLICTS:
+            is_conflicts = is_conflicts or line == _CONFLICTS
+            end = number if end is None else end
+        elif not (is_conflicts and line.startswith("\t")):
+            end, is_conflicts = None, False
+    return lines[:end]
 
 
 def _of_block(lines: list[str]) -> tuple[Trailer, ...]:
@@ -73,7 +92,7 @@ def _is_block(lines: list[str]) -> bool:
             trailers, inner = trailers + 1, 0
         elif _TRAILER.fullmatch(line):
             trailers, inner = trailers + 1, 0
-        elif line[0].isspace():
+        elif line[0] in _SPACE:
             inner += 1  # it goes on with the line above, if that is a trailer
         else:
             others, inner = others + inner + 1, 0
@@ -84,12 +103,12 @@ def _is_block(lines: list[str]) -> bool:
 def _trailers(lines: list[str]) -> Iterator[Trailer]:
     last: Trailer | None = None
     for line in lines:
-        if last is not None and line[0].isspace():
-            last = Trailer(last.key, f"{last.value} {line.strip()}".strip())
+        if last is not None and line[0] in _SPACE:
+            last = Trailer(last.key, f"{last.value} {line.strip(_SPACE)}".strip(_SPACE))
             continue
         if last is not None:
             yield last
         match = _TRAILER.fullmatch(line)
-        last = Trailer(match["key"], match["value"].strip()) if match else None
+        last = Trailer(match["key"], match["value"].strip(_SPACE)) if match else None
     if last is not None:
         yield last

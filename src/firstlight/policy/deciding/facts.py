@@ -18,6 +18,6 @@ class Facts:
     topic: str = ""
     """The branch that the change is on."""
     revert: str = ""
-    """What ``git revert`` takes it back with: commits, or a range of them."""
+    """What ``git revert`` takes it back with: commits, or a range of them; empty where merges are in between."""
     since: str = ""
     """The revision before the change."""

@@ -27,7 +27,9 @@ EXPLAINED = {
 def found(change: Change, field: Field | None, component: Component | None, scene: Scene) -> Iterator[Factor]:
     """The factors of one field, or of an object as a whole."""
     if change.is_unread and change.matter not in _HARMLESS:
-        yield Factor(id="unreadable", risk=Risk.HIGH, why=EXPLAINED["unreadable"])
+        # In a machine config it may be what makes a new cluster of it.
+        risk = Risk.CRITICAL if change.matter is Matter.MACHINE else Risk.HIGH
+        yield Factor(id="unreadable", risk=risk, why=EXPLAINED["unreadable"])
     if component is None:
         return
     if field is None or change.old_path:

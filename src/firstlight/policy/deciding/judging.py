@@ -44,7 +44,8 @@ def decide(
         taken: Which files and directories each directory's kustomization takes in, of either tree.
     """
     judge = _Judge(_scene(platform, before, taken), book, facts or Facts())
-    return judge.decision([judge.item(each) for each in changes], title)
+    parts = [part for each in changes for part in judge.scene.parts(each)]
+    return judge.decision([judge.item(each) for each in parts], title)
 
 
 def by_rule(

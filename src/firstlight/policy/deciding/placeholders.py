@@ -1,10 +1,14 @@
 """What the placeholders of procedures stand for: the names that a repo has for the things of a change."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
+from firstlight.document.within import mapping
 from firstlight.model.change import Level
 from firstlight.model.cluster import Engine, Machine
-from firstlight.model.component import Component, Form, Side
+from firstlight.model.component import Component, Form, Origin, Side
 from firstlight.model.decision import Item
 from firstlight.policy.deciding import siding
 from firstlight.policy.deciding.branch_names import branches
@@ -15,6 +19,13 @@ from firstlight.policy.deciding.touching import Scene
 _FORMS = {"kustomization": Form.KUSTOMIZATION, "helmrelease": Form.HELM_RELEASE, "application": Form.APPLICATION}
 _NEEDED = ("topic", "fresh", "files")
 """What a command cannot do without."""
+_OBJECT = ("name", "namespace")
+_OPTIONS = ("asked", "revert", "policy")
+"""What we have written ourselves, options included."""
+_DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_REVERT = "git revert --no-edit {revert}"
+_RESTORE = "git restore --source={since} --staged --worktree -- {files} && git commit"
+_FLAGS = {"prune": "--auto-prune", "selfHeal": "--self-heal", "allowEmpty": "--allow-empty"}
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -31,6 +42,7 @@ class Names:
         sides: Collection[Side | None] = (),
     ) -> None:
         self._items, self._scene, self._sides = items, scene, sides
+        self._is_revertible = bool(facts.revert or not facts.is_committed or not facts.since)
         platform = scene.after.platform
         clusters = [platform.cluster(name) for item in items for name in item.clusters]
         followed = [each.branch for each in (*clusters, *platform.clusters) if each is not None and each.branch]
@@ -44,6 +56,12 @@ class Names:
             "revert": facts.revert.split() or ["HEAD"],
             "since": facts.since or "HEAD~1",
         }
+
+    def taken_back(self, step: Step) -> Step:
+        """The step, with files put back where ``git revert`` fails."""
+        if self._is_revertible or _REVERT not in step.command:
+            return step
+        return msgspec.structs.replace(step, command=step.command.replace(_REVERT, _RESTORE))
 
     def each(self, step: Step) -> Iterator[Values]:
         """The values of each thing that a step is written for, each once."""
@@ -123,7 +141,7 @@ class Names:
             "dependents": self._scene.dependents(component),
         }
 
-    def _declarations(self, component: Component, form: Form) -> Iterator[Mapping[str, str]]:
+    def _declarations(self, component: Component, form: Form) -> Iterator[Values]:
         """Objects of the engine that apply a component: its own, else that of the nearest that brings it."""
         seen: set[str] = set()
         at: Component | None = component
@@ -132,11 +150,30 @@ class Names:
             own = [each for each in at.origins if each.form is form]
             for each in own:
                 found = {"cluster": at.cluster, "component": component.name, "name": each.name}
-                yield {**found, "namespace": each.namespace or "default"}
+                yield {**found, "namespace": each.namespace or "default", "policy": _policy(each)}
             if own or form is Form.HELM_RELEASE:
                 return
             parents = self._scene.after.named(at.cluster, at.parent) if at.parent else ()
             at = parents[0] if parents else None
+
+
+def is_typeable(command: str, values: Values) -> bool:
+    """Whether a program takes the names in a command for names: one like ``--all`` it would take for an option."""
+    for name in {match["name"] for match in PLACEHOLDER.finditer(command)} - set(_OPTIONS):
+        value = values.get(name, "")
+        for each in [value] if isinstance(value, str) else value:
+            if each.startswith("-") or (name in _OBJECT and not _DNS.fullmatch(each)):
+                return False
+    return True
+
+
+def _policy(origin: Origin) -> list[str]:
+    """What ``argocd app set --sync-policy`` gives an Application back what it has with."""
+    policy = mapping(origin.definition, "spec", "syncPolicy")
+    automated = mapping(policy, "automated")
+    if not isinstance(policy.get("automated"), Mapping) or automated.get("enabled") is False:
+        return ["none"]
+    return ["automated", *(flag for name, flag in _FLAGS.items() if automated.get(name) is True)]
 
 
 def changed_files(items: Iterable[Item]) -> list[str]:

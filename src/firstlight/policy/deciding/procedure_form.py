@@ -28,11 +28,12 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "inline": ("cluster", "component"),
     "kustomization": ("cluster", "component", "name", "namespace"),
     "helmrelease": ("cluster", "component", "name", "namespace"),
-    "application": ("cluster", "component", "name", "namespace"),
+    "application": ("cluster", "component", "name", "namespace", "policy"),
 }
 """What can stand in braces. ``branch`` is what the engine follows, ``topic`` the branch of the change, ``fresh`` its
 name where it has to be made first, ``files`` all changed files, ``asked`` the options that ``firstlight decide`` was
-asked with, ``revert`` the commits to take back, ``since`` the revision before them; a step whose command names a
+asked with, ``revert`` the commits to take back, ``since`` the revision before them, ``policy`` what an Application's
+``--sync-policy`` is set to, with the flags that belong to it; a step whose command names a
 topic, fresh branch or files falls away where there is none. In commands all are quoted for a shell, and
 ``{--only components}`` has the option before each of them. Those of "" can stand anywhere.
 """

@@ -11,7 +11,7 @@ from firstlight.model.decision import Item, ProcedureStep, Ruling
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.checklist import halves
 from firstlight.policy.deciding.facts import Facts
-from firstlight.policy.deciding.placeholders import Names, Values
+from firstlight.policy.deciding.placeholders import Names, Values, is_typeable
 from firstlight.policy.deciding.procedure_form import PLACEHOLDER, PLACEHOLDERS, STAGES, Procedure, Stage, Step
 from firstlight.policy.deciding.touching import Scene
 
@@ -19,6 +19,9 @@ _EMERGENCY = ("emergency-cluster", "emergency-engine")
 _FIRST = "bootstrap's half comes first: what the engine applies after the merge may need it"
 _FEW = 3
 """Of one step, that are written one by one; of more the first, with the names of the rest."""
+_OF_THE_SAME = ("version", "dependents", "namespace", "address", "policy")
+"""Placeholders that tell nothing apart."""
+_UNTYPED = "; by hand, since what it is called is no name that a command can have"
 _DONE: tuple[Stage, ...] = ("add", "commit")
 """Stages of what is committed already."""
 
@@ -116,12 +119,15 @@ def all_of(procedure: Procedure, book: Book, field: str, seen: tuple[str, ...] =
 
 
 def _steps(steps: Iterable[Step], names: Names) -> Iterator[_Filled]:
-    for step in steps:
+    for step in map(names.taken_back, steps):
         side = Side(step.side) if step.side else None
         found: dict[str, tuple[str, Values]] = {}
         for values in names.each(step):
-            command = _typed(step.command, values)
-            found.setdefault(command or _said(step.text, values), (command, values))
+            if is_typeable(step.command, values):
+                command = _typed(step.command, values)
+                found.setdefault(command or _said(step.text, values), (command, values))
+            else:
+                yield _Filled(step.stage, ProcedureStep(side=side, text=f"{_said(step.text, values)}{_UNTYPED}"))
         if len(found) <= _FEW:
             for command, values in found.values():
                 yield _Filled(step.stage, ProcedureStep(side=side, text=_said(step.text, values), command=command))
@@ -134,7 +140,7 @@ def _steps(steps: Iterable[Step], names: Names) -> Iterator[_Filled]:
 
 def _label(step: Step, values: Values) -> str:
     """What a step is about in one case, in a word or two: ``home``, ``web of home``."""
-    own = [name for name in PLACEHOLDERS[step.each] if name not in ("version", "dependents", "namespace", "address")]
+    own = [name for name in PLACEHOLDERS[step.each] if name not in _OF_THE_SAME]
     cluster, *things = [", ".join(_list(values, name)) for name in own]
     return f"{things[-1]} of {cluster}" if things else cluster
 

@@ -131,6 +131,15 @@ class Scene:
                 found += belonging.machines.get(path, ())
         return tuple(dict.fromkeys(found))
 
+    def parts(self, change: Change) -> tuple[Change, ...]:
+        """A change; where something moved to a place that its cluster does not look at, that it went and came."""
+        if not change.apart or self.before is None:
+            return (change,)
+        path = change.place.path
+        once = {each.cluster for each in self.once(change)}
+        now = set() if self.after.is_unlisted(path) else {each.cluster for each in self.after.of(path)}
+        return change.apart if once - now else (change,)
+
     def dependents(self, component: Component, *, brought: bool = True) -> tuple[str, ...]:
         """Who needs a component, after the change and before it."""
         graphs = [each for each in (self.graph, self.old_graph) if each is not None]

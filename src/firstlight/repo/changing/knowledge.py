@@ -23,10 +23,10 @@ class Knowledge:
     """Paths by what they are."""
 
     machines: frozenset[str] = frozenset()
-    declared: frozenset[str] = frozenset()
-    """Those of them that firstlight.yaml names."""
+    declared: Mapping[str, frozenset[Scope]] = dataclasses.field(default_factory=dict)
+    """Those of them that firstlight.yaml names, with the machines that each is for."""
     scopes: Mapping[str, frozenset[Scope]] = dataclasses.field(default_factory=dict)
-    """Which machines each of them is for."""
+    """Which machines the others are for."""
     machine_secrets: frozenset[str] = frozenset()
     """What ``talosctl gen secrets`` made, and the keys of administrators."""
     values: frozenset[str] = frozenset()
@@ -44,6 +44,11 @@ class Knowledge:
     def is_applied(self, path: str) -> bool:
         """Whether a file is in something that is applied."""
         return "." in self.applied or any(path == each or path.startswith(f"{each}/") for each in self.applied)
+
+    def is_for_same(self, one: str, other: str) -> bool:
+        """Whether two machine configs are for the same machines; who names one by hand has to name the other, too."""
+        known = self.declared if {one, other} & self.declared.keys() else self.scopes
+        return known.get(one) == known.get(other)
 
 
 def of(platforms: Sequence[Platform], *, named: Mapping[str, frozenset[Scope]] | None = None) -> Knowledge:
@@ -74,8 +79,8 @@ def of(platforms: Sequence[Platform], *, named: Mapping[str, frozenset[Scope]] |
     held = [each.reference.split("/") for each in given if each.reference.startswith("ConfigMap/")]
     return Knowledge(
         machines=frozenset({*machines - declared, *named}),
-        declared=frozenset(named),
-        scopes={**_scopes(platforms), **named},
+        declared=named,
+        scopes=_scopes(platforms),
         machine_secrets=frozenset(keys),
         values=frozenset(_values(given, origins)) - helmfiles,
         holders=frozenset({*((each[1], each[2]) for each in held if len(each) == 3), *_named(origins)}),

@@ -19,6 +19,8 @@ class Line(NamedTuple):
     text: str
     is_hidden: bool = False
     """Whether it is part of a Secret."""
+    parts: tuple[tuple[int, str], ...] = ()
+    """Where a command goes on in further lines, each of them with its number."""
 
 
 def said(text: str, *, comments: Sequence[str] = ("#",)) -> list[Line]:
@@ -27,6 +29,7 @@ def said(text: str, *, comments: Sequence[str] = ("#",)) -> list[Line]:
     found: list[Line] = []
     document: list[Line] = []
     end = ""
+    is_continued = False
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if end:
@@ -40,8 +43,19 @@ def said(text: str, *, comments: Sequence[str] = ("#",)) -> list[Line]:
             continue
         opened = _HEREDOC.search(stripped) if "#" in comments else None
         end = opened["word"] if opened else ""
-        found.append(Line(number, _without_comment(line.rstrip(), comments)))
+        text_of = _without_comment(line.rstrip(), comments)
+        if is_continued:
+            found[-1] = _joined(found[-1], number, text_of)
+        else:
+            found.append(Line(number, text_of))
+        is_continued = "#" in comments and text_of.endswith("\\")
     return [*found, *_hidden(document)]
+
+
+def _joined(line: Line, number: int, text: str) -> Line:
+    """A line that ends with a backslash, with the one that it goes on in."""
+    parts = (*(line.parts or ((line.number, line.text),)), (number, text))
+    return line._replace(text=f"{line.text[:-1].rstrip()} {text.strip()}", parts=parts)
 
 
 def _hidden(document: Sequence[Line]) -> list[Line]:

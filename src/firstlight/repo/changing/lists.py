@@ -6,7 +6,12 @@ from typing import Any
 
 import msgspec
 
+from firstlight.repo.changing import secret_texts
+
 Keys = tuple[str, ...]
+
+_SHORT = 10
+"""Characters of a text in which no token or address with a password can be."""
 
 _COMBINATIONS: tuple[Keys, ...] = (
     ("name",), ("namespace", "name"), ("kind", "name"), ("kind", "namespace", "name"), ("group", "kind", "name"),
@@ -23,13 +28,14 @@ _ORDERED = frozenset({
     "validators", "replacements", "valuesFrom", "substituteFrom", "valueFiles", "values", "valuesTemplate", "secrets",
     "cmds", "steps", "middlewares", "filters", "http", "plugins", "bases", "environments", "hooks", "postRenderers",
     "configPatches", "additionalValuesFiles", "envFrom", "route", "routes", "receivers", "pipeline",
+    "sources", "keys", "providers",
 })  # fmt: skip
 """Lists in which a later item wins over, or comes after, an earlier one, though each has a name."""
 
 _SETS = frozenset({
     "resources", "crds", "finalizers", "accessModes", "verbs", "apiGroups", "resourceNames", "nonResourceURLs", "hosts",
     "hostnames", "dnsNames", "ipAddresses", "uris", "usages", "add", "drop", "certSANs", "namespaces", "policyTypes",
-    "domains", "officialExtensions", "needs", "shortNames", "categories", "required", "enum", "mountOptions",
+    "officialExtensions", "needs", "shortNames", "categories", "required", "enum", "mountOptions",
     "dependsOn", "sourceRepos", "sourceNamespaces", "podCIDRs", "loadBalancerSourceRanges", "externalIPs", "topics",
     "additionalApiServerCertSans", "additionalMachineCertSans", "bandwidths", "machines",
 })  # fmt: skip
@@ -73,7 +79,13 @@ def _is_unique(items: Sequence[Mapping[str, Any]], keys: Keys) -> bool:
 
 def label(item: Mapping[str, Any], keys: Keys) -> str:
     """An item of a list as a step: ``[name=web]``."""
-    return "[" + ",".join(f"{key}={item[key]}" for key in keys if item.get(key) is not None) + "]"
+    return "[" + ",".join(f"{key}={_told(item[key])}" for key in keys if item.get(key) is not None) + "]"
+
+
+def _told(value: Any) -> str:
+    """What tells an item apart, without a password or a token that is part of it."""
+    shown = str(value)
+    return secret_texts.masked(shown) if len(shown) > _SHORT else shown
 
 
 def is_ordered(name: str, items: Sequence[Any]) -> bool:
@@ -85,6 +97,8 @@ def is_ordered(name: str, items: Sequence[Any]) -> bool:
     """
     if name == "env":  # a variable sees only those above it
         return any(isinstance(item, Mapping) and "$(" in str(item.get("value", "")) for item in items)
+    if name == "rules":  # those of Kyverno have names, and are tried in this order
+        return any(isinstance(item, Mapping) and "name" in item for item in items)
     return name in _ORDERED
 
 

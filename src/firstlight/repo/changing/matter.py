@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model.change import Matter
-from firstlight.repo.changing import embedded
+from firstlight.model.remark import Grade
+from firstlight.repo import work_tree
+from firstlight.repo.changing import embedded, lines, writing
 from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.taken import Use
 from firstlight.repo.declaration import form
@@ -50,20 +52,11 @@ _FOR_PEOPLE = {"docs", "doc", "documentation", "runbooks"}
 _LOCAL_GROUPS = ("kind.x-k8s.io/", "k3d.io/", "ctlptl.dev/", "skaffold/", "backstage.io/", "chainsaw.kyverno.io/")
 """Of objects that no cluster of the repo ever sees: those of clusters on a developer's computer, and of their tests."""
 _COMMAND = re.compile(
-    rb"\b(?:kubectl|talosctl|talhelper|omnictl|helmfile|argocd|topf|clusterctl|kubeadm|k0sctl"
-    rb"|cilium +(?:install|upgrade)|helm +(?:upgrade|install|uninstall|rollback)"
-    rb"|flux +(?:bootstrap|install|create|delete|resume|suspend|reconcile)|sops +exec)\b"
+    r"\b(?:kubectl|talosctl|talhelper|omnictl|helmfile|argocd|topf|clusterctl|kubeadm|k0sctl"
+    r"|cilium +(?:install|upgrade)|helm +(?:upgrade|install|uninstall|rollback)"
+    r"|flux +(?:bootstrap|install|create|delete|resume|suspend|reconcile)|sops +exec)\b"
 )
 """What does something to a cluster, or asks one."""
-_WRITE = re.compile(
-    rb"\b(?:kubectl +(?:[-\w=./]+ +)*?(?:apply|create|delete|patch|replace|scale|rollout|label|annotate|drain|set|edit)"
-    rb"|talosctl +(?:[-\w=./]+ +)*?(?:apply-config|upgrade|upgrade-k8s|bootstrap|reset|patch|reboot|edit)"
-    rb"|omnictl +(?:[-\w=./]+ +)*?(?:apply|delete|template +sync)|helmfile +(?:[-\w=./]+ +)*?(?:apply|sync|destroy)"
-    rb"|helm +(?:upgrade|install|uninstall|rollback)|flux +(?:bootstrap|install|create|delete|resume|suspend|reconcile)"
-    rb"|argocd +app +\w+|cilium +(?:install|upgrade)|clusterctl +\w+|terraform +apply|tofu +apply)\b"
-)
-"""The same, only what writes: CI looks at clusters it has made itself, and has kubectl among its tools."""
-_LOCAL_CLUSTER = re.compile(rb"\bkind +create|helm/kind-action|\bk3d +cluster|talosctl +cluster +create|setup-minikube")
 _TERRAFORM = (".tf", ".tfvars", ".tofu", ".hcl")
 _MACHINES = re.compile(rb"talos_machine|siderolabs/talos|talos_image_factory|\bmachine_configuration\b")
 _MACHINE_NAMES = re.compile(
@@ -77,11 +70,12 @@ _VALUES = re.compile(
 _CHART = "Chart.yaml"
 _MINIJINJA = ".minijinja.toml"
 _MACHINE_KEY = re.compile(r"^(?:machine|cluster):\s*(?:#.*)?$|^apiVersion:\s*v1alpha1\b", re.MULTILINE)
+_MACHINE_WORD = re.compile(r"[\"']?\b(?:machine|cluster|podSubnets)[\"']?\s*:|[\"']?/(?:machine|cluster)/|v1alpha1\b")
 _API_VERSION = re.compile(r"^apiVersion:\s*\S", re.MULTILINE)
 _KIND = re.compile(r"^kind:\s*\S", re.MULTILINE)
 
 
-def of_file(tree: WorkTree, path: str, known: Knowledge) -> Matter | None:
+def of_file(tree: WorkTree, path: str, known: Knowledge, *, use: Use | None = None) -> Matter | None:
     """What a file is, whatever its documents say; None where they have to tell."""
     name = posixpath.basename(path)
     top = path.partition("/")[0]
@@ -92,24 +86,25 @@ def of_file(tree: WorkTree, path: str, known: Knowledge) -> Matter | None:
     is_script = path in known.scripts or _is_script(path)
     is_machine = bool(path in known.machines or path in known.machine_secrets or _MACHINE_NAMES.fullmatch(name))
     if is_machine and _VALUES.search(path) and not directories.is_home(path):
-        is_machine = False  # of Cilium's, say, which have a cluster in them, too
-    if is_machine and not is_script:
+        is_machine = _has_machines(tree, path)  # and not Cilium's values, say, which have a cluster in them, too
+    if path in known.declared or (is_machine and not is_script):
         return Matter.MACHINE
-    if top in _TOOL_DIRECTORIES or (_TOOLS.fullmatch(name) and path not in known.scripts):
-        return Matter.SCRIPT if _touches(tree, path, _WRITE) else Matter.TOOLING
+    is_tool = bool(_TOOLS.fullmatch(name)) and path not in known.scripts
+    if (top in _TOOL_DIRECTORIES or is_tool) and use is None and not _is_applied(tree, path, known):
+        return _by_commands(tree, path, is_ci=True)
     if name in kustomization.NAMES:
         return Matter.KUSTOMIZE
     if path in known.helmfiles or finding.is_helmfile(tree, path):
         return Matter.RELEASE
     if is_script:
-        return Matter.SCRIPT if path in known.scripts or _touches(tree, path, _COMMAND) else Matter.TOOLING
+        return Matter.SCRIPT if path in known.scripts else _by_commands(tree, path, is_ci=False)
     if path in known.values:
         return Matter.VALUES
     if name == _MINIJINJA:  # what templates are given, those of machine configs above all
         return Matter.MACHINE if any(each.endswith(files.JINJA) for each in known.machines) else Matter.SCRIPT
     if name.startswith(".sops."):  # with which keys sops encrypts from now on: no cluster sees it
         return Matter.TOOLING
-    if top in _ASIDE and not known.is_applied(path):
+    if top in _ASIDE and use is None and not known.is_applied(path):
         return _ASIDE[top]
     return None
 
@@ -143,12 +138,17 @@ def of_broken(text: str) -> Matter:
     return Matter.OBJECT if _API_VERSION.search(text) and _KIND.search(text) else Matter.UNKNOWN
 
 
+def may_be_machine(text: str) -> bool:
+    """Whether a text that is no YAML by its name is worth to be read for machine configuration."""
+    return _MACHINE_WORD.search(text) is not None
+
+
 def by_place(
     tree: WorkTree, path: str, known: Knowledge, *, use: Use | None = None, is_encrypted: bool = False
 ) -> Matter:
     """What a file is that does not say so itself: by who takes it in, else by its name."""
     name = posixpath.basename(path)
-    if use is not None:
+    if use is not None and use is not Use.RESOURCE:
         return Matter.VALUES if use is Use.VALUES else Matter.KUSTOMIZE
     chart = chart_of(tree, path, known)
     if chart is not None:
@@ -161,7 +161,7 @@ def by_place(
     if path.endswith(_TERRAFORM):
         return Matter.MACHINE if _MACHINES.search(tree.bytes(path) or b"") else Matter.UNKNOWN
     if is_documentation(path):
-        return Matter.DOCUMENTATION
+        return Matter.DOCUMENTATION if use is None else Matter.OBJECT
     if directories.is_home(path) and (name.endswith((".yaml", ".yml", ".json")) or files.is_template(path)):
         return Matter.MACHINE
     if _VALUES.search(path):
@@ -202,11 +202,46 @@ def _is_script(path: str) -> bool:
     )
 
 
-def _touches(tree: WorkTree, path: str, pattern: re.Pattern[bytes]) -> bool:
-    """Whether commands in a file do something to a cluster other than one that they make for a test."""
-    data = tree.bytes(path) if tree.is_file(path) else None
-    if data is None or _LOCAL_CLUSTER.search(data):
-        return False
+def _by_commands(tree: WorkTree, path: str, *, is_ci: bool) -> Matter:
+    """What a file with commands is: a script if they do something to a cluster other than one made for a test.
+
+    CI has kubectl among its tools, so that only what writes counts there.
+    """
+    text = (tree.text(path) or "") if tree.is_file(path) else ""
     if mise.is_config(path):  # which names programs for everybody's computer, too
-        data = data.partition(b"[tasks")[2]
-    return pattern.search(data) is not None
+        text = text.partition("[tasks")[2]
+    said = "\n".join(each.text for each in lines.said(text))
+    writers = writing.writers(said)
+    if not writers and (is_ci or not _COMMAND.search(said)):
+        return Matter.TOOLING
+    if not writing.is_excused(writers) or not writing.makes_cluster(said):
+        return Matter.SCRIPT
+    # Most likely it only tests; but nobody can tell for which cluster each command is.
+    return Matter.UNKNOWN if writers else Matter.TOOLING
+
+
+def _is_applied(tree: WorkTree, path: str, known: Knowledge) -> bool:
+    """Whether a file that is called like a tool's is something that a cluster gets."""
+    if path.partition("/")[0] in _TOOL_DIRECTORIES and not known.is_applied(path):
+        return False
+    if not path.endswith(work_tree.YAML) or not tree.is_file(path):
+        return False
+    if any(each.grade is Grade.ERROR for each in tree.contents(path).remarks):
+        return of_broken(tree.text(path) or "") is not Matter.UNKNOWN
+    return any(of_document(each.value, path) not in (None, Matter.TOOLING) for each in tree.documents(path))
+
+
+def _has_machines(tree: WorkTree, path: str) -> bool:
+    documents = tree.documents(path) if tree.is_file(path) and path.endswith(work_tree.YAML) else ()
+    return any(is_surely_machine(each.value) for each in documents)
+
+
+def is_surely_machine(value: Any) -> bool:
+    """Whether a document is machine configuration also under a name that says something else.
+
+    Values of charts have a cluster in them, too, with a name and an id.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("cluster"), Mapping):
+        return bool(kinds.of(value))
+    rest = {key: each for key, each in value["cluster"].items() if key not in ("id", "name")}
+    return bool(kinds.of({**value, "cluster": rest}))

@@ -23,9 +23,10 @@ def compared(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, A
 def _piece(value: Mapping[str, Any]) -> Piece:
     found = ObjectId.of(value)
     texts, values = embedded.of_object(value)
+    inner = embedded.expanded(value, texts)
     return Piece(
         matter=Matter.OBJECT,
-        value=embedded.expanded(value, texts),
+        value=inner,
         path="",
         title=str(found),
         kind=found.kind,
@@ -33,7 +34,7 @@ def _piece(value: Mapping[str, Any]) -> Piece:
         place=Place(""),
         manner=Manner(
             values=functools.partial(embedded.values_at, values),
-            is_secret=secrecy.of_document(value),
+            is_secret=secrecy.of_document(inner),
             is_whole=embedded.is_schema,
         ),
         identity=pairing.same_object(found),

@@ -29,6 +29,9 @@ SIZE = 8 << 20
 """Bytes of a file that is looked into."""
 _NAMES = {Matter.MACHINE: "machine config", Matter.VALUES: "values", Matter.KUSTOMIZE: "kustomization"}
 _TEMPLATE = "looks like a template"
+_YAML = {"Kustomization", "talosconfig"}
+_BESIDE = {Matter.DOCUMENTATION, Matter.TOOLING}
+"""What nobody applies, unless somebody takes it in."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +54,15 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
     if not tree.is_file(path):
         return None
     data = tree.bytes(path)
-    sort = matter.of_file(tree, path, known)
     use = uses.of(path)
+    sort = matter.of_file(tree, path, known, use=use)
+    if use is None and sort in _BESIDE | {None} and (use := uses.anywhere(path)) is not None:
+        sort = matter.of_file(tree, path, known, use=use)  # somebody elsewhere takes it in
     is_secret = path in known.machine_secrets or use is Use.HIDDEN
     found = File(
         path=path,
         matter=sort or matter.by_place(tree, path, known, use=use),
-        is_secret=is_secret or path in known.secrets,
+        is_secret=is_secret or path in known.secrets or secrecy.is_secret_file(path),
     )
     if data is None or len(data) > SIZE:
         return dataclasses.replace(found, doubt="it is too large to be looked into")
@@ -67,11 +72,14 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
     is_hidden = found.is_secret or secrecy.is_secret_text(text, is_script=found.matter is Matter.SCRIPT)
     found = dataclasses.replace(found, text=text, is_secret=is_hidden)
     is_template = files.is_template(path)
-    documents, doubt = (_template(tree, path), "") if is_template else _documents(tree, path)
+    is_yaml = use in (Use.RESOURCE, Use.PATCH) or path in known.declared
+    documents, doubt = (_template(tree, path), "") if is_template else _documents(tree, path, is_yaml=is_yaml)
     if documents is None and doubt and (sort is Matter.RELEASE or _TEMPLATE in doubt):
         is_template, documents = True, _template(tree, path)
         doubt = "" if documents is not None else doubt
     found = dataclasses.replace(found, doubt=doubt, is_template=is_template)
+    if documents is None and found.matter is Matter.UNKNOWN and not doubt and not is_template:
+        documents = _machines(tree, path, text)
     if documents is None:
         is_plain = sort is None and found.matter is Matter.UNKNOWN
         return dataclasses.replace(found, matter=matter.of_broken(text)) if is_plain else found
@@ -82,12 +90,21 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
     return dataclasses.replace(found, pieces=made, matter=made[0].matter if made else rest)
 
 
-def _documents(tree: WorkTree, path: str) -> tuple[tuple[Document, ...] | None, str]:
+def _machines(tree: WorkTree, path: str, text: str) -> tuple[Document, ...] | None:
+    """The documents of a file that is not called so, if they are machine configuration."""
+    if not matter.may_be_machine(text):
+        return None
+    documents, _ = _documents(tree, path, is_yaml=True)
+    is_machine = documents and any(matter.of_document(each.value, path) is Matter.MACHINE for each in documents)
+    return documents if is_machine else None
+
+
+def _documents(tree: WorkTree, path: str, *, is_yaml: bool = False) -> tuple[tuple[Document, ...] | None, str]:
     """The documents of a file; None where it has none, with what is wrong if it should."""
     name = posixpath.basename(path)
     if name.endswith(".toml"):
         return _toml(tree, path)
-    is_yaml = name.endswith((*work_tree.YAML, ".json", ".talosconfig")) or name in {"Kustomization", "talosconfig"}
+    is_yaml = is_yaml or name.endswith((*work_tree.YAML, ".json", ".talosconfig")) or name in _YAML
     if not is_yaml:
         return None, ""
     contents = tree.contents(path)
@@ -162,7 +179,8 @@ class _Maker:
         sort = self.sort or own or self.rest
         if self.sort in (Matter.RELEASE, Matter.KUSTOMIZE, Matter.VALUES) and own is Matter.OBJECT:
             sort = own
-        if own is Matter.MACHINE and self.sort is None and self.rest is Matter.VALUES:
+        is_values = self.sort is None and self.rest is Matter.VALUES
+        if own is Matter.MACHINE and is_values and not matter.is_surely_machine(value):
             sort = self.rest  # of Cilium's, say, which have a cluster in them, too
         found = ObjectId.of(value) if embedded.is_object(value) else None
         is_encrypted = kinds.is_encrypted(value)
@@ -174,9 +192,10 @@ class _Maker:
         if isinstance(value, list) and sort in (Matter.MACHINE, Matter.KUSTOMIZE) and json_patch.is_patch(value):
             value, ways = json_patch.read(value)
         whole = self.is_secret or _is_key(value, kind)
+        inner = embedded.expanded(value, inside)
         return Piece(
             matter=sort,
-            value=embedded.expanded(value, inside),
+            value=inner,
             path=self.path,
             title=title,
             kind=kind,
@@ -187,9 +206,7 @@ class _Maker:
             ways=ways,
             manner=Manner(
                 values=functools.partial(embedded.values_at, values),
-                is_secret=secrecy.of_everything
-                if whole
-                else secrecy.of_document(value, is_machine=sort is Matter.MACHINE),
+                is_secret=_is_secret(inner, sort, is_whole=whole),
                 shown=embedded.of_machine if sort is Matter.MACHINE else PLAIN.shown,
                 is_whole=embedded.is_schema,
                 refined=texts.refined if sort is Matter.SCRIPT else PLAIN.refined,
@@ -226,13 +243,21 @@ _OBJECTS = (Matter.OBJECT, Matter.SECRET)
 
 def _items(value: Any, steps: Way) -> Iterator[tuple[Way, Any]]:
     """A document, or the items of a List."""
-    is_list = isinstance(value, Mapping) and str(value.get("kind")).endswith("List")
-    items = value.get("items") if is_list else None
+    items = value.get("items") if isinstance(value, Mapping) and _is_list(value) else None
     if not isinstance(items, list) or len(steps) > 8:
         yield steps, value
         return
     for number, item in enumerate(items):
         yield from _items(item, (*steps, "items", number))
+
+
+def _is_list(value: Mapping[str, Any]) -> bool:
+    """Whether it stands for its items, and is not an object of a kind that is called so."""
+    if value.get("kind") == "List":
+        return value.get("apiVersion") in (None, "v1")
+    items = value.get("items")
+    is_full = isinstance(items, list) and bool(items) and all(map(embedded.is_object, items))
+    return str(value.get("kind")).endswith("List") and is_full and not embedded.is_object(value)
 
 
 def _named(sort: Matter, value: Any, found: ObjectId | None, path: str) -> tuple[str, str]:
@@ -264,6 +289,15 @@ def _own_name(value: Any, sort: Matter) -> str:
     """The name of a document that is no object."""
     name = value.get("name") if sort is Matter.MACHINE and isinstance(value, Mapping) else None
     return str(name) if isinstance(name, str | int) else ""
+
+
+def _is_secret(value: Any, sort: Matter, *, is_whole: bool) -> secrecy.IsSecret:
+    """What is secret in a document; keys of firstlight.yaml are names of components, which may be called anything."""
+    if is_whole:
+        return secrecy.of_everything
+    if sort in (Matter.PLATFORM, Matter.POLICY):
+        return secrecy.of_names
+    return secrecy.of_document(value, is_machine=sort is Matter.MACHINE)
 
 
 def _is_key(value: Any, kind: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.repo.changing import knowledge, lines, pairing, piece, pieces, texts
+from firstlight.repo.changing import declared, knowledge, lines, pairing, piece, pieces, texts
+from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.lines import Line
 from firstlight.repo.changing.piece import Piece
 from firstlight.repo.changing.pieces import File
@@ -27,7 +28,7 @@ def changes(
         platforms: What the repo describes, before and after, as far as that is known: it tells which files shape
             machines and which hold values.
     """
-    known = knowledge.of(platforms)
+    known = knowledge.of(platforms, named=declared.machine_files((before, after)))
     trees = [(each, Uses(each)) for each in (before, after)]
     old: list[Piece] = []
     new: list[Piece] = []
@@ -47,12 +48,34 @@ def changes(
         new += other.pieces or () if other else ()
         found += _statements(one, other)
     for was, will in _renamed(plain):
-        found += _by_lines(was, will)
+        halves = [*_by_lines(was, None), *_by_lines(None, will)] if was and will and was.path != will.path else []
+        found += _apart(_by_lines(was, will), halves, known)
     for first, second in pairing.paired(old, new):
         change = piece.compared(first, second)
         if change is not None:
-            found.append(change)
+            halves = _halves(first, second) if change.old_path else []
+            found += _apart([change], halves, known)
     return tuple(sorted(found, key=lambda each: (each.place, each.title, each.verb)))
+
+
+def _halves(first: Piece | None, second: Piece | None) -> list[Change]:
+    """What went in one place, and came in another."""
+    found = (piece.compared(first, None), piece.compared(None, second))
+    return [each for each in found if each is not None]
+
+
+def _apart(changes: Sequence[Change], halves: Sequence[Change], known: Knowledge) -> Iterable[Change]:
+    """What stands elsewhere now, with what that means if somebody looks only in one of the places.
+
+    A machine config for other machines than before, or for none, is not the same one in another file.
+    """
+    for each in changes:
+        if not each.old_path:
+            yield each
+        elif each.matter is Matter.MACHINE and not known.is_for_same(each.old_path, each.place.path):
+            yield from halves
+        else:
+            yield dataclasses.replace(each, apart=tuple(halves))
 
 
 def _left_out(path: str) -> Change:
@@ -118,7 +141,7 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
         title=posixpath.basename(shown.path),
         old_path=old_path,
         doubt="; ".join(dict.fromkeys(doubts)),
-        is_unread=bool(doubts),
+        is_unread=bool(doubts) or _is_lost(one, other),
     )
     whole = Field(steps=(), verb=change.verb, place=change.place)
     if any(each is not None and each.text is None for each in (one, other)):
@@ -132,11 +155,21 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
         fields: tuple[Field, ...] = (dataclasses.replace(whole, is_secret=True),) if is_other else ()
     else:
         fields = texts.fields(first, second, shown.path, old_path=old_path)
+        if len(fields) >= texts.FIELDS and change.matter is not Matter.DOCUMENTATION:
+            doubt = f"more than {texts.FIELDS:,} lines differ, and not all were looked into"
+            change = dataclasses.replace(change, doubt=change.doubt or doubt, is_unread=True)
     if one and other and not fields:
         if old_path:
             return [dataclasses.replace(change, verb=Verb.MOVED)]
         return [dataclasses.replace(change, fields=(whole,))] if change.doubt and _text_differs(first, second) else []
     return [dataclasses.replace(change, fields=fields or (whole,))]
+
+
+def _is_lost(one: File | None, other: File | None) -> bool:
+    """Whether a machine config could be read by its fields in one of its states, and by lines only in the other."""
+    both = [each for each in (one, other) if each is not None]
+    is_machine = any(each.matter is Matter.MACHINE for each in both)
+    return is_machine and len({each.pieces is None for each in both}) > 1
 
 
 def _said(file: File) -> list[Line]:

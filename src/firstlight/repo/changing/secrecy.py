@@ -30,7 +30,9 @@ _VERSIONS = {"image", "tag", "version", "digest", "repository", "registry", "tar
 _VERSION = re.compile(r"[\w.-]+(?::\d+)?(?:/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?|sha256:[0-9a-f]{64}")
 _SMALL = 1_000
 """Numbers below it are ports, counts and users, not secrets."""
-_FILES = re.compile(r"(?:.*[._-])?env(?:\.[\w.-]+)?|\.envrc|.*kubeconfig.*|talosconfig|\.netrc|\.pgpass|\.?htpasswd")
+_FILES = re.compile(
+    r"(?:.*\.)?env(?:\.(?!ya?ml$|json$|toml$|sh$)[\w-]+)?|\.envrc|(?:.*[._-])?kubeconfig\d*(?:\.\w+)?|\.netrc|\.pgpass|\.?htpasswd"
+)
 _NOTES = ("lastmodified", "mac", "version", "enc", "created_at", "mac_only_encrypted")
 """What sops writes anew with each encryption."""
 
@@ -110,7 +112,7 @@ def _is_webhook(steps: Steps, value: str) -> bool:
 
 
 def _is_place(steps: Steps) -> bool:
-    """Whether it is in what is secret altogether: a Secret in a text, files for machines, settings of their services."""
+    """Whether it is in what is secret altogether: a Secret in a text, files for machines, or their services."""
     if not _ALWAYS.isdisjoint(steps):
         return True
     if steps[-1:] == ("content",) and {"files", "configFiles"}.intersection(steps):

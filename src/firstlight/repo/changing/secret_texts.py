@@ -34,11 +34,11 @@ _SHORT_FLAG = re.compile(
     r"\blogin)\b[^|;&\n]{0,400}?\s-[pa]\s?)([^\s=]\S*)"
 )
 _ECHO = re.compile(r"(\b(?:echo|printf)\s+(?:-\w+\s+)*)([^|\n]+?)(\s*\|(?!\|))")
-_SETTING = re.compile(
-    r"(?<![\w.\\-])(?P<name>[\"']?-{0,2}[A-Za-z_][\w.-]*\\?[\"']?)(?P<mark>\s*:?=\s*|:\s+|:(?=[\"'\\]))"
-    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s;&|,]+)"
+_NAME = re.compile(r"(?<![\w.\\-])(?P<name>[\"']?-{0,2}[A-Za-z_][\w.-]*\\?[\"']?)(?P<mark>\s*:?=\s*|:\s+|:(?=[\"'\\]))")
+_VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^\s;&|,]+")
+_LINE = re.compile(
+    r"^(?P<head>[\s{,-]*)(?P<name>[\"']?[A-Za-z_][\w.-]*[\"']?)(?P<mark>:\s+|\s+=\s+)(?P<value>.+)$", re.M
 )
-_LINE = re.compile(r"^(?P<head>[\s{,-]*)(?P<name>[\"']?[A-Za-z_][\w.-]*[\"']?)(?P<mark>:\s+|\s+=\s+)(?P<value>.+)$", re.M)
 _TELLING = re.compile(r"[\s=@?]|://|[\"']:")
 """Without one of these a text is one word in which nothing but itself can be secret."""
 
@@ -60,7 +60,7 @@ def masked(line: str) -> str:
     found = _SHORT_FLAG.sub(_second, found)
     found = _ECHO.sub(_piped, found)
     found = _LINE.sub(_rest, found)
-    return _SETTING.sub(_setting, found)
+    return _settings(found)
 
 
 def is_secret(text: str) -> bool:
@@ -81,15 +81,23 @@ def _piped(match: re.Match[str]) -> str:
     return f"{match[1]}{masking.MASK}{match[3]}"
 
 
-def _is_kept(match: re.Match[str]) -> bool:
-    name, value = match["name"].strip("\"'\\").lstrip("-"), match["value"].strip().rstrip(",}")
+def _settings(text: str) -> str:
+    """A text without the values of names that are secret; what one name stands before may be another one."""
+    made, done = [], 0
+    for match in _NAME.finditer(text):
+        value = _VALUE.match(text, match.end())
+        if match.start() >= done and value is not None and not _is_kept(match["name"], value.group()):
+            made += [text[done : match.end()], masking.MASK]
+            done = value.end()
+    return "".join([*made, text[done:]])
+
+
+def _is_kept(name: str, value: str) -> bool:
+    name, value = name.strip("\"'\\").lstrip("-"), value.strip().rstrip(",}")
     is_plain = not value or value in ("true", "false", "null", "|", ">", "|-", ">-", "{", "[")
-    return is_plain or not secret_names.is_secret(name) or is_reference(value.strip("\"'"))
+    return is_plain or not (name == "key" or secret_names.is_secret(name)) or is_reference(value.strip("\"'"))
 
 
 def _rest(match: re.Match[str]) -> str:
-    return match.group() if _is_kept(match) else f"{match['head']}{match['name']}{match['mark']}{masking.MASK}"
-
-
-def _setting(match: re.Match[str]) -> str:
-    return match.group() if _is_kept(match) else f"{match['name']}{match['mark']}{masking.MASK}"
+    is_kept = _is_kept(match["name"], match["value"])
+    return match.group() if is_kept else f"{match['head']}{match['name']}{match['mark']}{masking.MASK}"

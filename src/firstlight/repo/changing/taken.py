@@ -10,8 +10,10 @@ from firstlight.repo.work_tree import WorkTree, join
 
 
 class Use(enum.Enum):
-    """What a kustomization does with a file that is not one of its resources."""
+    """What a kustomization does with a file."""
 
+    RESOURCE = "resource"
+    """It is applied, whatever it is called."""
     PATCH = "patch"
     REPLACEMENT = "replacement"
     VALUES = "values"
@@ -21,6 +23,8 @@ class Use(enum.Enum):
 
 
 _USES = {
+    "resources": Use.RESOURCE, "crds": Use.RESOURCE, "generators": Use.RESOURCE, "transformers": Use.RESOURCE,
+    "validators": Use.RESOURCE,
     "patches": Use.PATCH, "patchesJson6902": Use.PATCH, "patchesStrategicMerge": Use.PATCH,
     "replacements": Use.REPLACEMENT, "helmCharts": Use.VALUES, "configMapGenerator": Use.GENERATED,
     "secretGenerator": Use.HIDDEN,
@@ -33,6 +37,7 @@ class Uses:
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
         self._known: dict[str, Mapping[str, Use]] = {}
+        self._all: Mapping[str, Use] | None = None
 
     def of(self, path: str) -> Use | None:
         """What a kustomization beside or above a file does with it; None where none names it so."""
@@ -46,6 +51,17 @@ class Uses:
             if not directory:
                 return None
             directory = posixpath.dirname(directory)
+
+    def anywhere(self, path: str) -> Use | None:
+        """The same of all kustomizations, wherever they stand."""
+        found = self.of(path)
+        if found is None:
+            if self._all is None:
+                files = [each for each in self._tree.files if posixpath.basename(each) in kustomization.NAMES]
+                places = dict.fromkeys(posixpath.dirname(each) or "." for each in files)
+                self._all = {named: use for each in places for named, use in _uses(self._tree, each)}
+            found = self._all.get(path)
+        return found
 
 
 def _uses(tree: WorkTree, directory: str) -> Iterator[tuple[str, Use]]:

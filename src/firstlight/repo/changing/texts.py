@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,11 @@ from firstlight.repo.changing.lines import Line
 
 LINES = 20_000
 """Of a text that is compared; nobody writes more by hand."""
-_FIELDS = 1_000
+FIELDS = 1_000
+"""Of a text that differs; of what comes after them only grave commands are looked at."""
+_GRAVE = re.compile(
+    r"\b(?:kubectl|talosctl|omnictl|helm|helmfile|flux|argocd|terraform|tofu|clusterctl|rm|dd|mkfs|wipefs)\b|--force"
+)
 _PAIRS = 1_000_000
 
 
@@ -51,7 +56,7 @@ def fields(before: Sequence[Line], after: Sequence[Line], path: str, *, old_path
 def refined(found: Difference) -> Iterable[Difference]:
     """What differs inside of a value of a Taskfile: arguments of a command, lines of a script."""
     if not isinstance(found.before, str) or not isinstance(found.after, str):
-        one, other = (secret_texts.masked(each) if isinstance(each, str) else each for each in (found.before, found.after))
+        one, other = (_masked(each) for each in (found.before, found.after))
         return (dataclasses.replace(found, before=one, after=other),)
     before, after = lines.said(found.before), lines.said(found.after)
     made = []
@@ -64,6 +69,10 @@ def refined(found: Difference) -> Iterable[Difference]:
     return made
 
 
+def _masked(value: Any) -> Any:
+    return secret_texts.masked(value) if isinstance(value, str) else value
+
+
 def _again(value: str | None, is_secret: bool) -> Any:
     """A value that is judged once more; one that is known to be secret is replaced by something that is, too."""
     return ABSENT if value is None else secrecy.HIDDEN if is_secret else value
@@ -74,11 +83,13 @@ def _changed(before: Sequence[Line], after: Sequence[Line]) -> Iterator[_Changed
     count = 0
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=len(one) * len(other) > _PAIRS)
     for tag, i, j, k, m in matcher.get_opcodes():
-        if tag == "equal" or count >= _FIELDS:
+        if tag == "equal":
             continue
         for at in range(max(j - i, m - k)):
             was = before[i + at] if i + at < j else None
             will = after[k + at] if k + at < m else None
+            if count >= FIELDS and not any(each and _GRAVE.search(each.text) for each in (was, will)):
+                continue
             for each in _line(was, will):
                 count += 1
                 yield each
@@ -86,7 +97,7 @@ def _changed(before: Sequence[Line], after: Sequence[Line]) -> Iterator[_Changed
 
 def _line(was: Line | None, will: Line | None) -> Iterator[_Changed]:
     both = [each for each in (was, will) if each is not None]
-    number, is_hidden = both[-1].number, any(each.is_hidden for each in both)
+    number, is_hidden = _number(was, both[-1]), any(each.is_hidden for each in both)
     first, second = was.text.strip() if was else None, will.text.strip() if will else None
     words = tuple(commands.words(first, second)) if first is not None and second is not None else ()
     for steps, one, other in words:
@@ -98,6 +109,12 @@ def _line(was: Line | None, will: Line | None) -> Iterator[_Changed]:
         one, other = (None if each is None else secret_texts.masked(each) for each in (first, second))
         is_secret = is_hidden or one == other or any(_is_whole(each) for each in (one, other) if each)
         yield _Changed(way, number, one, other, is_secret)
+
+
+def _number(was: Line | None, shown: Line) -> int:
+    """The number of a line; of a command in several the first of them that differs."""
+    known = {text for _, text in was.parts} if was else set()
+    return next((number for number, text in shown.parts if known and text not in known), shown.number)
 
 
 def _is_secret(steps: Steps, value: str | None, line: str | None) -> bool:

@@ -19,7 +19,7 @@ _VERBS = {
     "helm": {"upgrade", "install", "uninstall", "delete", "rollback"},
     "flux": {"bootstrap", "install", "uninstall", "create", "delete", "resume", "suspend", "reconcile"},
     "argocd": {"app", "appset", "proj", "cluster", "repo"},
-    "cilium": {"install", "upgrade", "uninstall", "clustermesh", "hubble"},
+    "cilium": {"install", "upgrade", "uninstall"},
     "clusterctl": {"init", "move", "delete", "upgrade"},
     "kubeadm": {"init", "join", "reset", "upgrade"},
     "k0sctl": {"apply", "reset"},
@@ -34,6 +34,8 @@ _READING = {
 }  # fmt: skip
 _MACHINES = {"talosctl", "omnictl", "topf", "clusterctl", "kubeadm", "k0sctl", "terraform", "tofu"}
 """Programs that no cluster for a test of another maker needs."""
+_OWN = {("talosctl", "cluster"), ("helm", "plugin"), ("helm", "repo")}
+"""What is only for the computer it runs on."""
 _LOCAL = re.compile(r"\bkind +create|helm/kind-action|\bk3d +cluster|talosctl +cluster +create|setup-minikube")
 
 
@@ -48,8 +50,8 @@ def writers(text: str) -> set[str]:
             if program not in _VERBS:
                 continue
             is_open = any(each.startswith("$") for each in rest) and not rest & _READING
-            is_local = program == "talosctl" and "cluster" in rest
-            if (rest & _VERBS[program] or is_open) and not is_local:
+            is_own = (program, *words[at + 1 : at + 2]) in _OWN
+            if (rest & _VERBS[program] or is_open) and not is_own:
                 found.add(program)
     return found
 

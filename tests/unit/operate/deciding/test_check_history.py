@@ -10,11 +10,12 @@ from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.git import Git
 from firstlight.model.decision import Approval, CheckState, Decision, Risk
-from firstlight.operate.deciding import approvals
+from firstlight.operate.deciding import approvals, team_rules
 from firstlight.operate.deciding.checks import branching, rollback
 from firstlight.operate.deciding.checks.scene import History, Scene
 from firstlight.policy.checking import owners
 from firstlight.policy.checking.note import Note
+from firstlight.repo.overlaid import OverlaidTree
 from tests.unit.operate.deciding import scenes
 
 GIT = Path(shutil.which("git") or "git")
@@ -200,6 +201,36 @@ class TestApprovals:
         )
 
         assert not found.is_given
+
+    async def test_who_wrote_one_of_very_many_commits_does_not_approve(self, tmp_path: Path, repo: Repo) -> None:
+        base = await repo.git("rev-parse", "HEAD")
+        await repo.commit({"a.yaml": "a: 2\n"}, author="Ada <ada@example.org>")
+        last = await repo.git("rev-parse", "HEAD")
+        who = "Bo <bo@example.org> 1767225600 +0000"
+        words = f"author {who}\ncommitter {who}\ndata 1\nx\n"
+        stream = f"commit refs/heads/main\n{words}from {last}\n\n" + f"commit refs/heads/main\n{words}\n" * 1000
+        await command.run([str(GIT), "-C", str(repo.path), "fast-import", "--quiet"], stdin=stream.encode())
+        await repo.commit({"a.yaml": "a: 3\n"}, "title\n\nApproved-by: Ada <ada@example.org>")
+
+        found = await approvals.approved(*asked(tmp_path, Risk.HIGH, repo.history(base, "HEAD"), before=OWNERS))
+
+        assert not found.is_given
+        assert "Ada <ada@example.org> has written a part of it" in found.says
+
+    @pytest.mark.parametrize("link", ["firstlight-rules", owners.FILE])
+    async def test_a_list_behind_a_link_is_refused(self, tmp_path: Path, link: str) -> None:
+        """Who changes what it leads to would change the judges, and nobody would see."""
+        decision, scene = asked(tmp_path, Risk.HIGH, None, before=None)
+        target = "docs/rules" if link == "firstlight-rules" else "../docs/rules/owners.yaml"
+        files = {"docs/rules/owners.yaml": OWNERS.encode()}
+        assert scene.before is not None
+        tree = OverlaidTree(scene.before.tree, files, links={link: target})
+        scene = dataclasses.replace(scene, before=dataclasses.replace(scene.before, tree=tree))
+
+        with pytest.raises(errors.ConfigError, match="it is a link to docs/rules"):
+            await approvals.approved(decision, scene)
+        with pytest.raises(errors.ConfigError, match="it is a link to docs/rules"):
+            team_rules.book(tree)
 
     async def test_what_is_staged_is_not_approved(self, tmp_path: Path, repo: Repo) -> None:
         history = repo.history("HEAD", "")

@@ -110,10 +110,23 @@ def test_nor_another_commit_of_the_same_change() -> None:
     assert not judge(Approval.LEAD, newest, older)[0]
 
 
-def test_whoever_merges_may_approve() -> None:
+def test_nor_a_merge_of_their_own_which_can_bring_anything() -> None:
     merge, own = commit(f"Approved-by: {ADA}", author=ADA, parents=2), commit(id="0f0f0f0f")
 
-    assert judge(Approval.LEAD, merge, own)[0]
+    assert not judge(Approval.LEAD, merge, own)[0]
+    assert judge(Approval.LEAD, commit(f"Approved-by: {ADA}", author=CY, parents=2), own)[0]
+
+
+def test_one_person_with_two_addresses_is_one() -> None:
+    twice = owners.load(
+        b"people: [{name: Ada, email: ada@example.org, roles: [lead]}, {name: ' ada', email: ada@home.example.org}]"
+    )
+    both = commit(f"Approved-by: {ADA}", "Approved-by: Ada <ada@home.example.org>")
+
+    found = approving.judged(Approval.TEAM, [both], twice)
+
+    assert not found.is_given
+    assert found.says.startswith("1 more of 2 people must approve it")
 
 
 def test_what_came_after_an_approval_is_not_approved() -> None:

@@ -2,6 +2,7 @@
 
 from firstlight.model.decision import Check, CheckState, Moment
 from firstlight.model.place import Place
+from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
 from firstlight.policy.checking import note
 
 CHECK = Check(id="x", moment=Moment.PRE, title="x")
@@ -49,3 +50,16 @@ def test_what_was_skipped_says_nothing_against_what_was_seen() -> None:
         "fine; well",
         ("not looked at: unseen",),
     )
+
+
+def test_what_a_gate_says() -> None:
+    assert note.of_verdict("web", Passed("")) == note.passed("web is well")
+    assert note.of_verdict("web", Passed("2 of 2")) == note.passed("web: 2 of 2")
+    assert note.of_verdict("web", Skipped("no client")) == note.skipped("web: no client")
+    assert note.of_verdict("web", Failed("it crashes"), todo="see logs") == note.failed(
+        "web: it crashes", todo="see logs"
+    )
+    assert note.of_verdict("web", Waiting("1 of 2"), again="wait", todo="see pods") == note.failed(
+        "web is not there yet: 1 of 2", todo="wait. see pods"
+    )
+    assert note.of_verdict("web", Waiting("1 of 2")).todo == ""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from firstlight.policy.checking import trailers
 
 GIT = shutil.which("git") or "git"
+SCISSORS = "# ------------------------ >8 ------------------------"
 BODIES = {
     "one": "Why it is so.\n\nApproved-by: Ada <ada@example.org>",
     "only trailers": "Approved-by: Ada <ada@example.org>\nReviewed-by: Bo <bo@example.org>",
@@ -26,6 +27,12 @@ BODIES = {
     "blank lines at the end": "Words.\n\nApproved-by: Ada <ada@example.org>\n\n \n",
     "a comment in between": "Approved-by: Ada <ada@example.org>\n# a comment\nReviewed-by: Bo <bo@example.org>",
     "a blank line of spaces": "Words: many\n  \nApproved-by: Ada <ada@example.org>",
+    "a form feed, which is no blank line": "Approved-by: Ada <ada@example.org>\n\x0c\nReviewed-by: Bo <bo@example.org>",
+    "below scissors": f"Words.\n\n{SCISSORS}\n\nApproved-by: Ada <ada@example.org>",
+    "above scissors": f"Approved-by: Ada <ada@example.org>\n{SCISSORS}\nand words",
+    "conflicts at the end": "Approved-by: Ada <ada@example.org>\n\nConflicts:\n\ta.yaml\n\n# words",
+    "conflicts and words": "Approved-by: Ada <ada@example.org>\n\nConflicts:\n\ta.yaml\nwords",
+    "carriage returns": "Words.\r\n\r\nApproved-by: Ada <ada@example.org>\r\nReviewed-by: Bo <bo@example.org>\r",
     "nothing": "",
     "a link": "https://example.org/1",
 }
@@ -41,11 +48,11 @@ def of_git(body: str) -> list[tuple[str, str]]:
         env={"HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"},
     )
     pairs = (line.partition(":") for line in done.stdout.decode().split("\n") if line)
-    return [(key.strip(), value.strip()) for key, _, value in pairs]
+    return [(key.strip(), " ".join(value.split())) for key, _, value in pairs]
 
 
 def ours(body: str) -> list[tuple[str, str]]:
-    return [(each.key, each.value) for each in trailers.of_body(body)]
+    return [(each.key, " ".join(each.value.split())) for each in trailers.of_body(body)]
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -55,11 +62,12 @@ def test_as_git_finds_them(name: str) -> None:
 
 LINE = st.sampled_from(
     ["", " ", "words and words", "Approved-by: Ada <a@example.org>", "  folded", "Signed-off-by: B <b@example.org>",
-     "# comment", "Key:", "not a key: x", "(cherry picked from commit 1)", "Reviewed-by : C <c@example.org>"]
+     "# comment", "Key:", "not a key: x", "(cherry picked from commit 1)", "Reviewed-by : C <c@example.org>",
+     "\x0c", "\x0bwords", "\r", "Acked-by: D <d@example.org>\r", SCISSORS, SCISSORS[2:], "Conflicts:", "\ta.yaml"]
 )  # fmt: skip
 
 
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=200)
 @hypothesis.given(st.lists(LINE, max_size=9).map("\n".join))
 def test_as_git_finds_them_in_anything(body: str) -> None:
     assert ours(body) == of_git(body)

@@ -160,8 +160,8 @@ def test_an_object_beside_one_that_is_broken() -> None:
 
 @pytest.mark.parametrize(("command", "risk"), [("talosctl reset", Risk.HIGH), ("talosctl bootstrap", Risk.CRITICAL)])
 def test_a_command_behind_many_other_lines(command: str, risk: Risk) -> None:
-    before = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo {each}\necho\n" for each in range(1_100)) + "true\n"
-    after = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo a{each}\necho\n" for each in range(1_100)) + f"{command}\n"
+    before = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo {each}\ntrue {each}\n" for each in range(1_100)) + "true\n"
+    after = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo a{each}\ntrue {each}\n" for each in range(1_100)) + f"{command}\n"
 
     assert decided({"scripts/a.sh": before}, {"scripts/a.sh": after}).risk is risk
 
@@ -186,8 +186,14 @@ def test_a_cluster_for_tests_excuses_little(path: str) -> None:
     plain = decided({}, {path: "run: |\n  kind create cluster\n  kubectl apply -f .\n"})
     machines = decided({}, {path: "run: |\n  k3d cluster create\n  talosctl reset\n"})
 
-    assert (plain.side, plain.risk) == (None, Risk.MEDIUM)
+    assert plain.risk is Risk.MEDIUM
     assert (machines.side, machines.risk) == (Side.BOOTSTRAP, Risk.HIGH)
+
+
+def test_another_verb_of_the_same_command() -> None:
+    before, after = (f"#!/bin/sh\ntalosctl -n 10.0.0.1 {verb} --wait\n" for verb in ("version", "reset"))
+
+    assert decided({"scripts/x.sh": before}, {"scripts/x.sh": after}).risk is Risk.HIGH
 
 
 def test_a_list_that_is_an_object() -> None:

@@ -140,6 +140,60 @@ def test_names_are_quoted_for_a_shell() -> None:
     assert shlex.split(command) == ["firstlight", "up", "home", "--only", evil]
 
 
+@pytest.mark.parametrize("name", ["--all", "-h", "a b", "A", ""])
+def test_what_a_program_would_take_for_an_option_is_in_no_command(name: str) -> None:
+    on = platform(component("web", parent="kustomization/web"), kustomization("web", "apps/web", namespace="flux"))
+    origin = dataclasses.replace(on.components[1].origins[0], name=name)
+    on = platform(on.components[0], dataclasses.replace(on.components[1], origins=(origin,)))
+    found = judged(release("web", VERSION), on=on)
+
+    assert not any("flux" in each for each in commands(found))
+    assert found.procedure[-1].text.startswith(f"{name} follows; by hand")
+
+
+def test_nor_is_it_one_of_those_for_which_the_same_is_done() -> None:
+    names = ["--all", "a", "b", "c", "d"]
+    on = platform(
+        *(component(each, parent=f"kustomization/{each}") for each in names),
+        *(kustomization(each, f"apps/{each}") for each in names),
+    )
+    found = judged(*(release(each, VERSION) for each in names), on=on)
+
+    (step,) = [each for each in found.procedure if each.command.startswith("flux")]
+    assert step.text.endswith("the same for b of home, c of home, d of home")
+
+
+def test_files_are_put_back_where_git_cannot_revert_a_merge() -> None:
+    merged = Facts(is_committed=True, topic="net", since="abc")
+    found = judged(release("web", VERSION), facts=merged)
+
+    assert [each.command for each in found.rollback] == [
+        "git restore --source=abc --staged --worktree -- apps/web/release.yaml && git commit"
+    ]
+    onto = judged(release("web", VERSION), facts=dataclasses.replace(merged, revert="-m 1 def"))
+    assert [each.command for each in onto.rollback] == ["git revert --no-edit -m 1 def"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ({"automated": {"prune": True, "selfHeal": True}}, "automated --auto-prune --self-heal"),
+        ({"automated": {"prune": False, "allowEmpty": True}}, "automated --allow-empty"),
+        ({"automated": {}}, "automated"),
+        ({"automated": {"enabled": False, "prune": True}}, "none"),
+        ({}, "none"),
+    ],
+)
+def test_argo_cd_goes_on_as_before(policy: dict[str, Any], words: str) -> None:
+    definition = {"spec": {"syncPolicy": policy}}
+    origin = dataclasses.replace(WEB[0].origins[0], form=Form.APPLICATION, definition=definition)
+    on = platform(dataclasses.replace(WEB[0], origins=(origin,), parent=""), engine=Engine.ARGOCD)
+    own = "rules: [{id: mine, title: M, side: gitops, risk: low, why: x, when: [{}], procedure: emergency-override}]"
+    found = decide([release("web", VERSION)], platform=on, book=loading.book([("r.yaml", own.encode())]))
+
+    assert f"argocd app set web --sync-policy {words}" in commands(found)
+
+
 def test_something_gone_still_has_a_name() -> None:
     found = judged(release("web", verb=Verb.REMOVED), on=platform(WEB[1]), before=platform(*WEB))
 

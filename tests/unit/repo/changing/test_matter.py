@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, str, Matter]] = {
     "workflow with kubectl for a test": (
         ".github/workflows/a.yaml",
         "jobs: {a: {steps: [{run: kind create cluster}, {run: kubectl apply -f .}]}}\n",
-        Matter.TOOLING,
+        Matter.UNKNOWN,
     ),
     "workflow that deploys": (".github/workflows/a.yaml", "jobs: {a: [{run: kubectl apply -f .}]}\n", Matter.SCRIPT),
     "renovate": (".renovaterc.json5", "// a\n{extends: []}\n", Matter.TOOLING),

@@ -570,7 +570,7 @@ class TestMachines:
             "machine changed machine config",
             "  changed machine.type: 'worker' -> 'controlplane'",
             "machine changed ExtensionServiceConfig lldpd",
-            "  added environment[0]: None -> 'A=1'",
+            "  added environment[0]: None -> None secret",
         ]
         assert [each.kind for each in found] == ["v1alpha1", "ExtensionServiceConfig"]
 

@@ -1,0 +1,93 @@
+"""What is said of a file that has not the form that it must have."""
+
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from firstlight.document import mistakes
+from firstlight.document.mistakes import Hints, Mistaken, Own
+
+
+class Inner(msgspec.Struct, forbid_unknown_fields=True):
+    """A part of the file."""
+
+    id: str
+    count: Annotated[int, Meta(ge=1)] = 1
+
+
+class Form(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file must be."""
+
+    name: Annotated[str, Meta(pattern="^[a-z]+$", max_length=5)]
+    mode: Literal["slow", "fast", ""] = ""
+    parts: list[Inner] = []
+    either: str | list[Inner] = ""
+    labels: dict[str, str] = {}
+    odd: Annotated[dict[str, int], Meta(max_length=1)] = {}
+
+
+HINTS = Hints(
+    meant={"title": "name"},
+    required={"id": "web"},
+    own=(
+        Own("type", ("labels", "*"), "is no label", "Write a word."),
+        Own("anyOf", (), "is neither of the two", "Choose one."),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("name: a\nmod: fast", "f.yaml:2:1: mod is no field", "Did you mean mode?"),
+        ("name: a\ntitle: b", "f.yaml:2:1: title is no field", "Did you mean name?"),
+        ("mode: fast", "f.yaml:1:1: name is missing", "Write name: …"),
+        ("name: a\nparts: [{}]", "f.yaml:2:9: parts[0].id is missing", "Write id: web"),
+        ("name: a\nmode: fats", "f.yaml:2:1: mode must be fast or slow", "Did you mean fast?"),
+        ("name: 1.10", "f.yaml:1:1: name must be a text", 'Write it in quotes: "1.1".'),
+        ("name: a\nparts: web", "f.yaml:2:1: parts must be a list (- item)", "Write [web]."),
+        ("name: a\nparts:", "f.yaml:2:1: parts must be a list (- item)", "Write [], or leave the key out."),
+        ("name: a\nlabels:", "f.yaml:2:1: labels must be a mapping (key: value)", "Write {}, or leave the key out."),
+        ("name: a\nlabels: {a: 1}", "f.yaml:2:10: labels.a is no label", "Write a word."),
+        ("name: a\neither: 1", "f.yaml:2:1: either is neither of the two", "Choose one."),
+        ("name: a\neither: [{id: 2}]", "f.yaml:2:11: either[0].id must be a text", 'Write it in quotes: "2".'),
+        ("name: a\nparts: [{id: a, count: 0}]", "f.yaml:2:17: parts[0].count must be at least 1", ""),
+        ("name: abcdef", "f.yaml:1:1: name is longer than 5 characters", ""),
+        ("name: a\nodd: {a: 1, b: 2}", "f.yaml:2:1: odd is not as it must be (maxProperties)", ""),
+        ("name: a\nname: b", "f.yaml:2:1: name is given twice", None),
+        ("name: a\n---\nname: b", "f.yaml: it must be one document", "Write one, without ---."),
+        ("", "f.yaml: it must be one document", "Write one, without ---."),
+    ],
+)
+def test_each_mistake_has_its_place_and_a_way_out(text: str, says: str, hint: str | None) -> None:
+    with pytest.raises(Mistaken) as caught:
+        mistakes.parsed(text.encode(), "f.yaml", Form, hints=HINTS)
+
+    assert caught.value.message.startswith(says)
+    assert caught.value.path == "f.yaml"
+    assert hint in (None, caught.value.hint)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(Mistaken) as caught:
+        mistakes.parsed(b"name: A\nmode: no\nodds: 1\n", "f.yaml", Form)
+
+    assert [each.place.line for each in caught.value.remarks] == [1, 2, 3]
+    assert caught.value.message.count("\n") == 2
+
+
+def test_what_is_right_is_read_with_its_places() -> None:
+    found, document = mistakes.parsed(b"name: a\nparts: [{id: x}]\n", "f.yaml", Form)
+
+    assert (found.name, found.parts[0].id) == ("a", "x")
+    assert str(document.place("parts", 0)) == "f.yaml:2:9"
+
+
+def test_ways_and_names() -> None:
+    assert mistakes.written(["a", 0, "b"]) == "a[0].b"
+    assert mistakes.written([]) == ""
+    assert mistakes.either([str(each) for each in range(30)]).endswith("19 or …")
+    assert mistakes.near("zzz", ["a", "b"]) == "There is a or b."
+    assert len(mistakes.short("x" * 100)) == 60
