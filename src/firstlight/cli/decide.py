@@ -205,7 +205,8 @@ async def _decided(top: Path, asked: "Asked", wishes: _Wishes) -> int:
                 raise errors.ToolError(decided.rendered.problem)
             decision = decided.decision
             if wishes.moment is not None or wishes.approvals:
-                scene = decide_looking.scene(decided, look, offline=wishes.offline, is_kept=wishes.moment is not None)
+                is_kept = wishes.moment is not None
+                scene = await decide_looking.scene(decided, look, offline=wishes.offline, is_kept=is_kept)
                 decision = await _examined(decision, scene, wishes)
     _print(decision, wishes)
     return _code(decision, wishes)

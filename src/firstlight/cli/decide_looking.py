@@ -1,11 +1,13 @@
 """How ``decide`` comes by what it looks at besides files: the cluster, and what checks want to know."""
 
+import asyncio
 import contextlib
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firstlight import errors
 from firstlight.cli import which_cluster
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Look:
         Raises:
             errors.UsageError: The repo has no such cluster, or several.
             errors.ConfigError: There is no way to it.
+            errors.Refused: What answers is another cluster.
         """
         if not self._is_wanted:
             return None
@@ -49,8 +52,12 @@ class Look:
         state = platform.root / own_means.STATE
         config = which_cluster.config(state, one.name, kubeconfig=self._way[0], context=self._way[1])
         client = await self._stack.enter_async_context(kube.Client(config, agent="decide"))
+        with contextlib.suppress(errors.ClientError, TimeoutError):  # that nothing answers is for the look to say
+            async with asyncio.timeout(sight.PATIENCE):
+                await which_cluster.check(client, state=state, cluster=one.name)
         seen = await sight.looked(client, one)
         if seen.is_reached:
+            await which_cluster.check(client, state=state, cluster=one.name)
             self.client, self.unreached = client, ""
         else:
             self.unreached = seen.says
@@ -64,20 +71,23 @@ async def looking(cluster: str, way: tuple[Path | None, str], *, is_wanted: bool
         yield Look(cluster, way, stack, is_wanted=is_wanted)
 
 
-def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool) -> "Scene":
+async def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool) -> "Scene":
     """What checks may look at.
 
     Args:
         decided: The decision, and what it was made from.
         look: The cluster.
         offline: Fetch nothing.
-        is_kept: Whether what is measured before a change is kept, to be compared after it.
+        is_kept: Whether checks are made, and what is measured before a change is kept, to be compared after it.
+
+    Raises:
+        errors.ToolError: The talosctl that the user named will not do.
     """
     from firstlight.cli import own_means
     from firstlight.clients.git import Git
     from firstlight.operate.deciding.checks.scene import History, Scene, Version
 
-    found, git, talosctl = decided.states, shutil.which("git"), shutil.which("talosctl")
+    found, git = decided.states, shutil.which("git")
     history = None
     if git and found.base:
         history = History(git=Git(Path(git)), path=found.root, base=found.base, head=found.head)
@@ -90,7 +100,18 @@ def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool) -> "S
         cluster=look.cluster,
         unreached=look.unreached,
         history=history,
-        talosctl=Path(talosctl) if talosctl else None,
+        talosctl=await _talosctl() if is_kept else None,
         state=found.root / own_means.STATE if is_kept else None,
         is_offline=offline,
     )
+
+
+async def _talosctl() -> Path | None:
+    """The user's own, or the one that firstlight has installed."""
+    from firstlight.tools import find, workshop
+
+    shop = workshop.here()
+    search = await find.find(shop.catalogue.get("talosctl"), shop)
+    if search.problem:
+        raise errors.ToolError(search.problem)
+    return search.found.path if search.found is not None else None

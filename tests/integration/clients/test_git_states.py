@@ -169,3 +169,33 @@ async def test_where_branches_part(git_client: clients.Git, work: Path) -> None:
         await git_client.merge_base(work, "main", "none")
     with pytest.raises(errors.UsageError):
         await git_client.contents(work, "HEAD", ["../x"])
+
+
+async def test_a_partial_clone_lacks_objects_and_says_how_to_get_them(
+    git_client: clients.Git, work: Path, tmp_path: Path
+) -> None:
+    partial = tmp_path / "partial"
+    await git_client.commit(work, "Second", author=AUTHOR)
+    real(work, "config", "uploadpack.allowFilter", "true")
+    real(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{work}", str(partial))
+
+    with pytest.raises(clients.GitError, match="the object [0-9a-f]{40} is missing") as caught:
+        await git_client.contents(partial, "HEAD~1", ["staged.yaml"])
+
+    hint = caught.value.hint
+    real(partial, *hint.removeprefix("a partial clone gets it by git ").partition(",")[0].split())
+    found = await git_client.contents(partial, "HEAD~1", ["staged.yaml"])
+    assert found["staged.yaml"].data == b"name: staged\n" * 5
+    assert "git fetch --refetch --no-filter" in hint
+
+
+async def test_whether_merges_are_among_commits(git_client: clients.Git, work: Path) -> None:
+    real(work, "switch", "--quiet", "-c", "topic")
+    real(work, "commit", "--quiet", "--allow-empty", "-m", "Second")
+    real(work, "switch", "--quiet", "-")
+    assert not await git_client.has_merges(work, "HEAD", "topic")
+
+    real(work, "merge", "--quiet", "--no-ff", "-m", "Merge", "topic")
+
+    assert await git_client.has_merges(work, "HEAD^1")
+    assert not await git_client.has_merges(work, "HEAD")

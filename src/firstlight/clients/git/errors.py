@@ -138,6 +138,7 @@ _HINTS: Mapping[type[GitError], str] = {
     Busy: "wait until the other git is done; if there is none, remove the .lock file that it names",
 }
 
+_MISSING = re.compile(r"(?:unable to read|could not fetch|missing (?:blob|object)) '?(?P<id>[0-9a-f]{40,64})\b")
 _PREFIX = re.compile(r"^(?:fatal|error|remote error|remote): ", re.MULTILINE)
 _NOISE = re.compile(
     r"^(?:hint: .*|warning: .*|Cloning into .*|Please make sure you have .*|and the repository exists\.)$"
@@ -152,8 +153,22 @@ def from_output(command: str, stderr: str, *, target: str = "") -> GitError:
         stderr: What the program printed, masked.
         target: The repository or the URL.
     """
+    if absent := _MISSING.search(stderr):
+        return missing(command, absent["id"], target=target, stderr=stderr)
     kind = next((kind for pattern, kind in _WORDS if pattern.search(stderr)), GitError)
     return kind(command, detail=brief(stderr), target=target, stderr=stderr)
+
+
+def missing(command: str, object_id: str, *, target: str = "", stderr: str = "") -> GitError:
+    """The error for an object that the repository ought to have, as partial clones have not all of theirs."""
+    return GitError(
+        command,
+        detail=f"the object {object_id} is missing",
+        target=target,
+        stderr=stderr,
+        hint=f"a partial clone gets it by git cat-file -e {object_id}, and everything by "
+        "git fetch --refetch --no-filter; any other is damaged: see git fsck",
+    )
 
 
 def brief(stderr: str) -> str:

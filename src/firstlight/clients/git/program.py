@@ -16,7 +16,7 @@ from typing import TypeVar
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.answer import Answer
-from firstlight.clients.git import access, repository
+from firstlight.clients.git import access, records, repository
 from firstlight.clients.git import errors as git_errors
 from firstlight.model import remote_url
 from firstlight.model.secret import MASK, Secret
@@ -234,9 +234,12 @@ def parsed(parse: Callable[[bytes], T], done: Answer, *, name: str, target: str)
 
     Raises:
         git_errors.Unreadable: It is in a form that is not known here.
+        git_errors.GitError: It says that an object is missing.
     """
     try:
         return parse(done.stdout)
+    except records.Missing as error:
+        raise git_errors.missing(name, str(error), target=target) from error
     except ValueError as error:
         raise git_errors.Unreadable(name, detail=str(error), target=target) from error
 

@@ -190,16 +190,23 @@ def sizes(output: bytes) -> dict[str, int]:
     return found
 
 
+class Missing(ValueError):
+    """The repository has no object of this id."""
+
+
 def blobs(output: bytes) -> Iterator[tuple[str, bytes]]:
     """The ids and contents that ``cat-file --batch`` prints.
 
     Raises:
-        ValueError: Something is missing.
+        Missing: The repository has no such object.
+        ValueError: Something else is wrong.
     """
     position = 0
     while position < len(output):
         end = output.find(b"\n", position)
         head = output[position:end].decode(errors="replace").split(" ")
+        if end >= 0 and head[1:] == ["missing"]:
+            raise Missing(head[0])
         if end < 0 or len(head) != 3 or head[1] != "blob" or not head[2].isdigit():
             raise ValueError(f"{' '.join(head)[:80]!r} is no file")
         start, size = end + 1, int(head[2])

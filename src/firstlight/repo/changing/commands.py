@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from firstlight.repo.changing import writing
 from firstlight.repo.changing.comparing import Steps
 
 _ASSIGNMENT = re.compile(
@@ -29,14 +30,20 @@ def words(before: str, after: str) -> Words:
     matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     if matcher.ratio() < _ALIKE:
         return
-    for tag, i, j, k, m in matcher.get_opcodes():
-        if tag == "equal":
-            continue
+    differing = [each for each in matcher.get_opcodes() if each[0] != "equal"]
+    if any(map(_is_other_command, (word for _, i, j, k, m in differing for word in (*first[i:j], *second[k:m])))):
+        return
+    for _, i, j, k, m in differing:
         for at in range(max(j - i, m - k)):
             was = first[i + at] if i + at < j else None
             will = second[k + at] if k + at < m else None
             flag = first[i - 1] if at == 0 and i and first[i - 1].startswith("-") and "=" not in first[i - 1] else ""
             yield _word(was, will, flag, k + at)
+
+
+def _is_other_command(word: str) -> bool:
+    """Whether a line with this word does something else than one without: it is more than an argument."""
+    return word in writing.WEIGHTY or any(mark in word for mark in (";", "|", "&", "`", "$("))
 
 
 def _word(was: str | None, will: str | None, flag: str, at: int) -> tuple[Steps, str | None, str | None]:

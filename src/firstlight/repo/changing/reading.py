@@ -100,7 +100,12 @@ def _statements(one: File | None, other: File | None) -> list[Change]:
     """What differs in the statements of a template: its documents do not show them."""
     if one is None or other is None or not (one.is_template or other.is_template):
         return []
-    fields = texts.fields(lines.statements(one.text or ""), lines.statements(other.text or ""), other.path)
+    is_secret = one.is_secret or other.is_secret
+    first, second = (
+        [line._replace(is_hidden=line.is_hidden or is_secret) for line in lines.statements(each.text or "")]
+        for each in (one, other)
+    )
+    fields = texts.fields(first, second, other.path)
     if not fields:
         return []
     name = posixpath.basename(other.path)

@@ -11,7 +11,7 @@ _REFERENCE = re.compile(
 )
 """What only says where a secret is, or is masked already."""
 KEYS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|AGE-SECRET-KEY-1|LS0tLS1CRUdJTi[A-Za-z0-9+/]*(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|AGE-SECRET-KEY-1|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)"
 )
 """The beginning of a private key, as text or as base64."""
 SECRET = re.compile(r"[\"']?\bkind\\?[\"']?\s*:\s*\\?[\"']?Secret\b")
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 """Tokens that are known by how they begin, and hashes of passwords."""
 _URL = re.compile(
-    r"(://hooks\.[^\s\"'/]*/|://[^\s\"'?#]*?/(?:api/)?webhooks?/|://[^\s\"'#]*?[?&](?:\w*token|\w*key|sig|password|secret)=)"
+    r"(://hooks\.[^\s\"'/]{0,200}/|://[^\s\"'?#:]{0,300}?/(?:api/)?webhooks?/|[?&](?:\w*token|\w*key|sig|password|secret)=)"
     r"([^\s\"'&]+)",
     re.I,
 )
@@ -33,7 +33,7 @@ _SHORT_FLAG = re.compile(
     r"(\b(?:mysql\w*|mariadb[\w-]*|sshpass|redis-cli|(?:docker|podman|nerdctl|oras|crane|skopeo|helm)\b[^|;&\n]{0,200}?"
     r"\blogin)\b[^|;&\n]{0,400}?\s-[pa]\s?)([^\s=]\S*)"
 )
-_ECHO = re.compile(r"(\b(?:echo|printf)\s+(?:-\w+\s+)*)([^|\n]+?)(\s*\|(?!\|))")
+_ECHO = re.compile(r"(\b(?:echo|printf)\s+(?:-\w+\s+)*)([^|\n]{1,500}?)(\s{0,20}\|(?!\|))")
 _NAME = re.compile(r"(?<![\w.\\-])(?P<name>[\"']?-{0,2}[A-Za-z_][\w.-]*\\?[\"']?)(?P<mark>\s*:?=\s*|:\s+|:(?=[\"'\\]))")
 _VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^\s;&|,]+")
 _LINE = re.compile(
@@ -85,19 +85,26 @@ def _settings(text: str) -> str:
     """A text without the values of names that are secret; what one name stands before may be another one."""
     made, done = [], 0
     for match in _NAME.finditer(text):
+        if match.start() < done or not _is_name(match["name"]):
+            continue
         value = _VALUE.match(text, match.end())
-        if match.start() >= done and value is not None and not _is_kept(match["name"], value.group()):
+        if value is not None and not _is_kept(value.group()):
             made += [text[done : match.end()], masking.MASK]
             done = value.end()
     return "".join([*made, text[done:]])
 
 
-def _is_kept(name: str, value: str) -> bool:
-    name, value = name.strip("\"'\\").lstrip("-"), value.strip().rstrip(",}")
+def _is_name(written: str) -> bool:
+    name = written.strip("\"'\\").lstrip("-")
+    return name == "key" or secret_names.is_secret(name)
+
+
+def _is_kept(value: str) -> bool:
+    value = value.strip().rstrip(",}")
     is_plain = not value or value in ("true", "false", "null", "|", ">", "|-", ">-", "{", "[")
-    return is_plain or not (name == "key" or secret_names.is_secret(name)) or is_reference(value.strip("\"'"))
+    return is_plain or is_reference(value.strip("\"'"))
 
 
 def _rest(match: re.Match[str]) -> str:
-    is_kept = _is_kept(match["name"], match["value"])
+    is_kept = not _is_name(match["name"]) or _is_kept(match["value"])
     return match.group() if is_kept else f"{match['head']}{match['name']}{match['mark']}{masking.MASK}"

@@ -27,6 +27,8 @@ _VERBS = {
     "terraform": {"apply", "destroy"},
     "tofu": {"apply", "destroy"},
 }  # fmt: skip
+WEIGHTY = frozenset({*_VERBS, *(verb for verbs in _VERBS.values() for verb in verbs), "rm"})
+"""Words that make another command of a line."""
 _READING = {
     "get", "describe", "kustomize", "version", "wait", "logs", "config", "cluster-info", "api-resources", "explain",
     "diff", "top", "auth", "status", "health", "list", "template", "lint", "show", "repo", "pull", "plan", "validate",

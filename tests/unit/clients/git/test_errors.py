@@ -51,6 +51,21 @@ def test_the_line_that_says_most() -> None:
     assert git_errors.brief("warning: a\nerror: b\nc\n") == "b"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fatal: unable to read {}",
+        "fatal: transport 'file' not allowed\nfatal: could not fetch {} from promisor remote",
+        "error: missing blob object '{}'",
+    ],
+)
+def test_a_missing_object_is_to_be_fetched(said: str) -> None:
+    error = git_errors.from_output("diff", said.format("0a" * 20))
+
+    assert error.detail == f"the object {'0a' * 20} is missing"
+    assert f"git cat-file -e {'0a' * 20}" in error.hint
+
+
 def test_general_handlers_catch_them() -> None:
     assert issubclass(git_errors.Unreachable, errors.Unreachable)
     assert issubclass(git_errors.TimedOut, errors.TimedOut)

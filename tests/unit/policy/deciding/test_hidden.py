@@ -1,4 +1,4 @@
-"""What a change may be hidden as: documentation, tooling, a move, or something that cannot be read. No answer is milder."""
+"""What a change may be hidden as: documentation, a tool, a move, something unreadable. No answer is milder for it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 
 from firstlight.model.component import Side
 from firstlight.model.decision import Decision, Risk
+from firstlight.repo import platform
+from firstlight.repo.overlaid import OverlaidTree
 from tests.scenarios.decide.changes.deciding import Base, base
 
 HOME = Path(__file__).parents[4] / "examples/home"
@@ -28,9 +30,6 @@ def text(path: str) -> str:
 
 def with_files(files: Mapping[str, str | None]) -> Base:
     """The example with other files in it."""
-    from firstlight.repo import platform
-    from firstlight.repo.overlaid import OverlaidTree
-
     tree = OverlaidTree(repo().tree, {path: None if each is None else each.encode() for path, each in files.items()})
     return Base(tree, platform.read_tree(tree), repo().book)
 
@@ -69,7 +68,9 @@ def test_a_patch_that_no_machine_gets_any_more(more: str) -> None:
 def test_a_patch_for_other_machines() -> None:
     path = "talos/home/controlplane.yaml"
     other = text(DECLARED).replace("controlPlane: {", "worker: {")
-    found = decided({}, {path: None, "talos/home/agent.yaml": text(path), DECLARED: other.replace(path, "talos/home/agent.yaml")})
+    found = decided(
+        {}, {path: None, "talos/home/agent.yaml": text(path), DECLARED: other.replace(path, "talos/home/agent.yaml")}
+    )
 
     assert {str(each.change.verb) for each in found.items if each.change.place.path != DECLARED} == {"removed", "added"}
 
@@ -92,7 +93,8 @@ def test_a_release_that_nobody_applies_any_more(more: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["renovate.yaml", "lefthook.yaml", "skaffold.yaml", "aqua.yaml", "dependabot.yaml", "cspell.yaml", "README.md"]
+    "name",
+    ["renovate.yaml", "lefthook.yaml", "skaffold.yaml", "aqua.yaml", "dependabot.yaml", "cspell.yaml", "README.md"],
 )
 def test_an_object_that_is_called_like_a_tool(name: str) -> None:
     path, listed = f"{NOTES}/{name}", text(f"{NOTES}/kustomization.yaml") + f"  - {name}\n"
@@ -130,13 +132,17 @@ def test_a_resource_that_is_documentation_elsewhere() -> None:
     listed = text(f"{NOTES}/kustomization.yaml") + "  - ../../../docs/a.yaml\n"
     made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n"
 
-    found = decided({f"{NOTES}/kustomization.yaml": listed, "docs/a.yaml": made}, {"docs/a.yaml": made.replace("b}", "c}")})
+    found = decided(
+        {f"{NOTES}/kustomization.yaml": listed, "docs/a.yaml": made}, {"docs/a.yaml": made.replace("b}", "c}")}
+    )
 
     assert found.side is Side.GITOPS
 
 
 @pytest.mark.parametrize(
-    "broken", ["# a\n" * (9 << 18), "\nx: [\n", "\n\0", "\n" + "a: b\n" * 30_000], ids=["large", "broken", "binary", "long"]
+    "broken",
+    ["# a\n" * (9 << 18), "\nx: [\n", "\n\0", "\n" + "a: b\n" * 30_000],
+    ids=["large", "broken", "binary", "long"],
 )
 def test_a_patch_that_cannot_be_looked_into(broken: str) -> None:
     path = "talos/home/pods.yaml"
@@ -160,8 +166,14 @@ def test_an_object_beside_one_that_is_broken() -> None:
 
 @pytest.mark.parametrize(("command", "risk"), [("talosctl reset", Risk.HIGH), ("talosctl bootstrap", Risk.CRITICAL)])
 def test_a_command_behind_many_other_lines(command: str, risk: Risk) -> None:
-    before = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo {each}\ntrue {each}\n" for each in range(1_100)) + "true\n"
-    after = "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo a{each}\ntrue {each}\n" for each in range(1_100)) + f"{command}\n"
+    before = (
+        "#!/bin/sh\nkubectl get pods\n" + "".join(f"echo {each}\ntrue {each}\n" for each in range(1_100)) + "true\n"
+    )
+    after = (
+        "#!/bin/sh\nkubectl get pods\n"
+        + "".join(f"echo a{each}\ntrue {each}\n" for each in range(1_100))
+        + f"{command}\n"
+    )
 
     assert decided({"scripts/a.sh": before}, {"scripts/a.sh": after}).risk is risk
 
@@ -190,8 +202,9 @@ def test_a_cluster_for_tests_excuses_little(path: str) -> None:
     assert (machines.side, machines.risk) == (Side.BOOTSTRAP, Risk.HIGH)
 
 
-def test_another_verb_of_the_same_command() -> None:
-    before, after = (f"#!/bin/sh\ntalosctl -n 10.0.0.1 {verb} --wait\n" for verb in ("version", "reset"))
+@pytest.mark.parametrize("other", ["reset --wait", "version --wait && talosctl reset", "version --wait; rm -rf /a"])
+def test_another_verb_of_the_same_command(other: str) -> None:
+    before, after = (f"#!/bin/sh\ntalosctl -n 10.0.0.1 {each}\n" for each in ("version --wait", other))
 
     assert decided({"scripts/x.sh": before}, {"scripts/x.sh": after}).risk is Risk.HIGH
 
@@ -222,7 +235,8 @@ MACHINES_INSIDE = {
         "            sysctls: {a: '%d'}\n"
     ),
     "ConfigMap": (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a.yaml: |\n    machine:\n      sysctls: {a: '%d'}\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a.yaml: |\n    machine:\n"
+        "      sysctls: {a: '%d'}\n"
     ),
 }
 

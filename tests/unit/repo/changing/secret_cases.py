@@ -13,7 +13,8 @@ CASES: dict[str, tuple[str, str]] = {
     "List": ("a.yaml", f"apiVersion: v1\nkind: List\nitems: [{_SECRET}]\n"),
     "ResourceSet": (
         "a.yaml",
-        f"apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {{name: rs}}\nspec: {{resources: [{_SECRET}]}}\n",
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: rs}\n"
+        f"spec: {{resources: [{_SECRET}]}}\n",
     ),
     "ResourceSet's template": (
         "a.yaml",
@@ -27,7 +28,10 @@ CASES: dict[str, tuple[str, str]] = {
         "a.yaml",
         f"{_THING}spec: {{forProvider: {{manifest: {{apiVersion: v1, kind: Secret, data: {{foo: SECRET-HERE}}}}}}}}\n",
     ),
-    "secretGenerator": ("k/kustomization.yaml", f"{_KUSTOMIZATION}secretGenerator: [{{name: s, literals: [foo=SECRET-HERE]}}]\n"),
+    "secretGenerator": (
+        "k/kustomization.yaml",
+        f"{_KUSTOMIZATION}secretGenerator: [{{name: s, literals: [foo=SECRET-HERE]}}]\n",
+    ),
     "configMapGenerator": (
         "k/kustomization.yaml",
         f"{_KUSTOMIZATION}configMapGenerator: [{{name: s, literals: [password=SECRET-HERE]}}]\n",
@@ -39,7 +43,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "JSON patch of something's data": (
         "k/kustomization.yaml",
-        f"{_KUSTOMIZATION}patches:\n- patch: '[{{\"op\": \"add\", \"path\": \"/data/foo\", \"value\": \"SECRET-HERE\"}}]'\n",
+        f"{_KUSTOMIZATION}patches:\n- patch: |\n    - {{op: add, path: /data/foo, value: SECRET-HERE}}\n",
     ),
     "patch of a Secret without a name": (
         "k/kustomization.yaml",
@@ -71,7 +75,8 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "files of machines": (
         "talos/home/worker.yaml",
-        "machine:\n  files:\n  - path: /var/x\n    op: create\n    content: |\n      [plugins]\n      any = SECRET-HERE\n",
+        "machine:\n  files:\n  - path: /var/x\n    op: create\n"
+        "    content: |\n      [plugins]\n      any = SECRET-HERE\n",
     ),
     "proxy of machines": ("talos/home/worker.yaml", "machine: {env: {http_proxy: 'http://u:SECRET-HERE@proxy:3128'}}\n"),
     "registry of machines": (
@@ -164,7 +169,9 @@ CASES: dict[str, tuple[str, str]] = {
     "JSON of a Secret": (
         "a.yaml", f'{_CONFIG_MAP}data:\n  a.json: |\n    {{"kind":"Secret","stringData":{{"a":"SECRET-HERE"}}}}\n',
     ),
-    "JSON in JSON": ("a.yaml", f"{_CONFIG_MAP}data: {{a: '{{\"b\": \"{{\\\"password\\\":\\\"SECRET-HERE\\\"}}\"}}'}}\n"),
+    "JSON in JSON": (
+        "a.yaml", f"{_CONFIG_MAP}data: {{a: '{{\"b\": \"{{\\\"password\\\":\\\"SECRET-HERE\\\"}}\"}}'}}\n",
+    ),
     "INI": ("a.yaml", f"{_CONFIG_MAP}data:\n  b.ini: |\n    [db]\n    password = SECRET-HERE\n"),
     "address without a user": ("a.yaml", f"{_CONFIG_MAP}data: {{url: 'redis://:SECRET-HERE@h'}}\n"),
     "connection": ("a.yaml", f"{_CONFIG_MAP}data: {{x: 'user=x password=SECRET-HERE host=y'}}\n"),
@@ -200,7 +207,8 @@ CASES: dict[str, tuple[str, str]] = {
 
 SHOWN: dict[str, tuple[str, str, str, tuple[Any, Any]]] = {
     "image below auth": (
-        "a.yaml", f"{_RELEASE}    auth: {{image: {{tag: v1.0.0}}}}\n", f"{_RELEASE}    auth: {{image: {{tag: v2.0.0}}}}\n",
+        "a.yaml", f"{_RELEASE}    auth: {{image: {{tag: v1.0.0}}}}\n",
+        f"{_RELEASE}    auth: {{image: {{tag: v2.0.0}}}}\n",
         ("v1.0.0", "v2.0.0"),
     ),
     "image beside a Secret": (

@@ -164,3 +164,16 @@ def _set(value: Any, steps: tuple[str, ...], field: Field) -> Any:
     into = value if isinstance(value, dict) else {}
     inner = _set(into.get(steps[0], {}), steps[1:], field)
     return {**into, steps[0]: inner}
+
+
+ORDERED = {
+    "keys of an EncryptionConfiguration": ("keys", [{"name": "a", "secret": "b"}, {"name": "c", "secret": "d"}]),
+    "sources of an Application": ("sources", [{"repoURL": "a", "path": "b"}, {"repoURL": "c", "path": "d"}]),
+    "rules of Kyverno": ("rules", [{"name": "a", "mutate": {}}, {"name": "b", "validate": {}}]),
+    "search domains of a ResolverConfig": ("domains", ["a.example.org", "b.example.org"]),
+}
+
+
+@pytest.mark.parametrize(("name", "items"), ORDERED.values(), ids=ORDERED)
+def test_an_order_that_means_something(name: str, items: list[Any]) -> None:
+    assert comparing.fields({"spec": {name: items}}, {"spec": {name: items[::-1]}})
