@@ -67,4 +67,6 @@ def _answer(number: int, question: "Question") -> bool:
 
 def _reasons(book: "Book", side: str) -> tuple[str, ...]:
     """What the documents name as reasons for a side."""
-    return tuple(f"{each.title}: {each.text}" for each in book.criteria.values() if each.side == side)
+    from firstlight.policy.deciding import wording
+
+    return tuple(wording.criterion(each) for each in book.criteria.values() if each.side == side)

@@ -17,7 +17,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
         "init": ("firstlight.cli.init:init", "Write firstlight.yaml: what was inferred, and your answers"),
         "explain": ("firstlight.cli.explain:explain", "What a component, phase, side, rule or word is, why it is here"),
-        "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml"),
+        "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml, rules or tests"),
         "demo": ("firstlight.cli.demo:demo", "An example platform brought up on this computer, verified and drawn"),
         "tools": (
             "firstlight.cli.tools:tools",

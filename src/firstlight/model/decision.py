@@ -21,10 +21,15 @@ class Risk(enum.Enum):
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Risk):
             return NotImplemented
-        return _ORDER.index(self) < _ORDER.index(other)
+        return self.rank < other.rank
 
     def __str__(self) -> str:
         return self.value
+
+    @property
+    def rank(self) -> int:
+        """Its place among all, the least being 0."""
+        return _ORDER.index(self)
 
     @property
     def approval(self) -> "Approval":

@@ -18,6 +18,8 @@ class RuleCard:
     why: str
     fits: tuple[str, ...] = ()
     """What it fits, each in words; any of them. Nothing for a rule that is only found by its words."""
+    side_means: str = ""
+    """The side in words."""
     criteria: tuple[str, ...] = ()
     trees: tuple[TreePath, ...] = ()
     procedure: tuple[ProcedureStep, ...] = ()

@@ -7,15 +7,13 @@ from firstlight.model.rule_card import RuleCard, RuleTest, Suggestion
 from firstlight.report import decision, decision_data, table
 from firstlight.report import decision_words as texts
 
-_OWNER = "bootstrap where bootstrap keeps the component, hybrid where Git takes it over from bootstrap, else gitops"
-
 
 def text(card: RuleCard, *, columns: int) -> str:
     """A rule, whole."""
     lines = [f"{texts.plain(card.id)}   {answer(card)}"]
     lines += [f"  {each}" for each in table.wrap(texts.plain(card.title), columns - 2)]
     lines += texts.block("why", [card.why], columns)
-    lines += texts.block("side", [_OWNER] if card.side == "owner" else [], columns)
+    lines += texts.block("side", [card.side_means] if card.side == "owner" else [], columns)
     lines += texts.block(
         "fits", card.fits or (["nothing by itself: it is found by its words"] if card.side else []), columns
     )

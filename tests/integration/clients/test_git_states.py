@@ -179,7 +179,7 @@ async def test_a_partial_clone_lacks_objects_and_says_how_to_get_them(
     real(work, "config", "uploadpack.allowFilter", "true")
     real(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{work}", str(partial))
 
-    with pytest.raises(clients.GitError, match="the object [0-9a-f]{40} is missing") as caught:
+    with pytest.raises(clients.GitError, match=r"the object [0-9a-f]{40} is missing") as caught:
         await git_client.contents(partial, "HEAD~1", ["staged.yaml"])
 
     hint = caught.value.hint
@@ -190,6 +190,7 @@ async def test_a_partial_clone_lacks_objects_and_says_how_to_get_them(
 
 
 async def test_whether_merges_are_among_commits(git_client: clients.Git, work: Path) -> None:
+    real(work, "reset", "--quiet", "--hard")
     real(work, "switch", "--quiet", "-c", "topic")
     real(work, "commit", "--quiet", "--allow-empty", "-m", "Second")
     real(work, "switch", "--quiet", "-")

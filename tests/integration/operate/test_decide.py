@@ -19,6 +19,7 @@ from firstlight.lab.lab import Lab
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.place import Place
 from firstlight.operate.deciding import sight
+from firstlight.tools import install
 
 PLATFORM = Path(__file__).parents[2] / "scenarios/platform/two-clusters/repo"
 PEERS = "kubernetes/bgp/peers.yaml"
@@ -479,3 +480,61 @@ def test_whoever_is_told_to_end_leaves_nothing_behind(repo: Path, number: signal
 
     assert process.returncode in (0, 130 if number == signal.SIGINT else -number)
     assert not set(Path("/dev/shm").glob("firstlight-decide-*")) - before
+
+
+def test_what_came_by_merges_is_taken_back_by_the_command_that_is_printed(repo: Path, decide: Decide) -> None:
+    base = git(repo, "rev-parse", "HEAD").strip()
+    git(repo, "config", "user.name", "Ada")
+    git(repo, "config", "user.email", "ada@example.org")
+    git(repo, "switch", "--quiet", "-c", "topic")
+    replace(repo, PEERS, "{}", "{matchLabels: {rack: a}}")
+    commit(repo)
+    git(repo, "switch", "--quiet", "main")
+    git(repo, "merge", "--quiet", "--no-ff", "-m", "merge", "topic")
+    merge = git(repo, "rev-parse", "HEAD").strip()
+
+    def taken_back(revisions: str) -> str:
+        (typed,) = [each["command"] for each in decide("--diff", revisions)["rollback"] if "git re" in each["command"]]
+        words = typed.replace("git commit", "git commit --quiet -m back")
+        subprocess.run(words, shell=True, cwd=repo, check=True, capture_output=True)
+        assert git(repo, "diff", base, "HEAD") == ""
+        git(repo, "reset", "--quiet", "--hard", "HEAD~1")
+        return str(typed)
+
+    assert taken_back("HEAD~1..HEAD") == f"git revert --no-edit -m 1 {merge[:12]}"
+    (repo / "kubernetes/bgp/new.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n")
+    commit(repo)
+    assert taken_back("HEAD~2..HEAD").startswith(f"git restore --source={base[:12]} --staged --worktree -- ")
+
+
+def test_talosctl_that_we_have_installed_validates_machine_configs(
+    repo: Path, decide: Decide, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(install.ensure(["talosctl"]))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").symlink_to(shutil.which("git") or "git")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    replace(repo, TALCONFIG, "v1.11.2", "v1.11.3")
+
+    found = decide("--check", "pre")
+
+    assert "talosctl accepts" in json.dumps(found["checks"])
+
+
+def test_rules_are_not_hidden_behind_a_link(repo: Path, decide: Decide) -> None:
+    """That they go behind one is seen; once they are, a change of them must not pass for another sort of change."""
+    (repo / "docs/rules").mkdir(parents=True)
+    (repo / "docs/rules/owners.yaml").write_text("people: [{name: Ada, email: ada@example.org, roles: [lead]}]\n")
+    shutil.copytree(repo / "docs/rules", repo / "firstlight-rules")
+    commit(repo)
+    shutil.rmtree(repo / "firstlight-rules")
+    (repo / "firstlight-rules").symlink_to("docs/rules")
+    commit(repo)
+
+    assert decide("--diff", "HEAD~1..HEAD")["risk"] == "high"
+
+    replace(repo, "docs/rules/owners.yaml", "Ada", "Eve")
+    commit(repo)
+    assert decide("--diff", "HEAD~1..HEAD", form="text") == ""
+    assert decide.code == 1
+    assert "firstlight-rules: it is a link to docs/rules" in decide.err

@@ -10,7 +10,13 @@ from firstlight import errors
 from firstlight.cli import main, which_cluster
 from tests.unit.clients.kube.loopback import Reaction, Request, Respond, loopback, status
 
-COMMANDS = (["verify", "--no-render"], ["owners", "--no-render"], ["drift"], ["drift", "--watch"])
+COMMANDS = (
+    ["verify", "--no-render"],
+    ["owners", "--no-render"],
+    ["drift"],
+    ["drift", "--watch"],
+    ["decide", "--no-render", "--files", "firstlight.yaml", "--cluster"],
+)
 PLATFORM = """\
 apiVersion: firstlight.dev/v1alpha1
 kind: Platform

@@ -138,7 +138,7 @@ _HINTS: Mapping[type[GitError], str] = {
     Busy: "wait until the other git is done; if there is none, remove the .lock file that it names",
 }
 
-_MISSING = re.compile(r"(?:unable to read|could not fetch|missing (?:blob|object)) '?(?P<id>[0-9a-f]{40,64})\b")
+_MISSING = re.compile(r"(?:unable to read|could not fetch|missing(?: blob)?(?: object)?) '?(?P<id>[0-9a-f]{40,64})\b")
 _PREFIX = re.compile(r"^(?:fatal|error|remote error|remote): ", re.MULTILINE)
 _NOISE = re.compile(
     r"^(?:hint: .*|warning: .*|Cloning into .*|Please make sure you have .*|and the repository exists\.)$"

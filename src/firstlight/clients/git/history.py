@@ -78,8 +78,8 @@ class History(Program):
             revisions = [await self._resolve(session, head)]
             if base:
                 revisions.append(f"^{await self._resolve(session, base)}")
-            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", "--no-show-signature"]
-            arguments += [f"--max-count={limit}"] if limit is not None else []
+            count = [f"--max-count={limit}"] if limit is not None else []
+            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", *count, "--no-show-signature"]
             done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
         return parsed(records.log, done, name="log", target=session.target)
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import shlex
 from typing import assert_never
 
 from firstlight import errors
@@ -86,19 +85,18 @@ def between(text: str) -> Between:
     return Between(base=match["base"] or "HEAD", head=match["head"] or "HEAD", since_fork=len(match["dots"]) == 3)
 
 
-def again(asked: Asked) -> str:
-    """What to type to ask the same once more, for a shell."""
+def options(asked: Asked) -> tuple[str, ...]:
+    """The options of ``firstlight decide`` to ask the same once more."""
     match asked:
         case Between():
-            written = asked.title if asked.head else asked.base
-            return f"firstlight decide --diff {shlex.quote(written)}"
+            return "--diff", asked.title if asked.head else asked.base
         case Staged():
-            return "firstlight decide --staged"
+            return ("--staged",)
         case Patch():
-            return f"firstlight decide --patch {shlex.quote(asked.name or '-')}"
+            return "--patch", asked.name or "-"
         case Files():
-            return f"firstlight decide --files {shlex.join(asked.paths)}"
+            return "--files", *asked.paths
         case Anything():
-            return "firstlight decide"
+            return ()
         case _:
             assert_never(asked)

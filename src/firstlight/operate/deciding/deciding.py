@@ -8,10 +8,10 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.model.change import Change, Verb
-from firstlight.model.decision import Decision, ProcedureStep, Risk
+from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
 from firstlight.operate.deciding import renditions, same_structure, states, team_rules
-from firstlight.operate.deciding.asked import Asked, again
+from firstlight.operate.deciding.asked import Asked, options
 from firstlight.operate.deciding.receiving import receiving
 from firstlight.operate.deciding.renditions import Half, Opener, Rendered
 from firstlight.operate.deciding.states import States
@@ -37,8 +37,6 @@ class Decided:
 
 _OBJECTS = 100_000
 """After how many new ones Python looks for those that nobody needs, while a repo is read."""
-_STAGED = "firstlight decide --staged"
-"""As rules write it, who do not know what was asked."""
 Taken = Mapping[str, Sequence[str]]
 Look = Callable[[Platform], Awaitable[Facts | None]]
 
@@ -90,9 +88,8 @@ async def decide(
         facts = await look(after.platform)
     say("judging")
     everything = [*changes, *_supposed(found, before, after), *rendered.changes]
-    decision = _judged(
-        everything, before, after, book=book, found=found, facts=facts, taken=taken, once_more=again(asked)
-    )
+    known = dataclasses.replace(facts or Facts(), asked=options(asked))
+    decision = _judged(everything, before, after, book=book, found=found, facts=known, taken=taken)
     said = dict.fromkeys([*decision.doubts, *found.doubts, *doubts, *rendered.doubts])
     decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said))
     return Decided(decision=decision, states=found, before=before, after=after, rendered=rendered)
@@ -135,16 +132,15 @@ def _judged(
     *,
     book: Book,
     found: States,
-    facts: Facts | None,
+    facts: Facts,
     taken: Taken,
-    once_more: str,
 ) -> Decision:
     if not changes:
         return Decision(side=None, risk=Risk.LOW, items=())
     known = dataclasses.replace(
-        facts or Facts(), is_committed=found.is_committed, topic=found.topic, revert=found.revert, since=found.since
+        facts, is_committed=found.is_committed, topic=found.topic, revert=found.revert, since=found.since
     )
-    decision = judging.decide(
+    return judging.decide(
         changes,
         platform=after.platform,
         before=before.shape,
@@ -153,20 +149,6 @@ def _judged(
         facts=known,
         taken=taken,
     )
-    return dataclasses.replace(
-        decision, procedure=_once(decision.procedure, once_more), rollback=_once(decision.rollback, once_more)
-    )
-
-
-def _once(steps: Iterable[ProcedureStep], once_more: str) -> tuple[ProcedureStep, ...]:
-    """Each step once: what both halves need is of neither. Where it is asked again, it is about the same."""
-    found: dict[tuple[str, str], ProcedureStep] = {}
-    for step in steps:
-        each = dataclasses.replace(step, command=step.command.replace(_STAGED, once_more))
-        known = found.setdefault((each.command, each.text), each)
-        if known.side != each.side:
-            found[each.command, each.text] = dataclasses.replace(known, side=None)
-    return tuple(found.values())
 
 
 def _book(found: States, rules: Sequence[Path]) -> tuple[Book, list[str]]:

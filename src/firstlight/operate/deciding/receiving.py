@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from firstlight.document.within import at, sequence, text
 from firstlight.model.component import Component, ObjectId, Origin
 from firstlight.model.platform import Platform
-from firstlight.model.source import Chart, Source, Sources
+from firstlight.model.source import Chart
+from firstlight.plan import facts
 
 _KINDS = ("ConfigMap", "Secret")
 
@@ -24,16 +25,13 @@ def _receives(origin: Origin, holder: ObjectId) -> bool:
         is_there = holder.namespace in ("", origin.namespace)
         if is_there and (text(each, "kind"), text(each, "name")) == (holder.kind, holder.name):
             return True
-    return any(_is_named(reference, holder) for reference in _references(origin.source))
+    return any(_is_named(reference, holder) for reference in _references(origin))
 
 
-def _references(source: Source | Sources) -> Iterator[str]:
-    match source:
-        case Chart():
+def _references(origin: Origin) -> Iterator[str]:
+    for source in facts.sources(origin):
+        if isinstance(source, Chart):
             yield from (each.reference for each in source.values if each.reference)
-        case Sources():
-            for each in source.each:
-                yield from _references(each)
 
 
 def _is_named(reference: str, holder: ObjectId) -> bool:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.model.rule_card import RuleTest
+from firstlight.policy import team_files
 from firstlight.policy.checking import owners
 from firstlight.policy.deciding import loading, testing
 from firstlight.policy.deciding.book import Book
 from firstlight.repo.work_tree import YAML, WorkTree
 
-DIRECTORY = "firstlight-rules"
+DIRECTORY = team_files.DIRECTORY
 TESTS = (".test.yaml", ".test.yml")
 _UNREAD = f"{DIRECTORY}/owners.yml"
 

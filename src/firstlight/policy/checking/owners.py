@@ -8,8 +8,9 @@ from msgspec import Meta
 from firstlight.document import mistakes
 from firstlight.document.mistakes import Hints, Mistaken, Own
 from firstlight.model.remark import Grade, Remark
+from firstlight.policy.team_files import OWNERS
 
-FILE = "firstlight-rules/owners.yaml"
+FILE = OWNERS
 EXAMPLE = "people: [{name: Ada, email: ada@example.org, roles: [lead]}]"
 APPROVALS = 2
 """How many of a team must agree where the file does not say."""

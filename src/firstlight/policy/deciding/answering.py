@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from firstlight.model.change import Change, Matter
-from firstlight.model.component import Component, Phase
+from firstlight.model.component import Component
+from firstlight.policy.deciding import siding
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Rule
 
@@ -21,7 +22,7 @@ def answers(
     told = {
         "kubernetes-resource": change.matter in _KUBERNETES,
         "node-os": is_machine,
-        "foundation": is_machine or (component is not None and is_of_foundation(component)),
+        "foundation": is_machine or (component is not None and siding.is_of_foundation(component)),
         "os-access": is_machine,
         "kubernetes-api": not is_machine,
     }
@@ -30,8 +31,3 @@ def answers(
     found["operational"] = facts.operational is not False
     wanted = set(asked)
     return {name: answer for name, answer in found.items() if name in wanted}
-
-
-def is_of_foundation(component: Component) -> bool:
-    """Whether bootstrap brings it."""
-    return component.phase not in (Phase.GITOPS, Phase.HANDOVER)

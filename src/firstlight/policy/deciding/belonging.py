@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from firstlight.document import within
 from firstlight.model.component import Component, Form, ObjectId, Origin
 from firstlight.model.platform import Platform
-from firstlight.model.source import Chart, Directory, Embedded, Source, Sources
+from firstlight.model.source import Chart, Directory, Embedded
+from firstlight.plan import facts as plan_facts
 
 _CROWD = 3
 """Components that a directory may declare so that a stranger beside them still belongs to all of them."""
@@ -137,7 +138,7 @@ def belonging(platform: Platform, *, taken: Mapping[str, Sequence[str]] | None =
         for origin in component.origins:
             for path in _places(origin):
                 files[path].append(component)
-            for path in _directories(origin.source):
+            for path in _directories(origin):
                 for each in _closure(path, taken or {}):
                     directories[each].append(component)
             if isinstance(origin.source, Directory) and not origin.source.kustomize:
@@ -172,34 +173,30 @@ def _is_in_namespace(origin: Origin, object_id: ObjectId) -> bool:
 
 def _places(origin: Origin) -> set[str]:
     """Files that an origin stands in or names."""
-    return {origin.place.path, *_named(origin.source), *origin.values_files}
+    return {origin.place.path, *_named(origin), *origin.values_files}
 
 
-def _named(source: Source | Sources) -> Iterator[str]:
-    match source:
-        case Chart():
-            for each in source.values:
-                yield from (path for path in (each.file, each.place.path) if path)
-            if source.origin is not None:
-                yield source.origin.path
-        case Embedded():
-            yield source.place.path
-        case Sources():
-            for part in source.each:
-                yield from _named(part)
+def _named(origin: Origin) -> Iterator[str]:
+    for source in plan_facts.sources(origin):
+        match source:
+            case Chart():
+                for each in source.values:
+                    yield from (path for path in (each.file, each.place.path) if path)
+                if source.origin is not None:
+                    yield source.origin.path
+            case Embedded():
+                yield source.place.path
 
 
-def _directories(source: Source | Sources) -> Iterator[str]:
-    match source:
-        case Directory():
-            yield _clean(source.path)
-            for each in source.components:
-                yield _clean(posixpath.join(source.path, each))
-        case Chart() if not source.repository:
-            yield _clean(source.name)
-        case Sources():
-            for part in source.each:
-                yield from _directories(part)
+def _directories(origin: Origin) -> Iterator[str]:
+    for source in plan_facts.sources(origin):
+        match source:
+            case Directory():
+                yield _clean(source.path)
+                for each in source.components:
+                    yield _clean(posixpath.join(source.path, each))
+            case Chart() if not source.repository:
+                yield _clean(source.name)
 
 
 def _closure(path: str, taken: Mapping[str, Sequence[str]]) -> list[str]:

@@ -1,35 +1,51 @@
 """Factors that no rule can tell: what only the graph of components knows, and what nobody could read; few, and sure."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.component import Component
 from firstlight.model.decision import Factor, Risk
-from firstlight.policy.deciding import versions
+from firstlight.policy.deciding import siding, versions
 from firstlight.policy.deciding.touching import Scene
 
 _MANY = 10
 _DECLARING = {"HelmRelease", "Kustomization", "Application", "ApplicationSet", "FluxInstance"}
 _VERSIONS = {"version", "tag", "newTag", "image", "targetRevision", "semver", "ref", "digest", "revision"}
 """What versions are called, wherever they stand."""
-_HARMLESS = {Matter.TOOLING, Matter.DOCUMENTATION, Matter.UNKNOWN}
-"""What nobody could read of these was of no cluster before."""
-EXPLAINED = {
-    "unreadable": "it cannot be read, so nobody can tell what else it changes; an engine stops there",
-    "moves-component": "another Kustomization or Application applies it than before, and the one may prune it",
-    "engine-needs": "the engine itself needs what goes: it cannot bring it back",
-    "needed-by-others": "others need what goes",
-    "many-dependents": f"{_MANY} or more components depend on what gets another version or goes",
-}
-"""What they mean, by id."""
+BY_ITSELF = "firstlight tells it by itself, from what the repo's components need and from what could be read"
+"""What they fit, in place of conditions."""
+KNOWN = {
+    each.id: each
+    for each in (
+        Factor(
+            id="unreadable", risk=Risk.HIGH,
+            why="it cannot be read, so nobody can tell what else it changes; an engine stops there",
+        ),
+        Factor(
+            id="moves-component", risk=Risk.HIGH,
+            why="another Kustomization or Application applies it than before, and the one may prune it",
+        ),
+        Factor(
+            id="engine-needs", risk=Risk.CRITICAL, why="the engine itself needs what goes: it cannot bring it back"
+        ),
+        Factor(id="needed-by-others", risk=Risk.HIGH, why="others need what goes"),
+        Factor(
+            id="many-dependents", risk=Risk.MEDIUM,
+            why=f"{_MANY} or more components depend on what gets another version or goes",
+        ),
+    )
+}  # fmt: skip
+"""All of them with what they mean, by id."""
 
 
 def found(change: Change, field: Field | None, component: Component | None, scene: Scene) -> Iterator[Factor]:
     """The factors of one field, or of an object as a whole."""
-    if change.is_unread and change.matter not in _HARMLESS:
+    if change.is_unread and change.matter not in siding.HARMLESS_UNREAD:
         # In a machine config it may be what makes a new cluster of it.
-        risk = Risk.CRITICAL if change.matter is Matter.MACHINE else Risk.HIGH
-        yield Factor(id="unreadable", risk=risk, why=EXPLAINED["unreadable"])
+        unreadable = KNOWN["unreadable"]
+        is_machine = change.matter is Matter.MACHINE
+        yield dataclasses.replace(unreadable, risk=Risk.CRITICAL) if is_machine else unreadable
     if component is None:
         return
     if field is None or change.old_path:
@@ -39,7 +55,7 @@ def found(change: Change, field: Field | None, component: Component | None, scen
     is_weighty = _is_version(field) if field is not None else change.verb is Verb.REMOVED
     if is_weighty and len(others := scene.dependents(component, brought=False)) >= _MANY:
         why = f"{len(others)} components depend on {component.name}: {', '.join(others[:3])} …"
-        yield Factor(id="many-dependents", risk=Risk.MEDIUM, why=why)
+        yield dataclasses.replace(KNOWN["many-dependents"], why=why)
 
 
 def _is_version(field: Field) -> bool:
@@ -60,14 +76,14 @@ def _moves(change: Change, scene: Scene) -> Iterator[Factor]:
         new = sorted(name for each, name in now - once if each == cluster)
         if old and new:
             why = f"it moves from {', '.join(old)} to {', '.join(new)}: the one may prune what the other applies"
-            yield Factor(id="moves-component", risk=Risk.HIGH, why=why)
+            yield dataclasses.replace(KNOWN["moves-component"], why=why)
             return
 
 
 def _goes(component: Component, scene: Scene) -> Iterator[Factor]:
     if scene.is_needed_by_engine(component):
         why = f"the engine needs {component.name}, and could not bring it back"
-        yield Factor(id="engine-needs", risk=Risk.CRITICAL, why=why)
+        yield dataclasses.replace(KNOWN["engine-needs"], why=why)
     if others := scene.dependents(component, brought=False):
         why = f"{', '.join(others[:3])}{' …' if len(others) > 3 else ''} need {component.name}"
-        yield Factor(id="needed-by-others", risk=Risk.HIGH, why=why)
+        yield dataclasses.replace(KNOWN["needed-by-others"], why=why)

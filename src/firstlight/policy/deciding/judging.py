@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.component import Component, Side
 from firstlight.model.decision import Decision, Factor, Item, Risk, Ruling, TreePath
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.policy.deciding import anchoring, answering, checklist, graph_factors, procedures, siding, trees
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Rule
-from firstlight.policy.deciding.touching import Graph, Scene
+from firstlight.policy.deciding.touching import Scene
 from firstlight.policy.deciding.trying import Trials
+from firstlight.policy.dependents import Graph
 
 NO_RULE = "no-rule"
 """The id of a ruling where no rule fits."""
-_WITHOUT_CLUSTER = {Matter.TOOLING, Matter.DOCUMENTATION, Matter.POLICY, Matter.PLATFORM}
 _SIDES = (Side.HYBRID, Side.BOOTSTRAP, Side.GITOPS, None)
 
 
@@ -48,42 +47,6 @@ def decide(
     return judge.decision([judge.item(each) for each in parts], title)
 
 
-def by_rule(
-    rule: Rule,
-    *,
-    platform: Platform,
-    book: Book,
-    title: str = "",
-    components: Sequence[Component] = (),
-    facts: Facts | None = None,
-) -> Decision:
-    """The decision for a change that is only known in words, by the rule that fits them.
-
-    Args:
-        rule: The rule.
-        platform: The repo.
-        book: The rules.
-        title: What was asked.
-        components: Those that are meant; without any, the side is the rule's own.
-        facts: What is known of the cluster and of Git.
-    """
-    matters = [Matter(each) for when in rule.when for each in when.matter]
-    fallback = Matter.MACHINE if rule.side == "bootstrap" and rule.answers.get("os-access") else Matter.OBJECT
-    judge = _Judge(_scene(platform, None, None), book, facts or Facts())
-    items = []
-    for component in components or (None,):
-        change = Change(
-            matter=matters[0] if matters else fallback,
-            verb=Verb.CHANGED,
-            place=Place(""),
-            title=title or rule.title,
-            cluster=component.cluster if component else "",
-            component=component.name if component else "",
-        )
-        items.append(judge.item(change, rule))
-    return judge.decision(items, title)
-
-
 def _scene(platform: Platform, before: Platform | None, taken: Mapping[str, Sequence[str]] | None) -> Scene:
     after, graph = belonging(platform, taken=taken), Graph(platform)
     if before is None or before is platform:
@@ -106,7 +69,7 @@ def _composed(items: Sequence[Item], scene: Scene, book: Book, facts: Facts, tit
 
 def _gravity(item: Item) -> tuple[int, int, str, int, str]:
     place = item.change.place
-    return -list(Risk).index(item.risk), _SIDES.index(item.side), place.path, place.line, item.change.title
+    return -item.risk.rank, _SIDES.index(item.side), place.path, place.line, item.change.title
 
 
 def _emergency(facts: Facts) -> Iterator[str]:
@@ -132,8 +95,8 @@ class _Judge:
         whole = _composed(sorted(items, key=_gravity), self.scene, self.book, self.facts, title)
         return dataclasses.replace(whole, doubts=tuple(dict.fromkeys([*_emergency(self.facts), *self.doubts])))
 
-    def item(self, change: Change, given: Rule | None = None) -> Item:
-        """The answer for one change; ``given`` where the rule is known already."""
+    def item(self, change: Change) -> Item:
+        """The answer for one change."""
         components = self.scene.components(change)
         clusters = self.scene.clusters(change, components)
         concerned: dict[int, Component] = {}
@@ -144,11 +107,11 @@ class _Judge:
             for component in anchoring.concerned(change, field, components, scene=self.scene) or (None,):
                 if component is not None:
                     concerned[id(component)] = component
-                each = self._ruling(given, change, field, component, trials)
+                each = self._ruling(change, field, component, trials)
                 factors = tuple(factor.id for factor in each.factors)
                 rulings.setdefault((each.rule, each.side, id(field), factors), each)
-        gravest = sorted(rulings.values(), key=lambda each: (-list(Risk).index(each.risk), _SIDES.index(each.side)))
-        is_reached = bool(given or components or clusters)
+        gravest = sorted(rulings.values(), key=lambda each: (-each.risk.rank, _SIDES.index(each.side)))
+        is_reached = bool(components or clusters)
         is_unlisted = not is_reached and self.scene.is_unlisted(change)
         self.doubts += _unsure(change, gravest, is_reached=is_reached, is_unlisted=is_unlisted)
         return Item(
@@ -166,18 +129,11 @@ class _Judge:
         found = {each.id: each for each in trials.factors(field, component)}
         for known in graph_factors.found(change, field, component, self.scene):
             found.setdefault(known.id, known)
-        return tuple(sorted(found.values(), key=lambda each: -list(Risk).index(each.risk)))
+        return tuple(sorted(found.values(), key=lambda each: -each.risk.rank))
 
-    def _ruling(
-        self,
-        given: Rule | None,
-        change: Change,
-        field: Field | None,
-        component: Component | None,
-        trials: Trials,
-    ) -> Ruling:
-        rule = given or trials.rule(field, component)
-        factors = () if given else self._factors(change, field, component, trials)
+    def _ruling(self, change: Change, field: Field | None, component: Component | None, trials: Trials) -> Ruling:
+        rule = trials.rule(field, component)
+        factors = self._factors(change, field, component, trials)
         if rule is None:
             self.doubts.append(f"{change.place.path}: no rule fits {change.title}")
         risk = Risk(rule.risk) if rule else Risk.HIGH if change.matter is Matter.MACHINE else Risk.MEDIUM
@@ -210,7 +166,7 @@ class _Judge:
     ) -> tuple[TreePath, ...]:
         if side is None:
             return ()
-        is_early = component is not None and answering.is_of_foundation(component)
+        is_early = component is not None and siding.is_of_foundation(component)
         key = (rule.id if rule else "", change.matter, is_early, side)
         if key not in self._ways:
             given = answering.answers(rule, change, component, facts=self.facts, asked=self.book.questions)
@@ -222,7 +178,7 @@ class _Judge:
 def _unsure(change: Change, rulings: Iterable[Ruling], *, is_reached: bool, is_unlisted: bool) -> Iterator[str]:
     if change.doubt:
         yield f"{change.place}: {change.doubt}"
-    if is_reached or change.matter in _WITHOUT_CLUSTER or all(each.side is None for each in rulings):
+    if is_reached or change.matter in siding.WITHOUT_CLUSTER or all(each.side is None for each in rulings):
         return
     is_machine = change.matter is Matter.MACHINE
     leads = "no cluster's machines take it in" if is_machine else "no cluster's tree leads there"

@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.model.change import Change, Field, Matter
 from firstlight.model.component import Component
-from firstlight.model.source import Chart, Source, Sources
+from firstlight.model.source import Chart
+from firstlight.plan import facts as plan_facts
 from firstlight.policy.deciding import patterns, quantities, versions
 from firstlight.policy.deciding.form import Scalar, When
 
@@ -45,16 +46,9 @@ def _names(change: Change, component: Component | None) -> Iterable[str]:
         if "/" in component.name:  # kustomization/cilium is called cilium
             yield component.name.rpartition("/")[2]
         for origin in component.origins:
-            yield from _charts(origin.source)
-
-
-def _charts(source: Source | Sources) -> Iterable[str]:
-    match source:
-        case Chart():
-            yield source.name.rstrip("/").rpartition("/")[2]
-        case Sources():
-            for each in source.each:
-                yield from _charts(each)
+            for source in plan_facts.sources(origin):
+                if isinstance(source, Chart):
+                    yield source.name.rstrip("/").rpartition("/")[2]
 
 
 class Condition:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
-from firstlight.model.decision import Item, ProcedureStep, Ruling
+from firstlight.model.decision import Item, ProcedureStep
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.checklist import halves
 from firstlight.policy.deciding.facts import Facts
@@ -83,7 +83,9 @@ def _filled(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts, fi
     needed: dict[Step, tuple[dict[int, Item], set[Side | None]]] = {}
     for item in items:
         for side, name in dict.fromkeys(
-            (each.side, name) for each in item.rulings for name in _names(each, item, book)
+            (each.side, name)
+            for each in item.rulings
+            for name in names(each.procedure, book, side=each.side, matter=item.change.matter)
         ):
             for step in all_of(book.procedures[name], book, field):
                 mine, sides = needed.setdefault(step, ({}, set()))
@@ -93,19 +95,31 @@ def _filled(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts, fi
         yield from _steps([step], Names(tuple(mine.values()), items, scene, facts, sides=sides))
 
 
-def _names(ruling: Ruling, item: Item, book: Book) -> Iterator[str]:
-    """The procedures of a ruling: its own, else the usual ones of its side."""
-    if ruling.procedure:
-        usual = [ruling.procedure]
-    elif ruling.side is None:
+def names(own: str, book: Book, *, side: Side | None, matter: Matter) -> Iterator[str]:
+    """The procedures of a rule: its own, else the usual ones of its side."""
+    if own:
+        usual = [own]
+    elif side is None:
         usual = ["none"]
-    elif ruling.side is Side.HYBRID and "hybrid" in book.procedures:
+    elif side is Side.HYBRID and "hybrid" in book.procedures:
         usual = ["hybrid"]
-    elif item.change.matter is Matter.MACHINE and "machine" in book.procedures:
-        usual = ["machine", *(["gitops"] if ruling.side is Side.HYBRID else [])]
+    elif matter is Matter.MACHINE and "machine" in book.procedures:
+        usual = ["machine", *(["gitops"] if side is Side.HYBRID else [])]
     else:
-        usual = list(halves(ruling.side))
+        usual = list(halves(side))
     yield from (each for each in usual if each in book.procedures)
+
+
+def unfilled(wanted: Iterable[str], book: Book, field: str) -> tuple[ProcedureStep, ...]:
+    """The steps of several procedures as they are written, in order and each once."""
+    steps = dict.fromkeys(step for name in wanted for step in all_of(book.procedures[name], book, field))
+    ordered = sorted(steps, key=lambda each: STAGES.index(each.stage))
+    made = (ProcedureStep(side=_side(each), text=each.text, command=each.command) for each in ordered)
+    return tuple(dict.fromkeys(made))
+
+
+def _side(step: Step) -> Side | None:
+    return Side(step.side) if step.side else None
 
 
 def all_of(procedure: Procedure, book: Book, field: str, seen: tuple[str, ...] = ()) -> Sequence[Step]:
@@ -120,7 +134,7 @@ def all_of(procedure: Procedure, book: Book, field: str, seen: tuple[str, ...] =
 
 def _steps(steps: Iterable[Step], names: Names) -> Iterator[_Filled]:
     for step in map(names.taken_back, steps):
-        side = Side(step.side) if step.side else None
+        side = _side(step)
         found: dict[str, tuple[str, Values]] = {}
         for values in names.each(step):
             if is_typeable(step.command, values):

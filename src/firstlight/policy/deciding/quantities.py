@@ -5,14 +5,9 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_QUANTITY = re.compile(r"([+-]?\d{1,30}(?:\.\d{1,30})?)(m|u|n|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|%)?")
+from firstlight.plan import quantity
+
 _TIMES = re.compile(r"(?:(\d{1,20}(?:\.\d{1,20})?)(ms|us|ns|s|m|h|d|w|y))")
-_PARTS = {
-    "": Decimal(1), "%": Decimal("0.01"),
-    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"),
-    **{each: Decimal(1000) ** power for power, each in enumerate(("k", "M", "G", "T", "P", "E"), 1)},
-    **{each: Decimal(1024) ** power for power, each in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
-}  # fmt: skip
 _SECONDS = {
     "ns": Decimal("1e-9"), "us": Decimal("1e-6"), "ms": Decimal("1e-3"), "s": Decimal(1), "m": Decimal(60),
     "h": Decimal(3600), "d": Decimal(86400), "w": Decimal(604800), "y": Decimal(31536000),
@@ -39,8 +34,8 @@ def _parsed(parse: Callable[[str], Decimal | None], value: Any) -> Decimal | Non
 
 
 def _quantity(text: str) -> Decimal | None:
-    match = _QUANTITY.fullmatch(text)
-    return Decimal(match[1]) * _PARTS[match[2] or ""] if match else None
+    found = quantity.value(text.removesuffix("%"))
+    return found / 100 if found is not None and text.endswith("%") else found
 
 
 def _time(text: str) -> Decimal | None:

@@ -3,10 +3,16 @@
 from collections.abc import Iterable
 
 from firstlight.model.change import Change, Matter
-from firstlight.model.component import Component, Owner, Phase, Side
+from firstlight.model.component import Component, Owner, Side
+from firstlight.plan import facts as plan_facts
 from firstlight.policy.deciding.form import SideWord
 
-_OF_NO_CLUSTER = {Matter.TOOLING, Matter.DOCUMENTATION, Matter.POLICY, Matter.PLATFORM, Matter.UNKNOWN}
+_OF_NOTHING = {Matter.TOOLING, Matter.DOCUMENTATION}
+WITHOUT_CLUSTER = _OF_NOTHING | {Matter.POLICY, Matter.PLATFORM}
+"""What no cluster has, whatever it says of clusters."""
+HARMLESS_UNREAD = _OF_NOTHING | {Matter.UNKNOWN}
+"""What nobody could read of these was of no cluster before."""
+_OF_NO_CLUSTER = WITHOUT_CLUSTER | HARMLESS_UNREAD
 _OF_BOOTSTRAP = {Matter.MACHINE, Matter.SCRIPT, Matter.RELEASE}
 
 
@@ -14,12 +20,22 @@ def owned(component: Component) -> Side:
     """The side of a change to a component, by who owns it in the end."""
     if component.owner is Owner.BOOTSTRAP:
         return Side.BOOTSTRAP
-    return Side.GITOPS if component.phase in (Phase.HANDOVER, Phase.GITOPS) else Side.HYBRID
+    return Side.HYBRID if is_of_foundation(component) else Side.GITOPS
+
+
+def is_of_foundation(component: Component) -> bool:
+    """Whether it is there before Git owns anything; an engine that installs itself is, though Git alone declares it."""
+    return component.phase in plan_facts.BOOTSTRAP_PHASES
+
+
+def reached(side: Side | None, matter: Matter) -> Side | None:
+    """A side, if it can be: no engine reaches machine configuration."""
+    return Side.BOOTSTRAP if matter is Matter.MACHINE and side in (None, Side.GITOPS) else side
 
 
 def by_matter(change: Change) -> Side | None:
     """The side of what belongs to no component."""
-    if change.matter in (Matter.TOOLING, Matter.DOCUMENTATION):
+    if change.matter in _OF_NOTHING:
         return None
     return Side.BOOTSTRAP if change.matter in _OF_BOOTSTRAP else Side.GITOPS
 

@@ -7,6 +7,7 @@ from firstlight.model.component import Component, Phase
 from firstlight.model.place import Place
 from firstlight.model.plan import Plan, StepNeed, Tie
 from firstlight.plan import facts as plan_facts
+from firstlight.policy.dependents import Graph
 from firstlight.policy.explaining.scene import Scene
 
 _REASONS = (Tie.FACT, Tie.DECLARED, Tie.ORDER, Tie.LIKELY)
@@ -81,7 +82,7 @@ def _why(tie: Tie, why: str) -> str:
 
 
 def dependents(scene: Scene, component: Component) -> tuple[tuple[Bond, ...], tuple[str, ...]]:
-    """Who needs a component directly, with the reason; and who needs one of those, or what the engine then brings."""
+    """Who needs a component directly, with the reason; and all others that a decision counts, or that need those."""
     others = [each for each in scene.components if each.cluster == component.cluster and each.name != component.name]
     needed = {each.name: {bond.name: bond for bond in needs(scene, each, also_waited=True)} for each in others}
     direct = [
@@ -90,18 +91,30 @@ def dependents(scene: Scene, component: Component) -> tuple[tuple[Bond, ...], tu
         if component.name in wanted
     ]
     known = {component.name, *(each.name for each in direct)}
-    reached = _reached(component, others, needed)
+    reached = _reached(component, others, needed, _counted(scene, component, needed))
     return tuple(sorted(direct, key=lambda each: each.name)), tuple(each for each in reached if each not in known)
 
 
+def _counted(scene: Scene, component: Component, needed: Mapping[str, Mapping[str, Bond]]) -> tuple[str, ...]:
+    """Who depends on it as decisions have it, except for what only the order of a script says."""
+    if scene.platform is None:
+        return ()
+    chance = {(name, bond.name) for name, wanted in needed.items() for bond in wanted.values() if bond.by_chance}
+    graph = Graph(scene.platform, apart={(component.cluster, *each) for each in chance})
+    return graph.dependents(component.cluster, component.name)
+
+
 def _reached(
-    component: Component, others: Sequence[Component], needed: Mapping[str, Mapping[str, Bond]]
+    component: Component,
+    others: Sequence[Component],
+    needed: Mapping[str, Mapping[str, Bond]],
+    counted: Sequence[str],
 ) -> dict[str, None]:
-    """Who needs it, or needs one that does, and so on, the nearest first; chance aside."""
+    """Who is counted, or needs it or one of them, and so on, the nearest first; chance aside."""
     engines = {each.name for each in (component, *others) if each.role == "engine" and plan_facts.in_bootstrap(each)}
     brought = [each.name for each in others if each.phase == Phase.GITOPS]
-    reached: dict[str, None] = {component.name: None}
-    waiting = [component.name]
+    reached: dict[str, None] = dict.fromkeys([component.name, *counted])
+    waiting = list(reached)
     while waiting:
         name = waiting.pop(0)
         nearby = [other for other, wanted in needed.items() if name in wanted and not wanted[name].by_chance]

@@ -7,6 +7,7 @@ from firstlight.model.component import Component, Phase
 from firstlight.model.explanation import Explanation, Part, Sentence, Sort
 from firstlight.model.source import Chart
 from firstlight.plan import facts as plan_facts
+from firstlight.policy.deciding import graph_factors
 from firstlight.policy.explaining import clusters, components, glossary, here, order, rules
 from firstlight.policy.explaining.form import Word
 from firstlight.policy.explaining.scene import Scene
@@ -69,6 +70,8 @@ def _of_book(name: str, scene: Scene) -> Iterator[Explanation]:
         yield rules.rule(scene.book, found)
     if factor := next((each for each in scene.book.factors if glossary.plain(each.id) == wanted), None):
         yield rules.factor(scene.book, factor)
+    elif own := next((each for name, each in graph_factors.KNOWN.items() if glossary.plain(name) == wanted), None):
+        yield rules.own_factor(own)
 
 
 def _word(name: str, scene: Scene, told: set[str]) -> Iterator[Explanation]:
@@ -99,6 +102,7 @@ def names(scene: Scene) -> tuple[str, ...]:
         *(name for each in glossary.words() for name in each.aka),
         *(each.id for each in scene.book.rules),
         *(each.id for each in scene.book.factors),
+        *graph_factors.KNOWN,
     ]
     return tuple(dict.fromkeys(found))
 

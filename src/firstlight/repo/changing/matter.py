@@ -7,6 +7,7 @@ from typing import Any
 
 from firstlight.model.change import Matter
 from firstlight.model.remark import Grade
+from firstlight.policy import team_files
 from firstlight.repo import work_tree
 from firstlight.repo.changing import embedded, lines, writing
 from firstlight.repo.changing.knowledge import Knowledge
@@ -17,9 +18,6 @@ from firstlight.repo.kustomize import kustomization
 from firstlight.repo.scripts import justfile, makefile, mise, shell_file, taskfile
 from firstlight.repo.talos import directories, files, kinds
 from firstlight.repo.work_tree import WorkTree
-
-RULES = "firstlight-rules"
-"""The directory of a team's own rules."""
 
 _TOOL_DIRECTORIES = {
     ".github", ".gitlab", ".gitea", ".forgejo", ".circleci", ".vscode", ".idea", ".devcontainer", ".renovate", ".husky",
@@ -81,7 +79,7 @@ def of_file(tree: WorkTree, path: str, known: Knowledge, *, use: Use | None = No
     top = path.partition("/")[0]
     if path == form.FILE:
         return Matter.PLATFORM
-    if top == RULES:
+    if top == team_files.DIRECTORY:
         return Matter.POLICY
     is_script = path in known.scripts or _is_script(path)
     is_machine = bool(path in known.machines or path in known.machine_secrets or _MACHINE_NAMES.fullmatch(name))
@@ -169,6 +167,11 @@ def by_place(
     if name == ".env" or name.endswith(".env"):
         return Matter.SCRIPT
     return Matter.UNKNOWN
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file stands in a directory of which nobody applies anything, unless somebody says so."""
+    return path.partition("/")[0] in _TOOL_DIRECTORIES | _ASIDE.keys()
 
 
 def is_documentation(path: str) -> bool:

@@ -56,8 +56,11 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
     data = tree.bytes(path)
     use = uses.of(path)
     sort = matter.of_file(tree, path, known, use=use)
-    if use is None and sort in _BESIDE | {None} and (use := uses.anywhere(path)) is not None:
-        sort = matter.of_file(tree, path, known, use=use)  # somebody elsewhere takes it in
+    if use is None and (sort in _BESIDE or matter.is_documentation(path)):
+        use = uses.anywhere(path)
+        sort = matter.of_file(tree, path, known, use=use) if use is not None else sort
+    if use is not None and matter.is_aside(path) and not uses.reaches(path.partition("/")[0]):
+        sort = matter.of_file(tree, path, known)  # an example that only its own kustomization takes in
     is_secret = path in known.machine_secrets or use is Use.HIDDEN
     found = File(
         path=path,

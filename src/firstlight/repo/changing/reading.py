@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
+from firstlight.policy import team_files
 from firstlight.repo.changing import declared, knowledge, lines, pairing, piece, pieces, texts
 from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.lines import Line
@@ -81,8 +82,9 @@ def _apart(changes: Sequence[Change], halves: Sequence[Change], known: Knowledge
 def _left_out(path: str) -> Change:
     """What differs and is in neither tree: it is there, but nothing that could be read."""
     place = Place(path)
+    is_policy = path.partition("/")[0] == team_files.DIRECTORY  # such as a link in place of the rules
     return Change(
-        matter=Matter.UNKNOWN,
+        matter=Matter.POLICY if is_policy else Matter.UNKNOWN,
         verb=Verb.CHANGED,
         place=place,
         title=posixpath.basename(path),

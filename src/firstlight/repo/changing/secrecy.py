@@ -33,6 +33,8 @@ _SMALL = 1_000
 _FILES = re.compile(
     r"(?:.*\.)?env(?:\.(?!ya?ml$|json$|toml$|sh$)[\w-]+)?|\.envrc|(?:.*[._-])?kubeconfig\d*(?:\.\w+)?|\.netrc|\.pgpass|\.?htpasswd"
 )
+_SCHEMA = "openAPIV3Schema"
+_OF_SCHEMAS = {"description", "type", "format", "minimum", "maximum", "maxLength", "minLength", "pattern", "nullable"}
 _NOTES = ("lastmodified", "mac", "version", "enc", "created_at", "mac_only_encrypted")
 """What sops writes anew with each encryption."""
 
@@ -55,7 +57,11 @@ def of_document(value: Any, *, is_machine: bool = False) -> IsSecret:
     by_form = _of_machine if is_machine else by_name
     places: list[Places] = []
 
+    is_crd = is_named and value["kind"] == "CustomResourceDefinition"
+
     def is_secret(steps: Steps, leaf: Any) -> bool:
+        if is_crd and _SCHEMA in steps and steps[-1] in _OF_SCHEMAS:
+            return False  # tens of thousands of them, of which none is a value
         if not places:
             places.append(Places(value))
         # A patch that does not say what it is of may be one of a Secret.
@@ -119,6 +125,8 @@ def _is_place(steps: Steps) -> bool:
         return True
     if "extensionServices" in steps and {"environment", "configFiles"}.intersection(steps):
         return True
+    if "data" not in steps:
+        return False
     return any(step.startswith("Secret ") and "data" in steps[at + 1 : at + 2] for at, step in enumerate(steps))
 
 

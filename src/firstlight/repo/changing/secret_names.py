@@ -1,10 +1,12 @@
 """Names that say that what they stand before is secret; rather one too many than one too few."""
 
+import functools
 import re
 from collections.abc import Sequence
 
 from firstlight.repo.scripts import masking
 
+_KNOWN = 20_000
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ANYWHERE = frozenset({
     "pass", "passwd", "pwd", "htpasswd", "creds", "dsn", "psk", "authkey", "apikey", "bearer", "dockerconfigjson",
@@ -33,6 +35,7 @@ _PLAIN_BELOW = frozenset({
 _PLAIN_LEAVES = frozenset({"secretName", "optional", "defaultMode", "apiVersion", "kind"})
 
 
+@functools.lru_cache(_KNOWN)
 def is_secret(name: str) -> bool:
     """Whether a name says that its value is a secret."""
     if masking.is_secret_name(name):
@@ -60,6 +63,7 @@ def is_below(steps: Sequence[str]) -> bool:
     return any(_is_parent(each) for each in steps[:-1])
 
 
+@functools.lru_cache(_KNOWN)
 def _is_parent(step: str) -> bool:
     if step.startswith("[") or " " in step or _PLAIN_PARENTS.search(step):
         return False

@@ -1,17 +1,21 @@
 """Secrets in texts that are read line by line: what can be told from the rest is masked."""
 
+import functools
 import re
 
 from firstlight.repo.changing import secret_names
 from firstlight.repo.scripts import masking
 
+_KNOWN = 20_000
+"""Texts that are remembered: most are the same before and after."""
 _REFERENCE = re.compile(
     r"\$[A-Z_][A-Z0-9_]*|\$\{\{[^\"'`{}]*\}\}|\$\{\w+\}|\$\((?!\s*(?:echo|printf)\b)[^()]*\)|\{\{[^\"'`{}]*\}\}|<[^<>]*>"
     r"|(?:op://|ref\+|vault:|sops:|env:|file:|secretref\+|awssecret).*|\*+"
 )
 """What only says where a secret is, or is masked already."""
 KEYS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|AGE-SECRET-KEY-1|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)"
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY|AGE-SECRET-KEY-1"
+    r"|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURS|BSSVZBVE|QUklWQVRF)"
 )
 """The beginning of a private key, as text or as base64."""
 SECRET = re.compile(r"[\"']?\bkind\\?[\"']?\s*:\s*\\?[\"']?Secret\b")
@@ -39,6 +43,8 @@ _VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^\s;&|,]+")
 _LINE = re.compile(
     r"^(?P<head>[\s{,-]*)(?P<name>[\"']?[A-Za-z_][\w.-]*[\"']?)(?P<mark>:\s+|\s+=\s+)(?P<value>.+)$", re.M
 )
+_COMMAND = re.compile(r"://|--|<<<|[<>$]\(|-u|(?i:authorization)")
+"""Something of what masking finds in commands."""
 _TELLING = re.compile(r"[\s=@?]|://|[\"']:")
 """Without one of these a text is one word in which nothing but itself can be secret."""
 
@@ -55,14 +61,19 @@ def masked(line: str) -> str:
         return found if KEYS.search(found) is None else masking.MASK
     key = KEYS.search(found)
     found = found if key is None else found[: key.start()] + masking.MASK
-    found = masking.text(found)
-    found = _URL.sub(_second, found)
-    found = _SHORT_FLAG.sub(_second, found)
-    found = _ECHO.sub(_piped, found)
-    found = _LINE.sub(_rest, found)
-    return _settings(found)
+    # Most texts are plain sentences: what cannot be in them is not searched.
+    if len(found) > masking.MAX_TEXT or _COMMAND.search(found):
+        found = masking.text(found)
+    if "://" in found or "?" in found:
+        found = _URL.sub(_second, found)
+    if " -" in found:
+        found = _SHORT_FLAG.sub(_second, found)
+    if "|" in found:
+        found = _ECHO.sub(_piped, found)
+    return _settings(_LINE.sub(_rest, found)) if ":" in found or "=" in found else found
 
 
+@functools.lru_cache(_KNOWN)
 def is_secret(text: str) -> bool:
     """Whether there is something in a text that must not be seen."""
     if KEYS.search(text) or SECRET.search(text):

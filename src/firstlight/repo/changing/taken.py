@@ -1,6 +1,7 @@
 """Files that a kustomization takes in: as patches, for generators, as values of charts."""
 
 import enum
+import functools
 import posixpath
 from collections.abc import Iterator, Mapping
 
@@ -23,8 +24,8 @@ class Use(enum.Enum):
 
 
 _USES = {
-    "resources": Use.RESOURCE, "crds": Use.RESOURCE, "generators": Use.RESOURCE, "transformers": Use.RESOURCE,
-    "validators": Use.RESOURCE,
+    "resources": Use.RESOURCE, "bases": Use.RESOURCE, "components": Use.RESOURCE, "crds": Use.RESOURCE,
+    "generators": Use.RESOURCE, "transformers": Use.RESOURCE, "validators": Use.RESOURCE,
     "patches": Use.PATCH, "patchesJson6902": Use.PATCH, "patchesStrategicMerge": Use.PATCH,
     "replacements": Use.REPLACEMENT, "helmCharts": Use.VALUES, "configMapGenerator": Use.GENERATED,
     "secretGenerator": Use.HIDDEN,
@@ -37,7 +38,6 @@ class Uses:
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
         self._known: dict[str, Mapping[str, Use]] = {}
-        self._all: Mapping[str, Use] | None = None
 
     def of(self, path: str) -> Use | None:
         """What a kustomization beside or above a file does with it; None where none names it so."""
@@ -54,14 +54,23 @@ class Uses:
 
     def anywhere(self, path: str) -> Use | None:
         """The same of all kustomizations, wherever they stand."""
-        found = self.of(path)
-        if found is None:
-            if self._all is None:
-                files = [each for each in self._tree.files if posixpath.basename(each) in kustomization.NAMES]
-                places = dict.fromkeys(posixpath.dirname(each) or "." for each in files)
-                self._all = {named: use for each in places for named, use in _uses(self._tree, each)}
-            found = self._all.get(path)
-        return found
+        return self.of(path) or next((found[path] for found in self._everything.values() if path in found), None)
+
+    def reaches(self, top: str) -> bool:
+        """Whether a kustomization elsewhere takes in something of a directory at the top of the repo."""
+        inside = f"{top}/"
+        return any(
+            named.startswith(inside)
+            for directory, found in self._everything.items()
+            if not f"{directory}/".startswith(inside)
+            for named in found
+        )
+
+    @functools.cached_property
+    def _everything(self) -> Mapping[str, Mapping[str, Use]]:
+        files = [each for each in self._tree.files if posixpath.basename(each) in kustomization.NAMES]
+        places = dict.fromkeys(posixpath.dirname(each) or "." for each in files)
+        return {each: dict(_uses(self._tree, each)) for each in places}
 
 
 def _uses(tree: WorkTree, directory: str) -> Iterator[tuple[str, Use]]:

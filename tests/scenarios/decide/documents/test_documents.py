@@ -16,8 +16,8 @@ import pytest
 from firstlight.cli import main
 from firstlight.document import reading
 from firstlight.model.decision import Approval, Risk
-from firstlight.policy.deciding import loading, sentences, testing, trees
-from firstlight.policy.deciding.procedure_form import STAGES, Procedure, Step
+from firstlight.policy.deciding import loading, procedures, sentences, testing, trees
+from firstlight.policy.deciding.procedure_form import STAGES, Step
 from tests.conftest import agreement
 
 HERE = Path(__file__).parent
@@ -162,13 +162,7 @@ def test_both_checklists_are_usual() -> None:
 
 def steps(name: str) -> list[Step]:
     """What a procedure has, with what it takes from others, in order."""
-
-    def all_of(procedure: Procedure) -> Iterator[Step]:
-        for each in procedure.like:
-            yield from all_of(BOOK.procedures[each])
-        yield from procedure.steps
-
-    return sorted(all_of(BOOK.procedures[name]), key=lambda each: STAGES.index(each.stage))
+    return sorted(procedures.all_of(BOOK.procedures[name], BOOK, "steps"), key=lambda each: STAGES.index(each.stage))
 
 
 def at(found: list[Step], words: str) -> int:

@@ -32,18 +32,18 @@ def test_what_names_no_revision_is_a_usage_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "title", "again"),
     [
-        (Between(base="main", head="HEAD", since_fork=True), "main...HEAD", "--diff main...HEAD"),
-        (Between(base="v1", head="v2"), "v1..v2", "--diff v1..v2"),
-        (Between(base="main"), "work tree against main", "--diff main"),
-        (Staged(), "staged changes", "--staged"),
-        (Patch(content=b"", name="a b.patch"), "patch a b.patch", "--patch 'a b.patch'"),
-        (Files(paths=("a b", "c")), "2 files", "--files 'a b' c"),
+        (Between(base="main", head="HEAD", since_fork=True), "main...HEAD", ("--diff", "main...HEAD")),
+        (Between(base="v1", head="v2"), "v1..v2", ("--diff", "v1..v2")),
+        (Between(base="main"), "work tree against main", ("--diff", "main")),
+        (Staged(), "staged changes", ("--staged",)),
+        (Patch(content=b"", name="a b.patch"), "patch a b.patch", ("--patch", "a b.patch")),
+        (Files(paths=("a b", "c")), "2 files", ("--files", "a b", "c")),
     ],
 )
-def test_it_can_be_asked_again(one: Between | Staged | Patch | Files, title: str, again: str) -> None:
+def test_it_can_be_asked_again(one: Between | Staged | Patch | Files, title: str, again: tuple[str, ...]) -> None:
     assert one.title == title
-    assert asked.again(one) == f"firstlight decide {again}"
+    assert asked.options(one) == again
 
 
 def test_nothing_in_particular() -> None:
-    assert asked.again(Anything()) == "firstlight decide"
+    assert asked.options(Anything()) == ()

@@ -119,6 +119,17 @@ class TestDependencies:
             for each in await dependencies.look(decision, scene)
         )
 
+    async def test_who_waits_for_what_brought_it_needed_it_too(self, tmp_path: Path) -> None:
+        release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: db, namespace: web}\n"
+        spec = "spec: {chart: {spec: {chart: db, sourceRef: {kind: HelmRepository, name: charts}}}}\n"
+        before = {**scenes.REPO, "apps/web/db.yaml": release + spec}
+        decision, scene = scenes.made(tmp_path, {"apps/web/db.yaml": None}, before=before)
+
+        assert told(await dependencies.look(decision, scene)) == [
+            ("person", "db is removed from home, and shop needed it"),
+            ("passed", "1 component depends on it: home/shop"),
+        ]
+
     async def test_a_circle(self, tmp_path: Path) -> None:
         decision, scene = scenes.made(tmp_path, {"clusters/home/web.yaml": scenes.kustomization("web", "shop")})
 

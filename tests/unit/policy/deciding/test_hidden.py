@@ -139,6 +139,13 @@ def test_a_resource_that_is_documentation_elsewhere() -> None:
     assert found.side is Side.GITOPS
 
 
+def test_an_example_stays_one() -> None:
+    made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n"
+    before = {"docs/app/kustomization.yaml": "resources: [a.yaml]\n", "docs/app/a.yaml": made}
+
+    assert decided(before, {"docs/app/a.yaml": made.replace("b}", "c}")}).risk is Risk.LOW
+
+
 @pytest.mark.parametrize(
     "broken",
     ["# a\n" * (9 << 18), "\nx: [\n", "\n\0", "\n" + "a: b\n" * 30_000],

@@ -11,7 +11,7 @@ from firstlight.model.decision import Approval, Decision, Risk
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.policy.deciding.facts import Facts
-from firstlight.policy.deciding.judging import NO_RULE, by_rule, decide
+from firstlight.policy.deciding.judging import NO_RULE, decide
 from tests.unit.policy.deciding import books
 from tests.unit.policy.deciding.books import change, component, field, kustomization, platform, release
 
@@ -318,22 +318,6 @@ def test_what_was_rendered_belongs_to_its_component() -> None:
     rendered = change("", field("spec.replicas", 1, 2), level=Level.RENDERED, cluster="home", component="web")
 
     assert [each.component for each in judged(rendered).items[0].touched] == ["web"]
-
-
-def test_a_sentence_is_decided_by_its_rule() -> None:
-    book = books.book()
-    rule = book.rule("chart")
-    assert rule is not None
-    on = platform(component("web", **CORE))
-
-    unknown = by_rule(rule, platform=on, book=book, title="upgrade it")
-    known = by_rule(rule, platform=on, book=book, title="upgrade web", components=on.components)
-
-    assert (unknown.side, unknown.risk, unknown.title) == (Side.GITOPS, Risk.MEDIUM, "upgrade it")
-    assert known.side is Side.HYBRID
-    assert known.items[0].touched[0].component == "web"
-    assert "extra" in [each.id for each in known.checks]
-    assert unknown.doubts == known.doubts == ()
 
 
 def test_checks_are_the_usual_ones_of_the_side_and_those_that_rules_name() -> None:

@@ -13,6 +13,7 @@ SCENARIOS = sorted((ROOT / "tests/scenarios/platform").glob("*/repo"))
 HOME = ROOT / "examples/home"
 EDGE = ROOT / "examples/inline-engine"
 FLEET = ROOT / "tests/scenarios/platform/two-clusters/repo"
+CHANGED = ROOT / "tests/scenarios/decide/changes/repos/fleet"
 SCRIPTED = ROOT / "tests/scenarios/platform/taskfile/repo"
 
 

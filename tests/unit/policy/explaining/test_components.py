@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from firstlight.model.explanation import Explanation, Sort
-from firstlight.policy.explaining import finding
+from firstlight.policy.dependents import Graph
+from firstlight.policy.explaining import depending, finding
 from firstlight.policy.explaining.scene import Scene
 from firstlight.repo import platform
 from tests.unit.policy.explaining import repos
@@ -137,6 +138,17 @@ def test_a_script_that_makes_a_first_secret() -> None:
     assert "must be there before anything can fetch the others" in told(found, "what")
     assert "a script does it in this order Taskfile.yaml:9" in told(found, "needs")
     assert "firstlight up home --only secrets" in told(found, "change")
+
+
+@pytest.mark.parametrize("root", [repos.HOME, repos.CHANGED], ids=lambda each: each.name)
+def test_whom_a_decision_counts_is_told(root: Path) -> None:
+    scene = repos.scene(root)
+    assert scene.platform is not None
+    graph = Graph(scene.platform)
+
+    for each in scene.components:
+        direct, indirect = depending.dependents(scene, each)
+        assert {*graph.dependents(each.cluster, each.name)} <= {*(bond.name for bond in direct), *indirect}, each.name
 
 
 def test_the_order_of_a_script_makes_nobody_depend_on_anything() -> None:

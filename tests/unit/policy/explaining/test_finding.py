@@ -4,7 +4,7 @@ import pytest
 
 from firstlight.model.component import Phase
 from firstlight.model.explanation import Explanation, Sort
-from firstlight.policy.deciding import loading
+from firstlight.policy.deciding import graph_factors, loading
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.form import Factor, Rule, When
 from firstlight.policy.explaining import finding, glossary
@@ -147,6 +147,15 @@ def test_a_rule_says_what_it_fits_its_side_its_risk_and_its_reason() -> None:
     assert said(found, "sources") == ["the team"]
     assert said(raised, "when") == ["a number grows"]
     assert said(raised, "risk") == ["at least medium: a colleague must agree"]
+
+
+@pytest.mark.parametrize("name", graph_factors.KNOWN)
+def test_a_factor_that_no_condition_tells(name: str) -> None:
+    (found,) = finding.explain(name, Scene())
+
+    assert (found.sort, found.name) == (Sort.FACTOR, name)
+    assert said(found, "why") == [graph_factors.KNOWN[name].why]
+    assert name in finding.names(Scene())
 
 
 def test_a_rule_without_conditions_is_only_found_by_its_words() -> None:

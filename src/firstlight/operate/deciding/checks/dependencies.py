@@ -10,6 +10,7 @@ from firstlight.operate.deciding.checks.scene import Scene, Version
 from firstlight.plan import build
 from firstlight.policy.checking import note
 from firstlight.policy.checking.note import Note
+from firstlight.policy.dependents import Graph
 
 _MOST = 12
 
@@ -70,11 +71,12 @@ def _orphans(decision: Decision, scene: Scene) -> Iterator[Note]:
     """Components that go while others still name them: a reader of the repo may have forgotten the need with it."""
     if scene.before is None:
         return
+    graph = Graph(scene.before.platform)
     for each in scenes.touched(decision):
         was = scene.before.component(each.cluster, each.component)
         if was is None or scene.after.component(each.cluster, each.component) is not None:
             continue
-        needed = scene.before.platform.dependents().get((each.cluster, each.component), [])
+        needed = dict.fromkeys(graph.direct(each.cluster, each.component, brought=False))
         left = [name for name in needed if scene.after.component(each.cluster, name) is not None]
         still = [name for name in left if _still_needs(scene, each.cluster, name)]
         if still:

@@ -1,0 +1,39 @@
+"""``firstlight schema`` as a user types it."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from firstlight.cli import main
+from firstlight.document import reading
+
+RULES = Path(__file__).parents[3] / "src/firstlight/policy/rules"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> jsonschema_rs.Validator:
+    assert main.run(["schema", *arguments]) == 0
+    return jsonschema_rs.validator_for(json.loads(capsys.readouterr().out))
+
+
+def test_of_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = printed(capsys, "rules")
+    (ours,) = reading.read((RULES / "90-rest.yaml").read_bytes(), "90-rest.yaml").documents
+
+    assert schema.is_valid(ours.value)
+    assert not schema.is_valid({"rules": [{"id": "x"}]})
+
+
+def test_of_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = printed(capsys, "tests")
+
+    assert schema.is_valid({"tests": [{"name": "a", "change": {"kind": "/Namespace"}, "expect": {"risk": "low"}}]})
+    assert not schema.is_valid({"rules": []})
+
+
+def test_of_firstlight_yaml_unless_something_else_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["schema"]) == main.run(["schema", "platform"]) == 0
+    first, second = capsys.readouterr().out.strip().split("\n}\n{")
+    assert f"{first}\n}}" == f"{{{second}"
+    assert main.run(["schema", "other"]) == 64

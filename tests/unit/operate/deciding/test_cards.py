@@ -1,0 +1,70 @@
+"""Rules as cards: what a card shows is what a decision would say."""
+
+import pytest
+
+from firstlight import errors
+from firstlight.model.change import Matter
+from firstlight.model.component import Side
+from firstlight.operate.deciding import cards
+from firstlight.policy.deciding import graph_factors, loading, procedures
+from firstlight.policy.deciding.form import Rule, SideWord, When
+
+BOOK = loading.book()
+
+
+def rule(side: SideWord, *matter: str, kinds: tuple[str, ...] = ()) -> Rule:
+    return Rule(id="x", title="t", side=side, risk="low", why="w", when=(When(matter=matter, kinds=kinds),))
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        (rule("bootstrap", "object"), ["bootstrap"]),
+        (rule("bootstrap", "machine"), ["machine"]),
+        (rule("bootstrap", kinds=("talos/*",)), ["machine"]),
+        (rule("gitops", "object"), ["gitops"]),
+        (rule("gitops", "machine"), ["machine"]),
+        (rule("hybrid", "values"), ["hybrid"]),
+        (rule("none", "tooling"), ["none"]),
+        (rule("owner", "object"), ["bootstrap", "gitops", "hybrid"]),
+    ],
+    ids=lambda each: f"{each.side} {each.when[0].matter}" if isinstance(each, Rule) else " ".join(each),
+)
+def test_a_card_has_the_steps_that_a_decision_has(found: Rule, names: list[str]) -> None:
+    card = cards.of_rule(BOOK, found)
+
+    assert card.procedure == procedures.unfilled(names, BOOK, "steps")
+    assert card.rollback == procedures.unfilled(names, BOOK, "rollback")
+    assert card.procedure
+
+
+def test_what_a_procedure_is_like_counts_over_all_levels() -> None:
+    commands = [each.command for each in cards.of_rule(BOOK, rule("hybrid", "object")).procedure]
+
+    assert any(each.startswith("firstlight boundary") for each in commands)
+    assert any(each.startswith("flux reconcile") for each in commands), "of gitops"
+    assert any(each.startswith("git push") for each in commands), "of none, which gitops is like"
+
+
+def test_a_rule_has_the_usual_procedure_of_its_side_and_of_what_it_is_about() -> None:
+    usual = [
+        list(procedures.names("", BOOK, side=side, matter=matter))
+        for side, matter in ((None, Matter.OBJECT), (Side.BOOTSTRAP, Matter.MACHINE), (Side.HYBRID, Matter.MACHINE))
+    ]
+
+    assert usual == [["none"], ["machine"], ["hybrid"]]
+    assert list(procedures.names("to-gitops", BOOK, side=None, matter=Matter.OBJECT)) == ["to-gitops"]
+
+
+@pytest.mark.parametrize("name", graph_factors.KNOWN)
+def test_what_no_condition_tells_is_explained_too(name: str) -> None:
+    card = cards.card(BOOK, name)
+
+    assert (card.id, card.side, card.risk) == (name, "", str(graph_factors.KNOWN[name].risk))
+    assert card.fits == (graph_factors.BY_ITSELF,)
+
+
+def test_a_name_that_is_nearly_one_of_them() -> None:
+    with pytest.raises(errors.UsageError, match="there is no rule engine-need") as raised:
+        cards.card(BOOK, "engine-need")
+    assert "engine-needs" in str(raised.value.hint)
