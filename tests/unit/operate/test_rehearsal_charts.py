@@ -25,8 +25,8 @@ def chart(name: str, version: str) -> AtHand:
 GIVEN = (chart("web", "1.9.0"), chart("web", "1.10.0"), chart("cert-manager", "v1.19.0"))
 
 
-def oci(name: str, version: str = "", digest: str = "") -> Wanted:
-    return Wanted(kind=Kind.OCI, url=f"oci://registry.example.org/charts/{name}", version=version, digest=digest)
+def oci(name: str, version: str = "") -> Wanted:
+    return Wanted(kind=Kind.OCI, url=f"oci://registry.example.org/charts/{name}", version=version)
 
 
 @pytest.mark.parametrize(
