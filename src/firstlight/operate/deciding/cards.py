@@ -1,15 +1,17 @@
 """Rules of the book as cards that people read."""
 
+import dataclasses
 import difflib
 
 from firstlight import errors
 from firstlight.model import decision
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
-from firstlight.model.decision import Risk
+from firstlight.model.decision import Risk, TreePath
 from firstlight.model.rule_card import RuleCard
-from firstlight.policy.deciding import graph_factors, procedures, siding, trees, wording
+from firstlight.policy.deciding import answering, graph_factors, procedures, siding, trees, wording
 from firstlight.policy.deciding.book import Book
+from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Factor, Rule, When
 
 _RAISES = "raises the risk of whatever it fits"
@@ -51,7 +53,7 @@ def of_rule(book: Book, rule: Rule) -> RuleCard:
         why=rule.why,
         fits=tuple(wording.condition(each) for each in rule.when),
         criteria=tuple(map(wording.criterion, criteria)),
-        trees=tuple(trees.walk(each, rule.answers) for each in book.trees),
+        trees=_trees(book, rule),
         procedure=procedures.unfilled(wanted, book, "steps"),
         rollback=procedures.unfilled(wanted, book, "rollback"),
         checks=tuple(known.get(each, each) for each in rule.checks),
@@ -61,6 +63,15 @@ def of_rule(book: Book, rule: Rule) -> RuleCard:
         place=str(place) if place is not None else "",
         is_own=rule.id in book.own,
     )
+
+
+def _trees(book: Book, rule: Rule) -> tuple[TreePath, ...]:
+    """The ways through the trees, as a decision by this rule has them where nothing more is known."""
+    given = answering.answers(rule, _matters(rule)[0], is_of_foundation=False, facts=Facts(), asked=book.questions)
+    walked = [trees.walk(each, given) for each in book.trees]
+    if rule.side in ("owner", "none"):
+        return tuple(walked)
+    return tuple(dataclasses.replace(each, is_overruled=each.side != rule.side) for each in walked)
 
 
 def _of_factor(book: Book, factor: Factor) -> RuleCard:

@@ -22,7 +22,7 @@ def suggested(sentence: str, book: Book, platform: Platform) -> tuple[Suggestion
         platform: The repo.
     """
     named = _named(sentence, platform)
-    names = sentences.names(platform.components, book) if platform is not None else {}
+    names = sentences.names(platform.components, book)
     return tuple(_suggestion(each, book, named) for each in sentences.nearest(sentence, book, names=names))
 
 

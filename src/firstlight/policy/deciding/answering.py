@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from firstlight.model.change import Change, Matter
-from firstlight.model.component import Component
-from firstlight.policy.deciding import siding
+from firstlight.model.change import Matter
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Rule
 
@@ -15,14 +13,14 @@ _KUBERNETES = {
 
 
 def answers(
-    rule: Rule | None, change: Change, component: Component | None, *, facts: Facts, asked: Iterable[str]
+    rule: Rule | None, matter: Matter, *, is_of_foundation: bool, facts: Facts, asked: Iterable[str]
 ) -> Mapping[str, bool]:
     """The rule's answers; where it has none, what the change itself tells."""
-    is_machine = change.matter is Matter.MACHINE
+    is_machine = matter is Matter.MACHINE
     told = {
-        "kubernetes-resource": change.matter in _KUBERNETES,
+        "kubernetes-resource": matter in _KUBERNETES,
         "node-os": is_machine,
-        "foundation": is_machine or (component is not None and siding.is_of_foundation(component)),
+        "foundation": is_machine or is_of_foundation,
         "os-access": is_machine,
         "kubernetes-api": not is_machine,
     }

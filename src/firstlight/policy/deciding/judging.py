@@ -169,7 +169,9 @@ class _Judge:
         is_early = component is not None and siding.is_of_foundation(component)
         key = (rule.id if rule else "", change.matter, is_early, side)
         if key not in self._ways:
-            given = answering.answers(rule, change, component, facts=self.facts, asked=self.book.questions)
+            given = answering.answers(
+                rule, change.matter, is_of_foundation=is_early, facts=self.facts, asked=self.book.questions
+            )
             walked = [trees.walk(tree, given) for tree in self.book.trees]
             self._ways[key] = tuple(dataclasses.replace(each, is_overruled=each.side is not side) for each in walked)
         return self._ways[key]

@@ -56,6 +56,13 @@ def test_a_rule_has_the_usual_procedure_of_its_side_and_of_what_it_is_about() ->
     assert list(procedures.names("to-gitops", BOOK, side=None, matter=Matter.OBJECT)) == ["to-gitops"]
 
 
+def test_what_a_rule_is_about_answers_questions_of_the_trees() -> None:
+    machine, workload = (cards.of_rule(BOOK, rule("gitops", each)).trees for each in ("machine", "object"))
+
+    assert [(each.side, each.is_overruled) for each in machine] == [(Side.BOOTSTRAP, True)] * 2
+    assert [(each.side, each.is_overruled) for each in workload] == [(Side.GITOPS, False)] * 2
+
+
 @pytest.mark.parametrize("name", graph_factors.KNOWN)
 def test_what_no_condition_tells_is_explained_too(name: str) -> None:
     card = cards.card(BOOK, name)
