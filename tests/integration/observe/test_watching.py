@@ -298,7 +298,8 @@ async def test_dry_runs_are_answered_with_what_the_server_says(watching: Watchin
     assert "Invalid value" in answers[wrong].said
     assert not answers[unknown].is_yes
     view = await watching.view([maps(namespace)])
-    assert [each["metadata"]["name"] for each in view.all(maps(namespace))] == ["kube-root-ca.crt"]
+    made = {each["metadata"]["name"] for each in view.all(maps(namespace))}
+    assert made <= {"kube-root-ca.crt"}, "a dry run has written something"
 
 
 async def test_what_a_server_says_of_a_secret_is_not_repeated(watching: Watching, namespace: str) -> None:

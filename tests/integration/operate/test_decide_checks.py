@@ -87,7 +87,7 @@ async def test_before_a_change_that_is_well(kube: clients.Client, namespace: str
     (kept,) = (tmp_path / ".firstlight" / "decide").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     data = json.loads(kept.read_bytes())
-    assert set(data) == {"at", "cluster", "uid", "restarts", "api", "probes", "commit"}
+    assert set(data) == {"uid", "restarts", "api", "probes"}
     assert len(data["restarts"]) == 1
 
 
