@@ -16,6 +16,8 @@ _NAMED = re.compile(r"\[name=(?P<name>.*)\]", re.DOTALL)
 _VARIABLES = {"vars", "env", "dotenv"}
 """What a Taskfile calls values that commands of all its tasks may use."""
 _ASSIGNED = re.compile(r"[A-Za-z_][\w.-]*")
+_HIDDEN = "***"
+"""What stands in a change where something secret was, perhaps the name that is looked for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _of_script(change: Change, field: Field, anchors: Sequence[_Anchor]) -> Sequ
         return users or None
     if field.steps[:1] == ("tasks",) and len(field.steps) > 1:
         text = _task(change, field)
-        if text and "{{" not in text and "$" not in text:
+        if text and not any(each in text for each in ("{{", "$", _HIDDEN)):
             mine = [each for each in anchors if each.origin.name in text]
             return _nearest(field.place, mine) or mine
     return _nearest(field.place, anchors)

@@ -26,7 +26,8 @@ _PARENTS = frozenset({
     "secret", "secrets", "credential", "credentials", "creds", "auth", "basicauth", "password", "passwords", "passwd",
     "token", "tokens",
 })  # fmt: skip
-_PLAIN_PARENTS = re.compile(r"pullSecrets?$|^existing", re.I)
+_PLAIN_PARENTS = re.compile(r"pullSecrets?$|^existing|(?:external|sealed)[-_]?secrets?$", re.I)
+"""The last are operators: what stands below their names is their configuration."""
 _PLAIN_BELOW = frozenset({
     "openAPIV3Schema", "securityContext", "podSecurityContext", "containerSecurityContext", "capabilities",
     "seccompProfile", "resources",
