@@ -96,6 +96,14 @@ def test_of_a_taskfile(old: str, new: str, expected: set[str]) -> None:
     assert touched(found) == expected
 
 
+def test_a_task_whose_words_are_hidden_belongs_to_the_nearest_command() -> None:
+    tasks = TASKS.replace("  cert-manager:\n", "  cert-credentials:\n")
+    changed = tasks.replace("--namespace cert-manager\n", "--namespace cert-manager --wait\n")
+    found = judged({**BASE, "Taskfile.yaml": tasks}, {"Taskfile.yaml": changed})
+
+    assert touched(found) == {"cert-manager"}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"), [("1.18.2", "1.18.3", {"cilium"}), ("v1.17.0", "v1.18.0", {"cert-manager"})]
 )

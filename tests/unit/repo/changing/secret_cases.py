@@ -223,6 +223,10 @@ SHOWN: dict[str, tuple[str, str, str, tuple[Any, Any]]] = {
         "firstlight.yaml", "components: {secrets: {owner: gitops}}\n", "components: {secrets: {owner: bootstrap}}\n",
         ("gitops", "bootstrap"),
     ),
+    "configuration of an operator for secrets": (
+        "a.yaml", f"{_RELEASE}    external-secrets: {{log: {{level: info}}}}\n",
+        f"{_RELEASE}    external-secrets: {{log: {{level: debug}}}}\n", ("info", "debug"),
+    ),
     "name of a Secret": (
         "a.yaml", f"{_THING}spec: {{secretName: a}}\n", f"{_THING}spec: {{secretName: b}}\n", ("a", "b"),
     ),
