@@ -217,11 +217,17 @@ async def test_a_half_owned_container_goes_whole(kube: kube_client.Client, names
     step = [{"op": "replace", "path": "/spec/template/spec/containers/1/image", "value": "registry.example/side:2"}]
     live = await kube.patch("apps/v1", "Deployment", "main", step, form="json", manager="pinner", namespace=namespace)
     assert "pinner Update" in owners(live)
+    await until(lambda: _is_seen(kube, namespace), "the controller to have written the new revision")
     wanted = deployment(namespace)
     _, lost = await foretold(kube, wanted)
     assert lost == ("spec.template.spec.containers[name=side]",)
     after = await passed(kube, wanted)
     assert [each["name"] for each in after["spec"]["template"]["spec"]["containers"]] == ["main"]
+
+
+async def _is_seen(kube: kube_client.Client, namespace: str) -> bool:
+    live = await kube.get("apps/v1", "Deployment", "main", namespace=namespace)
+    return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"]["generation"])
 
 
 async def test_versions_of_a_custom_resource(kube: kube_client.Client, namespace: str) -> None:
