@@ -27,7 +27,7 @@ AGENTS = {
 class Simulation:
     """Nodes, their network, and the start of their pods."""
 
-    what = "nodes register, CNI agents report, pods get sandboxes; no operator makes Cilium's CRDs"
+    what = "nodes register, CNI agents report, pods get sandboxes"
 
     def __init__(self) -> None:
         self._machines: MachineKubelets | None = None
