@@ -16,7 +16,7 @@ from firstlight.operate.deciding.receiving import receiving
 from firstlight.operate.deciding.renditions import Half, Opener, Rendered
 from firstlight.operate.deciding.states import States
 from firstlight.operate.deciding.taken_in import taken_in
-from firstlight.policy.deciding import judging, loading
+from firstlight.policy.deciding import judging
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
@@ -152,13 +152,14 @@ def _judged(
 
 
 def _book(found: States, rules: Sequence[Path]) -> tuple[Book, list[str]]:
-    """The rules as they were before the change; where those were wrong and the change is about them, ours alone."""
+    """The rules as they were before the change; where those were wrong and the change is about them, without them."""
     try:
         return team_rules.book(found.before, rules), []
     except errors.ConfigError as error:
+        named = team_rules.book(None, rules)  # what is wrong in these is no mistake of the repo's
         if not any(each.startswith(f"{team_rules.DIRECTORY}/") for each in found.paths):
             raise
-        return loading.book(), [f"the team's rules were wrong before this change, and were not used: {error.message}"]
+        return named, [f"the team's rules were wrong before this change, and were not used: {error.message}"]
 
 
 def _misdeclared(*both: Platform) -> list[str]:
