@@ -74,6 +74,17 @@ class Belonging:
         """Whether an object declares a component."""
         return object_id is not None and (object_id.kind, object_id.name) in self.declared
 
+    def declaring(self, cluster: str, object_id: ObjectId | None) -> tuple[Component, ...]:
+        """The components of a cluster that an object declares, whoever applies it."""
+        if object_id is None:
+            return ()
+        known = self.declared.get((object_id.kind, object_id.name), ())
+        return tuple(
+            component
+            for component, origin in known
+            if component.cluster == cluster and origin.namespace in ("", object_id.namespace)
+        )
+
     def named(self, cluster: str, name: str) -> tuple[Component, ...]:
         """A component by its cluster and name."""
         found = self._names.get((cluster, name))

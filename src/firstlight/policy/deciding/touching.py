@@ -120,5 +120,5 @@ def _reaches_children(change: Change, component: Component) -> bool:
 
 def _of(belonging: Belonging, change: Change, path: str) -> tuple[Component, ...]:
     if change.level is Level.RENDERED or change.component:
-        return belonging.named(change.cluster, change.component)
+        return belonging.declaring(change.cluster, change.object) or belonging.named(change.cluster, change.component)
     return belonging.of(path, change.object)

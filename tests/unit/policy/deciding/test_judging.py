@@ -320,6 +320,14 @@ def test_what_was_rendered_belongs_to_its_component() -> None:
     assert [each.component for each in judged(rendered).items[0].touched] == ["web"]
 
 
+def test_what_declares_a_component_is_not_of_the_root_that_applies_it() -> None:
+    on = platform(component("web"), component("flux-system", role="engine"))
+    rendered = release("web", verb=Verb.REMOVED, level=Level.RENDERED, cluster="home", component="flux-system")
+    gone = judged(rendered, on=platform(component("flux-system", role="engine")), before=on)
+
+    assert [each.component for each in gone.items[0].touched] == ["web"]
+
+
 def test_checks_are_the_usual_ones_of_the_side_and_those_that_rules_name() -> None:
     gitops = judged(release("web", VERSION))
     bootstrap = judged(change("talos/patch.yaml", field("machine.network.a", 1, 2), matter=Matter.MACHINE))
