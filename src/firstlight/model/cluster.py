@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 from collections.abc import Mapping
+from typing import Any, Protocol
 
 from firstlight.model.place import Place
 
@@ -41,6 +42,42 @@ class Machine:
     schematic: str = ""
     """An image factory schematic: its id, or the file that describes it."""
     extensions: tuple[str, ...] = ()
+
+
+class MachineConfig(Protocol):
+    """A document of machine config, or what a patch puts into one, with the way to its lines."""
+
+    @property
+    def value(self) -> Any:
+        """The document; of a template the expressions have marks in their place."""
+
+    def place(self, *steps: str | int) -> Place:
+        """Where a value stands, or the nearest parent that does."""
+
+    def get(self, *steps: str | int) -> Any:
+        """A value; None where there is none, or where it is taken away."""
+
+    def text(self, *steps: str | int) -> str:
+        """A text that is known; empty where there is none."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePart:
+    """A document of machine config, and which machines it is for."""
+
+    config: MachineConfig = dataclasses.field(repr=False)
+    """Not shown: it may hold keys."""
+    role: MachineRole | None = None
+    """None: for all."""
+    machine: str = ""
+    """For this one alone."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the document; empty for the one that has no kind."""
+        value = self.config.value
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        return kind if isinstance(kind, str) else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +131,8 @@ class Cluster:
     """What each of the files holds, by path: ``talconfig``, ``patch``, ``schematic``, ``ExtensionServiceConfig`` …"""
     said: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     """Where each fact is said, by field: ``network.pods``, ``kubernetes`` …"""
+    parts: tuple[MachinePart, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    """The documents that its machine configs are made from; what is applied later stands later."""
 
     @property
     def omni_template(self) -> str:

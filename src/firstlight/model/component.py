@@ -5,7 +5,7 @@ import enum
 import posixpath
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from firstlight.model.hook import Hook
 from firstlight.model.own_gate import OwnGate
@@ -104,6 +104,29 @@ class ObjectId:
         return (self.group, self.kind) == ("", "Secret")
 
 
+class Stated(Protocol):
+    """An object as its engine would get it, kustomized and with its variables filled in, and the way to its lines."""
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        """The object; shared with others, so it is never changed in place."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is written first."""
+
+    @property
+    def id(self) -> ObjectId:
+        """What it is called."""
+
+    @property
+    def way(self) -> tuple[int, tuple[str | int, ...]] | None:
+        """The number of its document in the file, and the way to it there; None for one that something made."""
+
+    def at(self, *steps: str | int) -> Place:
+        """Where a value of it is written, or the nearest parent that is."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """That one thing needs another."""
@@ -163,6 +186,8 @@ class Origin:
     """What makes it, where it is not written itself: an ApplicationSet; of Flux's own manifests the Kustomization."""
     command: str = ""
     """The command line of a script, on one line."""
+    stated: tuple[Stated, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    """The objects that it applies itself as they are stated, those that declare its children among them."""
 
     @property
     def id(self) -> str:

@@ -32,6 +32,13 @@ class Manifest:
             found = self.__dict__["_id"] = ObjectId.of(self.value)
         return found
 
+    @property
+    def way(self) -> tuple[int, tuple[str | int, ...]] | None:
+        """The number of its document in the file, and the way to it there; None for one that something made."""
+        # What stands inside of another document's text has lines of its own, and cannot be edited by itself.
+        is_plain = type(self.document) is Document
+        return (self.document.index, self.steps) if is_plain and self.document else None
+
     def at(self, *steps: str | int) -> Place:
         """Where a value of it is written, or the nearest parent that is; a patch may have put it elsewhere."""
         if self.document is None:

@@ -58,6 +58,7 @@ def origin(
         secrets=_secrets(node, scope),
         definition=app.value,
         maker=node.app_set.value if node.app_set else {},
+        stated=tuple(Manifest(each.value, each.place, each.document, each.steps) for each in node.made.definitions),
     )
 
 

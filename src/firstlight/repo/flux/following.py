@@ -43,6 +43,7 @@ class Visited:
     doubt: str = ""
     variables: Variables = dataclasses.field(default_factory=Variables)
     objects: list[ObjectId] = dataclasses.field(default_factory=list)
+    stated: list[Manifest] = dataclasses.field(default_factory=list)
     secrets: list[SecretNeed] = dataclasses.field(default_factory=list)
 
     @property
@@ -260,6 +261,7 @@ class _Follower:
     def _sort(self, manifest: Manifest, visited: Visited) -> None:
         reached = self._reached
         reached.places.add(manifest.place)
+        visited.stated.append(manifest)
         if kinds.is_kustomization(manifest):
             self._check_namespace(manifest)
             self._add(manifest, visited.id)

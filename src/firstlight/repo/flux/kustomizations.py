@@ -81,6 +81,7 @@ def origin(
     path: str,
     remote: Remote | Unresolved | None,
     objects: Sequence[ObjectId] = (),
+    stated: Sequence[Manifest] = (),
     secrets: Sequence[SecretNeed] = (),
     doubt: str = "",
 ) -> Origin:
@@ -93,6 +94,7 @@ def origin(
         path: Its directory, from the repo's root.
         remote: Where its manifests are, if they are not in this repo.
         objects: What it applies itself.
+        stated: The same as it is stated, with what declares its children.
         secrets: The Secrets that it needs.
         doubt: Why any of it is uncertain.
     """
@@ -110,6 +112,7 @@ def origin(
         parent=parent,
         suspended=spec.get("suspend") is True,
         objects=tuple(objects),
+        stated=tuple(stated),
         secrets=tuple(secrets),
         definition=manifest.value,
         doubt=doubt,

@@ -101,6 +101,7 @@ class _Found:
                 path=visited.path,
                 remote=visited.remote,
                 objects=visited.objects,
+                stated=visited.stated,
                 secrets=visited.secrets,
                 doubt=visited.doubt,
             )

@@ -129,7 +129,7 @@ def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Remark]]
         settings |= part.settings
     whole = Cluster(
         name=name, place=first.place, machines=machines, network=Network(**network), settings=settings, files=files,
-        said=said, documents=documents, **facts,
+        said=said, documents=documents, parts=tuple(part for each in parts for part in each.parts), **facts,
     )  # fmt: skip
     return whole, remarks
 

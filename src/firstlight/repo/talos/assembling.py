@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.cluster import Cluster, Machine, MachineRole, Network
+from firstlight.model.cluster import Cluster, Machine, MachinePart, MachineRole, Network
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo.found import Found
@@ -49,6 +49,10 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[Declaration]) -> F
         said={field: fact.place for field, fact in chosen.items()},
         documents=dict(sorted(files.items())),
         talos_secrets=secrets.reference(tree, files),
+        parts=tuple(
+            MachinePart(config=each.config, role=each.role, machine=each.machine)
+            for each in sorted(parts, key=lambda part: part.rank)
+        ),
         **{field: fact.value for field, fact in chosen.items() if not field.startswith("network.")},
     )
     said = [remark for each in declarations for remark in each.remarks]

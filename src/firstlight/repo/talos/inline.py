@@ -194,5 +194,6 @@ def _origin(listed: Listed, cluster: str, name: str) -> Origin:
         certainty=Certainty.GUESSED if listed.doubt else Certainty.DECLARED,
         doubt=listed.doubt,
         objects=listed.objects,
+        stated=listed.stated,
         definition={"name": listed.name, "mode": listed.mode} if listed.mode else {},
     )

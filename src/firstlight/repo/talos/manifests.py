@@ -31,6 +31,7 @@ class Listed:
     place: Place
     source: Source
     objects: tuple[ObjectId, ...] = ()
+    stated: tuple[Manifest, ...] = dataclasses.field(default=(), repr=False, compare=False)
     version: str = ""
     text: str = dataclasses.field(default="", repr=False)
     """The contents, to see whether two are the same."""
@@ -88,6 +89,7 @@ def _inline(config: Config, entry: Mapping[str, Any], steps: tuple[Step, ...], k
         listed,
         source=dataclasses.replace(listed.source, size=len(config.shown(text).encode(errors="replace"))),
         objects=tuple(_shown(config, each.id) for each in objects),
+        stated=tuple(objects),
         version=versions.of((each.value for each in objects), name),
         text=text,
         doubt=_doubt(config, text, *steps, key),

@@ -1,0 +1,154 @@
+"""What an audit finds: a rule, how bad it is, the place, the evidence, and what to do about it."""
+
+import dataclasses
+import enum
+from typing import Any
+
+from firstlight.model.place import Place
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is, from the mildest on."""
+
+    NOTE = "note"
+    """Good to know; nothing has to be done."""
+    WARNING = "warning"
+    """It will hurt some day, or hurts those who come later."""
+    ERROR = "error"
+    """It does not do what it says, or breaks at the next change."""
+    CRITICAL = "critical"
+    """It loses data, secrets or the cluster."""
+
+    @property
+    def rank(self) -> int:
+        """The greater the worse."""
+        return list(Severity).index(self)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that shows it, and where it is said; live things have a place with the cluster for a path."""
+
+    text: str
+    place: Place | None = None
+
+
+class EditVerb(enum.StrEnum):
+    """What is done to a file."""
+
+    SET = "set"
+    """A value at a path; what the path lacks is made."""
+    REMOVE = "remove"
+    APPEND = "append"
+    """One more item at the end of a list, which is made if it is not there."""
+    WRITE = "write"
+    """A whole new file, whose text is the value."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One small change of one file, as data: whoever writes it splices it in and touches nothing else."""
+
+    path: str
+    verb: EditVerb
+    steps: tuple[str | int, ...] = ()
+    value: Any = dataclasses.field(default=None, repr=False)
+    document: int = 0
+    """The number of the document in the file."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One result of an audit."""
+
+    rule: str
+    severity: Severity
+    message: str
+    """What is wrong here; a sentence without a full stop, safe to print on one line."""
+    place: Place
+    clusters: tuple[str, ...] = ()
+    """Empty where it concerns the repo and no cluster."""
+    component: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    fix: str = ""
+    """What to do here."""
+    edits: tuple[Edit, ...] = dataclasses.field(default=(), repr=False)
+    """The safe way to do it; empty where a person has to decide."""
+    key: str = ""
+    """What makes it the same finding after lines have moved."""
+
+
+class Standing(enum.StrEnum):
+    """How a cluster stands to a pattern."""
+
+    FOLLOWS = "yes"
+    BREAKS = "no"
+    UNKNOWN = "?"
+    """Nothing in the repo tells."""
+    NOT_APPLICABLE = "n/a"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A cluster, or a reference, against one pattern."""
+
+    standing: Standing
+    why: str = ""
+    rules: tuple[str, ...] = ()
+    """The rules whose findings say so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One pattern against all clusters."""
+
+    pattern: str
+    title: str
+    cells: tuple[Cell, ...]
+    """In the order of the matrix's columns."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Patterns against clusters, and against what reference platforms do."""
+
+    columns: tuple[str, ...]
+    references: int = 0
+    """How many of the last columns are references and no clusters."""
+    rows: tuple[Row, ...] = ()
+
+
+class Excuse(enum.StrEnum):
+    """Why a finding does not count."""
+
+    INLINE = "ignored in the file"
+    BASELINE = "in the baseline"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Excused:
+    """A finding that somebody has excused, with the reason and until when."""
+
+    finding: Finding
+    by: Excuse
+    reason: str
+    until: str = ""
+    place: Place | None = None
+    """Where the excuse is written."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Everything that an audit came to."""
+
+    repo: str
+    clusters: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    """The worst first, then by place."""
+    excused: tuple[Excused, ...] = ()
+    matrix: Matrix | None = None
+    rules: int = 0
+    """How many rules were tried."""
+    skipped: tuple[str, ...] = ()
+    """What was not looked at, and why: not rendered, not reached …"""
+    files: int = 0

@@ -1,0 +1,1 @@
+"""The audit: rules with evidence over all clusters of a platform."""

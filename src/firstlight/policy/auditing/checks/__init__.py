@@ -1,0 +1,1 @@
+"""What rules look for, a file a subject."""

@@ -1,0 +1,168 @@
+"""What a rule finds that says itself what it looks for, without a function."""
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.model.component import Component
+from firstlight.model.finding import Edit, EditVerb
+from firstlight.model.place import Place
+from firstlight.policy.auditing.form import Find, Rule, Scalar
+from firstlight.policy.auditing.hit import Hit
+from firstlight.policy.auditing.scene import Scene
+from firstlight.policy.deciding import patterns
+
+Way = tuple[str | int, ...]
+_WORDS = ("kind", "name", "namespace", "path", "value", "component")
+
+
+def problems(rule: Rule) -> Iterator[str]:
+    """What is wrong with the ways and sentences of a rule."""
+    for each in rule.find:
+        for way in (*each.has, *each.lacks):
+            try:
+                patterns.split(way)
+            except ValueError as error:
+                yield f"{way}: {error}"
+        if not (each.kinds or each.machines or each.charts):
+            yield "find needs kinds, machines or charts"
+    for way in rule.set:
+        if "*" in way:
+            yield f"{way}: what is set cannot have stars"
+    try:
+        rule.says.format(**dict.fromkeys(_WORDS, ""))
+    except (KeyError, IndexError, ValueError):
+        yield f"says may have {', '.join(f'{{{each}}}' for each in _WORDS)}"
+
+
+def hits(rule: Rule, scene: Scene) -> Iterator[Hit]:
+    """Everything that a rule finds."""
+    for each in rule.find:
+        yield from _objects(rule, each, scene)
+        yield from _machines(rule, each, scene)
+        yield from _charts(rule, each, scene)
+
+
+def _objects(rule: Rule, find: Find, scene: Scene) -> Iterator[Hit]:
+    wanted = [kind for kind in scene.kinds() if any(fnmatch.fnmatchcase(kind, each) for each in find.kinds)]
+    for item in scene.of_kind(*wanted):
+        found = item.object.id
+        if not _named(found.name, find.names) or not _named(found.namespace, find.namespaces):
+            continue
+        if not _in_role(item.component, find) or (way := _fits(item.value, find)) is None:
+            continue
+        edits: tuple[Edit, ...] = ()
+        if item.object.way is not None:
+            index, steps = item.object.way
+            edits = _edits(rule, item.object.place.path, index, steps)
+        words = {"kind": found.kind, "name": found.name, "namespace": found.namespace}
+        yield _hit(
+            rule, item.value, way, words, item.object.at, cluster=item.cluster, component=item.component, edits=edits
+        )
+
+
+def _machines(rule: Rule, find: Find, scene: Scene) -> Iterator[Hit]:
+    for cluster in scene.clusters if find.machines else ():
+        for part in cluster.parts:
+            value = part.config.value
+            if part.kind not in find.machines or not isinstance(value, Mapping):
+                continue
+            way = _fits(value, find)
+            if way is not None:
+                words = {"kind": part.kind, "name": part.machine, "namespace": ""}
+                yield _hit(rule, value, way, words, part.config.place, cluster=cluster.name)
+
+
+def _charts(rule: Rule, find: Find, scene: Scene) -> Iterator[Hit]:
+    for component in scene.platform.components if find.charts else ():
+        if not _in_role(component, find):
+            continue
+        for layer in scene.values(component):
+            if not _named(layer.chart.name.rpartition("/")[2], find.charts):
+                continue
+            way = _fits(layer.value, find)
+            if way is not None:
+                edits = _edits(rule, layer.file, layer.document, layer.prefix) if layer.file else ()
+                words = {"kind": "", "name": layer.chart.name, "namespace": layer.chart.namespace}
+                yield _hit(
+                    rule, layer.value, way, words, layer.at,
+                    cluster=component.cluster, component=component, edits=edits,
+                )  # fmt: skip
+
+
+def _hit(
+    rule: Rule,
+    value: Any,
+    way: Way,
+    words: Mapping[str, str],
+    at: Callable[..., Place],
+    *,
+    cluster: str,
+    component: Component | None = None,
+    edits: tuple[Edit, ...] = (),
+) -> Hit:
+    found = _at(value, way)
+    shown = "" if isinstance(found, (dict, list)) or found is None else str(found)
+    name = component.name if component else ""
+    said = rule.says.format(**words, path=".".join(map(str, way)), value=shown, component=name)
+    return Hit(message=said, place=at(*way), clusters=(cluster,) if cluster else (), component=name, edits=edits)
+
+
+def _edits(rule: Rule, path: str, document: int, prefix: Way) -> tuple[Edit, ...]:
+    return tuple(
+        Edit(path=path, verb=EditVerb.SET, steps=(*prefix, *patterns.split(way)), value=value, document=document)
+        for way, value in rule.set.items()
+    )
+
+
+def _named(name: str, wanted: Iterable[str]) -> bool:
+    listed = tuple(wanted)
+    return not listed or any(fnmatch.fnmatchcase(name, each) for each in listed)
+
+
+def _in_role(component: Component, find: Find) -> bool:
+    return not find.roles or component.role in find.roles
+
+
+def _fits(value: Any, find: Find) -> Way | None:
+    """The way to the first thing that ``has`` names, if all of it fits; None if something does not."""
+    first: Way | None = None
+    for way, wanted in find.has.items():
+        matched = next((each for each in _walk(value, patterns.split(way)) if _is(_at(value, each), wanted)), None)
+        if matched is None:
+            return None
+        first = matched if first is None else first
+    if any(next(_walk(value, patterns.split(way)), None) is not None for way in find.lacks):
+        return None
+    return first or ()
+
+
+def _walk(value: Any, steps: tuple[str, ...], done: Way = ()) -> Iterator[Way]:
+    """Every way that a pattern leads to: ``*`` is any key or item."""
+    if not steps:
+        if value is not None:
+            yield done
+        return
+    step, *rest = steps
+    if step == "*" and isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _walk(each, tuple(rest), (*done, number))
+    elif step == "*" and isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _walk(each, tuple(rest), (*done, key))
+    elif isinstance(value, Mapping) and step in value:
+        yield from _walk(value[step], tuple(rest), (*done, step))
+
+
+def _at(value: Any, way: Way) -> Any:
+    for step in way:
+        value = value[step]
+    return value
+
+
+def _is(value: Any, wanted: Scalar | tuple[Scalar, ...]) -> bool:
+    several = wanted if isinstance(wanted, tuple) else (wanted,)
+    return any(
+        fnmatch.fnmatchcase(str(value), each) if isinstance(each, str) else value == each and type(value) is type(each)
+        for each in several
+    )

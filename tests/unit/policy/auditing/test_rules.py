@@ -1,0 +1,115 @@
+"""Every audit rule against a repo where it fires and one where it must not: tests/scenarios/audit, a file a rule.
+
+fires:                       one repo, or a list of them
+  files: {PATH: TEXT}
+  live: {CLUSTER: [OBJECT]}  what the cluster answers, if it is asked
+  git: {tracked: [PATH], untracked: [PATH], committed: {PATH: DATE}, modes: {PATH: 420}}
+  finds: [{place: "PATH:LINE", says: part of the message, clusters: [NAME]}]
+  fixed: {PATH: TEXT}        the files that the finding's edits change, as they are afterwards
+quiet:                       the same without finds and fixed
+"""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firstlight.document import reading
+from firstlight.model.component import ObjectId
+from firstlight.model.finding import Finding
+from firstlight.policy.auditing import loading, running
+from firstlight.policy.auditing.scene import Live, Scene
+from firstlight.repo import edited, platform
+from firstlight.repo.work_tree import WorkTree
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios" / "audit"
+TODAY = datetime.date(2026, 11, 1)
+
+
+def _cases(what: str) -> list[Any]:
+    return list(_each_case(what))
+
+
+def _each_case(what: str) -> Iterator[Any]:
+    for file in sorted(SCENARIOS.glob("*.yaml")):
+        (document,) = reading.read(file.read_bytes(), file.name).documents
+        found = document.value.get(what) or []
+        for number, repo in enumerate(found if isinstance(found, list) else [found]):
+            yield pytest.param(file.stem, repo, id=f"{file.stem}-{number}" if number else file.stem)
+
+
+def _scene(repo: Mapping[str, Any], root: Path) -> Scene:
+    for path, text in _files(repo).items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    tree = WorkTree(root)
+    git = repo.get("git") or {}
+    return Scene(
+        platform=platform.read_tree(tree),
+        files=tree,
+        today=TODAY,
+        tracked=frozenset(git["tracked"]) if "tracked" in git else None,
+        untracked=tuple(git.get("untracked") or ()),
+        ignored=tuple(git.get("ignored") or ()),
+        modes=git.get("modes") or {},
+        committed={path: datetime.date.fromisoformat(day) for path, day in (git.get("committed") or {}).items()},
+        live={name: _live(objects) for name, objects in (repo.get("live") or {}).items()},
+    )
+
+
+def _files(repo: Mapping[str, Any]) -> dict[str, str]:
+    below: dict[str, str] = {}
+    if "like" in repo:
+        file = SCENARIOS / "repos" / f"{repo['like']}.yaml"
+        below = reading.read(file.read_bytes(), file.name).documents[0].value
+    return {path: text for path, text in {**below, **(repo.get("files") or {})}.items() if text is not None}
+
+
+def _live(objects: list[Mapping[str, Any]]) -> Live:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for each in objects:
+        named = ObjectId.of(each)
+        found.setdefault((named.group, named.kind), []).append(each)
+    return Live(objects={key: tuple(each) for key, each in found.items()})
+
+
+def _findings(rule: str, repo: Mapping[str, Any], root: Path) -> list[Finding]:
+    return running.findings(_scene(repo, root), loading.book(), only=[rule])
+
+
+@pytest.mark.parametrize(("rule", "repo"), _cases("fires"))
+def test_fires(rule: str, repo: Mapping[str, Any], tmp_path: Path) -> None:
+    found = _findings(rule, repo, tmp_path)
+    shown = [f"{each.place.path}:{each.place.line} {each.message}" for each in found]
+    assert len(found) == len(repo["finds"]), shown
+    for each, wanted in zip(sorted(found, key=lambda one: one.place), repo["finds"], strict=True):
+        assert f"{each.place.path}:{each.place.line}" == wanted["place"], shown
+        assert wanted["says"] in each.message, shown
+        assert each.clusters == tuple(wanted.get("clusters", each.clusters)), shown
+
+
+@pytest.mark.parametrize(("rule", "repo"), _cases("quiet"))
+def test_is_quiet(rule: str, repo: Mapping[str, Any], tmp_path: Path) -> None:
+    assert [f"{each.place} {each.message}" for each in _findings(rule, repo, tmp_path)] == []
+
+
+@pytest.mark.parametrize(("rule", "repo"), _cases("fires"))
+def test_its_fix_takes_it_away_and_changes_nothing_else(rule: str, repo: Mapping[str, Any], tmp_path: Path) -> None:
+    found = _findings(rule, repo, tmp_path)
+    edits = [edit for each in found for edit in each.edits]
+    if not edits:
+        assert "fixed" not in repo
+        pytest.skip("it has no safe fix")
+    after = edited.files(WorkTree(tmp_path), edits)
+    assert after == repo["fixed"]
+    fixable = [each for each in found if each.edits]
+    again = _findings(rule, {**repo, "files": {**_files(repo), **after}}, tmp_path)
+    assert not {each.key for each in again} & {each.key for each in fixable}
+
+
+def test_every_rule_has_both() -> None:
+    both = {case.values[0] for case in _cases("fires")} & {case.values[0] for case in _cases("quiet")}
+    assert set(loading.book().rules) == both
