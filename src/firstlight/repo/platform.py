@@ -17,6 +17,7 @@ from firstlight.repo.found import Found
 from firstlight.repo.join import clusters as cluster_join
 from firstlight.repo.join import components as component_join
 from firstlight.repo.join import declared, foundation
+from firstlight.repo.talos import plain
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -47,10 +48,16 @@ def read_tree(tree: WorkTree) -> Platform:
         components=components,
         secrets=declared.secrets(declaration) if declaration else foundation.inferred(components),
         unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
-        remarks=tuple(sorted(set(said))),
+        remarks=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and form.FILE in tree.listing("."),
     )
+
+
+def _unanswered(remarks: Sequence[Remark], clusters: Sequence[Cluster]) -> set[Remark]:
+    """Remarks without those that another reader answers: machines may be named elsewhere than in their configs."""
+    answered = {place.path for each in clusters if each.machines for place in each.files}
+    return {each for each in remarks if each.message != plain.NO_MACHINES or each.place.path not in answered}
 
 
 def _found(tree: WorkTree, declaration: Declaration | None) -> list[Found]:

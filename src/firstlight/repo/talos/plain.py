@@ -17,6 +17,8 @@ from firstlight.repo.talos.declaration import Declaration, Part, Rank, Style
 from firstlight.repo.talos.loose import Loose
 from firstlight.repo.work_tree import WorkTree
 
+NO_MACHINES = "no machine is named in these configs: which there are, is not known"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Group:
@@ -161,8 +163,7 @@ def _machines(group: _Group) -> tuple[tuple[Machine, ...], list[Remark]]:
         message = f"nothing says what {_and(guessed)} {verb}: taken for {what}"
         remarks.append(Remark(by_name[guessed[0]][0].configs[0].place(), Grade.UNKNOWN, message, "Write machine.type."))
     if not machines and any(each.is_patch for each in group.files):
-        message = "no machine is named in these configs: which there are, is not known"
-        remarks.append(Remark(_place(group), Grade.UNKNOWN, message))
+        remarks.append(Remark(_place(group), Grade.UNKNOWN, NO_MACHINES))
     return tuple(machines), remarks
 
 
