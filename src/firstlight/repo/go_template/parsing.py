@@ -1,6 +1,7 @@
 """The words of a template made into a tree, as Go's text/template does it."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 from firstlight.repo.go_template import tree
@@ -14,6 +15,8 @@ _BLOCKS = {"if", "with", "range"}
 _RESERVED = _BLOCKS | {"else", "end", "define", "block", "template", "break", "continue"}
 
 
+# Tasks of a Taskfile share their variables, so that the same few texts are asked for again and again.
+@functools.lru_cache(maxsize=1024)
 def parse(text: str, *, left: str = "{{", right: str = "}}") -> tree.Template:
     """Parse a template.
 
