@@ -1,0 +1,133 @@
+"""Databases and their backups: whether there are any, whether they ever run, and whether they will go on."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.model.finding import Evidence
+from firstlight.policy.auditing import schedules
+from firstlight.policy.auditing.hit import Hit
+from firstlight.policy.auditing.scene import Item, Scene, dig, listed
+
+POSTGRES = "postgresql.cnpg.io/Cluster"
+POSTGRES_SCHEDULE = "postgresql.cnpg.io/ScheduledBackup"
+MARIADB = "k8s.mariadb.com/MariaDB"
+MARIADB_BACKUPS = ("k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
+CRUNCHY = "postgres-operator.crunchydata.com/PostgresCluster"
+_DEPRECATED = ("spec", "backup", "barmanObjectStore")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Schedule:
+    """Something that makes a backup now and then."""
+
+    item: Item
+    expression: str
+    steps: tuple[str | int, ...]
+    """The way to the expression."""
+    has_seconds: bool = False
+    """Whether it begins with seconds, as CloudNativePG has it."""
+    is_suspended: bool = False
+
+
+def without_backup(scene: Scene) -> Iterator[Hit]:
+    """Databases that nothing backs up."""
+    for item in scene.of_kind(POSTGRES):
+        if _is_replica(item.value) or _has_schedule(scene, item, POSTGRES_SCHEDULE):
+            continue
+        yield _unbacked(item, "ScheduledBackup")
+    for item in scene.of_kind(MARIADB):
+        if not any(_has_schedule(scene, item, kind) for kind in MARIADB_BACKUPS):
+            yield _unbacked(item, "Backup with a schedule")
+    for item in scene.of_kind(CRUNCHY):
+        repos = listed(item.value, "spec", "backups", "pgbackrest", "repos")
+        if not any(dig(each, "schedules") for each in repos):
+            yield _unbacked(item, "schedule of a pgBackRest repository")
+
+
+def _unbacked(item: Item, what: str) -> Hit:
+    return Hit(
+        message=f"{item.object.id} has no {what}: what it holds is lost with its volume",
+        place=item.object.place,
+        clusters=(item.cluster,),
+        component=item.component.name,
+    )
+
+
+def _is_replica(value: Mapping[str, Any]) -> bool:
+    """A replica of another cluster's database, which is backed up there."""
+    return dig(value, "spec", "replica", "enabled") is True
+
+
+def _has_schedule(scene: Scene, database: Item, kind: str) -> bool:
+    for each in scene.of_cluster(database.cluster, kind):
+        named = dig(each.value, "spec", "cluster", "name") or dig(each.value, "spec", "mariaDbRef", "name")
+        is_timed = kind == POSTGRES_SCHEDULE or dig(each.value, "spec", "schedule") is not None
+        same = each.object.id.namespace == database.object.id.namespace
+        if named == database.object.id.name and same and is_timed:
+            return True
+    return False
+
+
+def legacy_backup(scene: Scene) -> Iterator[Hit]:
+    """CloudNativePG's own way to a bucket, which has become a plugin's."""
+    for item in scene.of_kind(POSTGRES):
+        if dig(item.value, *_DEPRECATED) is not None:
+            yield Hit(
+                message=f"{item.object.id} backs up by spec.backup.barmanObjectStore, which CloudNativePG takes away",
+                place=item.object.at(*_DEPRECATED),
+                clusters=(item.cluster,),
+                component=item.component.name,
+            )
+
+
+def never_fires(scene: Scene) -> Iterator[Hit]:
+    """Schedules of backups that no day fits, that are suspended, or that cannot be read."""
+    for each in _schedules(scene):
+        reason = "it is suspended" if each.is_suspended else schedules.problem(each.expression, each.has_seconds)
+        if reason:
+            yield Hit(
+                message=f"{each.item.object.id} never makes a backup: {reason}",
+                place=each.item.object.at(*(("spec", "suspend") if each.is_suspended else each.steps)),
+                clusters=(each.item.cluster,),
+                component=each.item.component.name,
+                evidence=(Evidence(f"schedule {each.expression}", each.item.object.at(*each.steps)),),
+            )
+
+
+def misread(scene: Scene) -> Iterator[Hit]:
+    """Schedules of five fields where the first of six is seconds: what was meant for hours is read as minutes."""
+    for each in _schedules(scene):
+        fields = each.expression.split()
+        if each.has_seconds and len(fields) == 5 and fields[2] == "*" and fields[1].isdecimal():
+            yield Hit(
+                message=f"{each.item.object.id} runs every hour at minute {fields[1]}, and not at {fields[1]} o'clock:"
+                " the first field is seconds",
+                place=each.item.object.at(*each.steps),
+                clusters=(each.item.cluster,),
+                component=each.item.component.name,
+                fix=f'Write six fields: "0 {each.expression}".',
+            )
+
+
+def _schedules(scene: Scene) -> Iterator[Schedule]:
+    fields: dict[str, tuple[str | int, ...]] = {
+        POSTGRES_SCHEDULE: ("spec", "schedule"),
+        "k8s.mariadb.com/Backup": ("spec", "schedule", "cron"),
+        "k8s.mariadb.com/PhysicalBackup": ("spec", "schedule", "cron"),
+        "velero.io/Schedule": ("spec", "schedule"),
+        "volsync.backube/ReplicationSource": ("spec", "trigger", "schedule"),
+        "longhorn.io/RecurringJob": ("spec", "cron"),
+    }
+    for kind, steps in fields.items():
+        for item in scene.of_kind(kind):
+            expression = dig(item.value, *steps)
+            is_backup = kind != "longhorn.io/RecurringJob" or dig(item.value, "spec", "task") in ("backup", "snapshot")
+            if isinstance(expression, str) and "${" not in expression and is_backup:
+                yield Schedule(
+                    item,
+                    expression,
+                    steps,
+                    has_seconds=kind == POSTGRES_SCHEDULE,
+                    is_suspended=any(dig(item.value, "spec", key) is True for key in ("suspend", "paused")),
+                )
