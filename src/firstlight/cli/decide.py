@@ -39,7 +39,8 @@ _LARGEST = 64 << 20
 @click.option("--approvals", is_flag=True, help="Whether the approval is there: exit code 3 if it is not.")
 @click.option("--rules", multiple=True, type=click.Path(path_type=Path, exists=True), metavar="PATH",
               help="More rules: a file, or a directory of them; may be repeated.")  # fmt: skip
-@click.option("--explain", "rule", default=None, metavar="RULE", help="A rule as people read it.")
+@click.option("--explain", "rule", is_flag=False, flag_value="", default=None, metavar="[RULE]",
+              help="A rule as people read it; without a name all of them.")  # fmt: skip
 @click.option("--test", "is_test", is_flag=True, help="Run the team's tests of its rules.")
 @click.option("--render/--no-render", "wanted", default=None, show_default="if helm and kustomize are there",
               help="Render what is touched before and after: what really changes in the cluster.")  # fmt: skip
@@ -64,7 +65,8 @@ def decide(
       firstlight decide add node labels        by words alone
 
     It looks at content: comments and order are no change. Nothing of the repo is executed, and nothing is written but
-    what --check pre measures. Exit code 2 means that a check failed, 3 that the approval is missing.
+    what --check pre measures. Exit code 1 means that a test of rules failed or a file is wrong, 2 that a check failed,
+    3 that the approval is missing, 64 that nobody knows what was asked.
     """  # noqa: D301 - the mark keeps lines as they are
     ways = {
         "--diff": revisions is not None, "--staged": staged, "--patch": patch is not None, "--files": as_files,
@@ -96,10 +98,7 @@ def decide(
     )  # fmt: skip
     import asyncio
 
-    from firstlight.cli import ending
-
-    with ending.orderly():
-        return asyncio.run(_decided(top, asked, wishes))
+    return asyncio.run(_decided(top, asked, wishes))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -199,7 +198,7 @@ async def _decided(top: Path, asked: "Asked", wishes: _Wishes) -> int:
         async with decide_looking.looking(wishes.cluster, wishes.way, is_wanted=wishes.looks) as look:
             decided = await deciding.decide(
                 top, asked, git=Path(git) if git else None, rules=wishes.rules, say=say, look=look.facts,
-                open_renderer=_opener(wishes) if wishes.wanted is not False else None,
+                cluster=wishes.cluster, open_renderer=_opener(wishes) if wishes.wanted is not False else None,
             )  # fmt: skip
             if wishes.wanted and decided.rendered.problem:
                 raise errors.ToolError(decided.rendered.problem)
@@ -256,7 +255,10 @@ def _told(top: Path, rules: tuple[Path, ...], sentence: str, form: str) -> int:
     from firstlight.report import rule_card, table
 
     tree = WorkTree(top)
-    found = words.suggested(sentence, team_rules.book(tree, rules), platforms.read_tree(tree))
+    book = team_rules.book(tree, rules)
+    found = words.suggested(sentence, book, platforms.read_tree(tree))
+    if not found:
+        raise words.unknown(sentence, book)
     if form == "json":
         output.write_json(rule_card.suggestions_data(sentence, found))
     else:
@@ -270,7 +272,12 @@ def _explained(top: Path, rules: tuple[Path, ...], name: str, form: str) -> int:
     from firstlight.repo.work_tree import WorkTree
     from firstlight.report import rule_card, table
 
-    card = cards.card(team_rules.book(WorkTree(top), rules), name)
+    book = team_rules.book(WorkTree(top), rules)
+    if not name:
+        every = cards.all_of(book)
+        output.answer(form, rule_card.overview(every, columns=table.terminal_columns()), rule_card.overview_data(every))
+        return 0
+    card = cards.card(book, name)
     output.answer(form, rule_card.text(card, columns=table.terminal_columns()), rule_card.data(card))
     return 0
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from firstlight.policy.deciding.tree_form import Question
 
 
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
+
+
 def ask(top: Path, rules: "Sequence[Path]", form: str) -> int:
     """Ask, and say where the answers lead.
 
@@ -57,12 +60,31 @@ def _walked(book: "Book") -> "tuple[TreePath, ...]":
 
 
 def _answer(number: int, question: "Question") -> bool:
+    """Yes or no; what is usual is answered by the return key alone.
+
+    Raises:
+        errors.UsageError: There are no more answers.
+    """
     from firstlight.report import decision_words, table
 
     columns = table.terminal_columns()
-    for line in table.wrap(decision_words.plain(question.help), columns - 3) if question.help else ():
-        click.echo(f"   {line}", err=True)
-    return bool(click.confirm(f"{number}  {decision_words.plain(question.text)}", default=None, err=True))
+    for place, said in ((f"{number}  ", question.text), ("   ", question.help)):
+        for line in table.wrap(decision_words.plain(said), columns - 3) if said else ():
+            click.echo(f"{place}{line}", err=True)
+            place = "   "
+    usual = {None: "", True: ", return for yes", False: ", return for no"}[question.usually]
+    while True:
+        click.echo(f"   yes or no{usual}: ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            click.echo("", err=True)
+            raise errors.UsageError("not all questions were answered, so there is no answer")
+        typed = line.strip().lower()
+        if not typed and question.usually is not None:
+            return question.usually
+        if typed and typed in _ANSWERS:
+            return _ANSWERS[typed]
+        click.echo("   Type y or n.", err=True)
 
 
 def _reasons(book: "Book", side: str) -> tuple[str, ...]:

@@ -61,7 +61,14 @@ class Look:
             self.client, self.unreached = client, ""
         else:
             self.unreached = seen.says
-        return Facts(operational=seen.operational, engine_works=seen.engine_works, says=seen.says)
+        return Facts(operational=seen.operational, engine_works=seen.engine_works, says=seen.says, looked=self.options)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """How the same cluster is looked at once more."""
+        kubeconfig, context = self._way
+        way = [("--kubeconfig", str(kubeconfig) if kubeconfig else ""), ("--context", context)]
+        return ("--cluster", self.cluster, *(word for pair in way if pair[1] for word in pair))
 
 
 @contextlib.asynccontextmanager

@@ -17,6 +17,8 @@ def orderly() -> Iterator[None]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         told.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what runs in the background
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     # Whoever ignores a signal, as nohup does, goes on ignoring it.

@@ -92,5 +92,6 @@ def _unknown(name: str, scene: "Scene") -> errors.UsageError:
     from firstlight.policy.explaining import finding
 
     near = finding.near(name, scene)
-    hint = f"Did you mean {', '.join(near)}?" if near else "Without a name, the chain of the repo is shown."
+    some = "There are words such as CNI, quorum or handover; phases, sides and rules; and what stands in the repo"
+    hint = f"Did you mean {', '.join(near)}?" if near else f"{some}: firstlight explain"
     return errors.UsageError(f"nobody knows what {name} is", hint=hint)

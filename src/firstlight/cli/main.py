@@ -3,6 +3,7 @@
 The table below is all that ``--help`` needs, so that it imports no command.
 """
 
+import gc
 import importlib
 import io
 import sys
@@ -12,6 +13,7 @@ import click
 
 import firstlight
 from firstlight import errors
+from firstlight.cli import ending
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
@@ -54,6 +56,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "firstlight.cli.decide:decide",
             "Where a change belongs, how dangerous it is, who must agree, how it is done",
         ),
+        "audit": ("firstlight.cli.audit:audit", "What will hurt, in all clusters of a repo: evidence, fixes, a matrix"),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),
@@ -128,7 +131,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ shows a question mark, not a traceback
     arguments = list(sys.argv[1:] if argv is None else argv)
-    sys.exit(run(arguments))
+    with ending.orderly():  # so that nothing is left behind in temporary directories
+        code = run(arguments)
+    gc.freeze()  # else Python looks through all that was read once more, only to end
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

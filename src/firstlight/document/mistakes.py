@@ -59,9 +59,15 @@ class Mistaken(ConfigError):
         super().__init__(first.message, path=str(first.place), hint=first.hint)
         self.path, self.line = first.place.path, first.place.line
         self.remarks = (first, *others)
-        more = [f"{each.place}: {each.message}{f'  {each.hint}' if each.hint else ''}" for each in others[:_SHOWN]]
-        more += [f"and {len(others) - _SHOWN} more"] if len(others) > _SHOWN else []
-        self.message = "\n".join([self.message, *more])
+        if others:
+            # What to write instead stands below each, not below all of them.
+            told = [f"{each.place}: {each.message}{_below(each)}" for each in self.remarks[: _SHOWN + 1]]
+            told += [f"and {len(others) - _SHOWN} more"] if len(others) > _SHOWN else []
+            self.message, self.hint = "\n".join(told), ""
+
+
+def _below(remark: Remark) -> str:
+    return f"\n  {remark.hint}" if remark.hint else ""
 
 
 def parsed(data: bytes, path: str, form: type[_Form], *, hints: Hints | None = None) -> tuple[_Form, Document]:

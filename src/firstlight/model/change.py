@@ -5,7 +5,7 @@ Comments, blank lines, the order of keys and the file that something stands in a
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ObjectId
@@ -60,6 +60,14 @@ class Level(enum.StrEnum):
     """In what an engine would apply."""
 
 
+def written(steps: Sequence[str]) -> str:
+    """A way as rules write it: a step that has a dot or a bracket in it stands in double quotes."""
+    return "".join(
+        each if each.startswith("[") else f'."{each}"' if any(mark in each for mark in ".[]") else f".{each}"
+        for each in steps
+    ).removeprefix(".")
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One value that differs."""
@@ -75,11 +83,13 @@ class Field:
     values: tuple[str, ...] | None = None
     """The way to it inside the values of a chart, where it is one of them."""
     is_secret: bool = False
+    is_clear: bool = False
+    """Whether it is a secret that anybody can read in Git from now on."""
 
     @property
     def path(self) -> str:
-        """The way to it for people: ``spec.containers[name=web].image``."""
-        return "".join(each if each.startswith("[") else f".{each}" for each in self.steps).removeprefix(".")
+        """The way to it for people, and for rules: ``spec.containers[name=web].image``, ``labels."example.org/a"``."""
+        return written(self.steps)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,5 +120,7 @@ class Change:
     """What could not be told: a file that is broken, or too large, or no text."""
     is_unread: bool = False
     """Whether its content could not be read for that, before or after."""
+    broken: str = ""
+    """What is wrong with it, so that it cannot be read as it is now; its place is where."""
     apart: tuple["Change", ...] = dataclasses.field(default=(), repr=False)
     """Of what stands in another file now: that it went here and came there, for those who look only in one place."""

@@ -22,6 +22,11 @@ class RuleCard:
     """The side in words."""
     criteria: tuple[str, ...] = ()
     trees: tuple[TreePath, ...] = ()
+    ways: tuple[str, ...] = ()
+    """The titles of its procedures."""
+    own_steps: tuple[ProcedureStep, ...] = ()
+    own_rollback: tuple[ProcedureStep, ...] = ()
+    """What it has beside what every change of its side has."""
     procedure: tuple[ProcedureStep, ...] = ()
     rollback: tuple[ProcedureStep, ...] = ()
     """With placeholders in braces, which a change fills."""

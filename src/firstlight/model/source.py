@@ -57,6 +57,8 @@ class Chart:
     """Whether its registry is spoken to without TLS, as ``insecure`` of its source says."""
     origin: Place | None = None
     """The HelmRepository, OCIRepository, GitRepository or ``repositories:`` entry that says where the chart is."""
+    pinned: Place | None = None
+    """Where its version stands, if that is not where the release is: an OCIRepository or GitRepository."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

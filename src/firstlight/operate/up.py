@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import firstlight
 from firstlight import errors
+from firstlight.document import mistakes
 from firstlight.execute import holders, local_lock
 from firstlight.execute.commands import Commands
 from firstlight.execute.loop import Loop, Options, Result
@@ -259,7 +260,8 @@ def cluster_of(platform: Platform, name: str) -> Cluster:
         raise errors.UsageError("which cluster?", hint=f"There is {names}." if names else "The repo declares none.")
     found = platform.cluster(name)
     if found is None:
-        raise errors.UsageError(f"there is no cluster {name}", hint=f"There is {names}." if names else "")
+        hint = mistakes.near(name, [each.name for each in platform.clusters])
+        raise errors.UsageError(f"there is no cluster {name}", hint=hint or "The repo declares none.")
     return found
 
 

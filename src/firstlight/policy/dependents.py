@@ -66,6 +66,15 @@ class Graph:
             component = self._components.get((cluster, component.parent))
         return found
 
+    def followers(self, cluster: str, name: str) -> tuple[str, ...]:
+        """What an engine brings from Git, if the component is one that bootstrap installs; nobody says they need it."""
+        engine = self._components.get((cluster, name))
+        if engine is None or engine.role != "engine" or engine.phase is Phase.GITOPS:
+            return ()
+        return tuple(
+            each.name for each in self._components.values() if each.cluster == cluster and each.phase is Phase.GITOPS
+        )
+
     @functools.cached_property
     def engine_needs(self) -> frozenset[_Key]:
         """What an engine cannot work without, by needs."""

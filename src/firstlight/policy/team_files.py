@@ -3,3 +3,7 @@
 DIRECTORY = "firstlight-rules"
 OWNERS = f"{DIRECTORY}/owners.yaml"
 """Who may approve."""
+DRILLS = f"{DIRECTORY}/drills.yaml"
+"""When clusters were last brought back from their backups."""
+WITHOUT_RULES = (OWNERS, DRILLS)
+"""What stands beside the rules and has none."""

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from firstlight.model.change import Level, Verb
 from firstlight.model.decision import Check, CheckState, Decision, Item, ProcedureStep, Ruling
+from firstlight.report import command_lines, table
 from firstlight.report import decision_words as words
-from firstlight.report import table
 
 _ITEMS = 12
 """Changes that are shown before the rest is counted."""
+_ALIKE = 4
+"""Of what one rule says of one file, that is shown one by one."""
 _NAMES = 8
 _DOUBTS = 5
 _DETAILS = 4
@@ -46,7 +48,7 @@ def text(decision: Decision, *, columns: int, everything: bool = False) -> str:
 
 
 def procedure(label: str, steps: Sequence[ProcedureStep], *, columns: int, everything: bool = False) -> list[str]:
-    """Numbered steps; a command that does not fit stands alone, whole, so that it can be copied.
+    """Numbered steps; a command that does not fit goes on behind a backslash, so that it can still be copied.
 
     Args:
         label: What stands before them.
@@ -65,7 +67,9 @@ def procedure(label: str, steps: Sequence[ProcedureStep], *, columns: int, every
         if command and table.width(f"{command}   {said}") <= room:
             lines.append(f"{head}{command}   {said}".rstrip())
         elif command:
-            lines += [f"{head}{command}", *(" " * len(head) + each for each in table.wrap(said, room) if said)]
+            first, *more = command_lines.wrapped(command, room)
+            more += table.wrap(said, room) if said else []
+            lines += [f"{head}{first}", *(" " * len(head) + each for each in more)]
         else:
             lines += _hanging(head, said, room)
         if len(group) > 1:
@@ -94,9 +98,9 @@ def checks(found: Sequence[Check], *, columns: int, everything: bool = False) ->
         )
         for each in mine:
             if each.says and each.state not in (CheckState.PASSED, CheckState.OPEN):
-                lines += _hanging(
-                    f"  {MARKS[each.state]} ", f"{words.plain(each.title)}: {words.plain(each.says)}", columns - 17
-                )
+                where = f"{each.place}: " if each.place is not None and each.state is CheckState.FAILED else ""
+                said = words.plain(f"{each.title}: {where}{each.says}")
+                lines += _hanging(f"  {MARKS[each.state]} ", said, columns - 17)
                 lines += _details(each, columns, everything=everything)
     return table.labelled("checks", lines)
 
@@ -120,18 +124,17 @@ def _head(decision: Decision, columns: int) -> list[str]:
 
 
 def _items(decision: Decision, columns: int, *, everything: bool) -> list[str]:
-    found = words.listed(decision.items)
+    found = [[each] for each in words.listed(decision.items)] if everything else _grouped(words.listed(decision.items))
     shown = found if everything else found[:_ITEMS]
     is_wide = columns >= _WIDE
     room = columns // 3 if is_wide else columns - 2 - 3 - 9 - 3 - 8
-    rows = [(shortened(words.named(each), room), words.side_word(each.side), str(each.risk)) for each in shown]
+    rows = [(shortened(words.named(each[0]), room), words.side_word(each[0].side), str(each[0].risk)) for each in shown]
     widths = [max((table.width(row[n]) for row in rows), default=0) for n in range(3)]
     lines = []
-    for item, row in zip(shown, rows, strict=True):
+    for group, row in zip(shown, rows, strict=True):
         cells = [cell + " " * (widths[n] - table.width(cell)) for n, cell in enumerate(row)]
         head = "  " + table.GAP.join(cells)
-        reasons = [words.reason(item), *_whys(item.rulings[0])]
-        reasons += _further(item, everything=everything)
+        reasons = _reasons(group, everything=everything)
         if is_wide:
             left = table.width(head) + 3
             told = [line for each in reasons for line in table.wrap(each, columns - left)]
@@ -139,9 +142,35 @@ def _items(decision: Decision, columns: int, *, everything: bool) -> list[str]:
         else:
             lines += [head.rstrip(), *("      " + line for each in reasons for line in table.wrap(each, columns - 6))]
     if len(found) > len(shown):
-        rest = found[len(shown) :]
+        rest = [item for group in found[len(shown) :] for item in group]
         lines.append(f"  … and {len(rest)} more, at most {max(each.risk for each in rest)} risk: --everything")
     return lines
+
+
+def _grouped(items: Sequence[Item]) -> list[list[Item]]:
+    """Changes that follow each other, stand in one file, and of which one rule says the same, together."""
+    groups: list[list[Item]] = []
+    for each in items:
+        if groups and _sort(groups[-1][0]) == _sort(each):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def _sort(item: Item) -> tuple[object, ...]:
+    ruling = item.rulings[0]
+    return words.named(item), item.side, item.risk, ruling.rule, tuple(_whys(ruling))
+
+
+def _reasons(group: Sequence[Item], *, everything: bool) -> list[str]:
+    """What differs, and then why that matters."""
+    if len(group) == 1:
+        first = group[0]
+        return [words.reason(first), *_whys(first.rulings[0]), *_further(first, everything=everything)]
+    told = [", ".join([words.reason(each), *_further(each, everything=False)]) for each in group[:_ALIKE]]
+    more = [f"… and {len(group) - _ALIKE} more of these: --everything"] if len(group) > _ALIKE else []
+    return [*told, *more, *_whys(group[0].rulings[0])]
 
 
 def _whys(ruling: Ruling) -> list[str]:

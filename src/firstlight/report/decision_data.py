@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model import change as changes
 from firstlight.model.change import Change, Field, Level
 from firstlight.model.decision import Approved, Check, Decision, Factor, Item, ProcedureStep, Ruling, Touched, TreePath
 from firstlight.model.place import Place
@@ -68,14 +69,15 @@ def _object(change: Change) -> dict[str, str] | None:
 
 def _field(field: Field, change: Change) -> dict[str, Any]:
     is_secret = field.is_secret or texts.is_secret(change)
+    before, after = (None, None) if is_secret else values.both(field)
     return {
         "path": field.path,
         "verb": field.verb,
         "line": field.place.line,
         "secret": is_secret,
-        "before": None if is_secret else values.told(field, field.before),
-        "after": None if is_secret else values.told(field, field.after),
-        "values": ".".join(field.values) if field.values is not None else None,
+        "before": before,
+        "after": after,
+        "values": changes.written(field.values) if field.values is not None else None,
     }
 
 

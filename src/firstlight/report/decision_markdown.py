@@ -22,7 +22,9 @@ _TABLE, _SHORT = 25_000, 6_000
 """How many of these the table may have; and the doubts, or the names of those who have approved."""
 _SAID = 1_000
 """Characters of one thing that is said, each of which may become ten."""
-_PLAIN = re.compile(r"[^A-Za-z0-9 ,;.?()/›…–-]")
+_PLAIN = re.compile(r":(?! |$)|[^A-Za-z0-9 ,;.?()/›…–':-]")
+"""What is written as a number. A colon before a space is none of an address or of an emoji, and is read by people who
+see the comment as it is sent, too."""
 _RUN = re.compile("`+")
 
 
@@ -118,11 +120,14 @@ def _steps(title: str, steps: Sequence[ProcedureStep]) -> list[str]:
     for number, group in enumerate(texts.alike(steps), start=1):
         half = f"**{group[0].side}** " if is_split and group[0].side is not None else ""
         said = words(group[0].text or "run") if len(group) == 1 else f"{words(group[0].text)}, and so on"
-        lines.append(f"{number}. {half}{said}")
+        head = f"{number}. "
+        # What belongs to a step stands below its first word, or else the list ends before it.
+        indent = " " * len(head)
+        lines.append(f"{head}{half}{said}")
         commands = [texts.plain(each.command) for each in group if each.command]
         if commands:
             fence = "`" * max(3, 1 + max((len(run) for each in commands for run in _RUN.findall(each)), default=0))
-            lines += ["", f"   {fence}sh", *(f"   {each}" for each in commands), f"   {fence}", ""]
+            lines += ["", *(f"{indent}{each}" for each in (f"{fence}sh", *commands, fence)), ""]
     return _folded(title, lines)
 
 

@@ -10,6 +10,9 @@ from firstlight.report import safe
 
 LONGEST = 80
 """Characters of a value that are shown."""
+_UNCUT = 100_000
+_CONTEXT = 10
+"""Characters before what differs."""
 HIDDEN = "…"
 """What stands for a value of which only the name is told."""
 _PAIR = re.compile(r"(?P<name>-{0,2}[A-Za-z_][\w./-]*)=(?P<value>.*)")
@@ -52,6 +55,26 @@ def told(field: Field, value: Any, *, longest: int = LONGEST) -> Any:
     if is_flag and not is_harmless(value):
         return HIDDEN
     return _text(value, longest, is_item=any(each.startswith("[") for each in steps))
+
+
+def both(field: Field, *, longest: int = LONGEST) -> tuple[Any, Any]:
+    """What a field was and what it becomes, as they may be shown; where texts are cut, what differs stays in sight."""
+    before, after = (told(field, value, longest=_UNCUT) for value in (field.before, field.after))
+    if not isinstance(before, str) or not isinstance(after, str):
+        return told(field, field.before, longest=longest), told(field, field.after, longest=longest)
+    if max(len(before), len(after)) <= longest:
+        return before, after
+    letters = enumerate(zip(before, after, strict=False))
+    same = next((at for at, (one, other) in letters if one != other), min(len(before), len(after)))
+    # From the last part that is the same, which names an image or a file; if that is too long, from shortly before.
+    named = max(before.rfind("/", 0, same), before.rfind(" ", 0, same)) + 1
+    start = next((each for each in (0, named) if same - each < longest - _CONTEXT), same - _CONTEXT)
+    return _from(before, start, longest), _from(after, start, longest)
+
+
+def _from(text: str, start: int, longest: int) -> str:
+    shown = f"…{text[start:]}" if start else text
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def is_harmless(value: str) -> bool:

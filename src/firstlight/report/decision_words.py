@@ -56,7 +56,7 @@ def field(one: Field, *, is_secret: bool = False) -> str:
         return f"{path} {one.verb}, which is secret"
     if values.is_long(one.before) or values.is_long(one.after):
         return f"{path} {one.verb}: {_differing(one)}"
-    before, after = _value(one, one.before), _value(one, one.after)
+    before, after = (_value(value) for value in values.both(one, longest=_VALUE))
     if one.verb == Verb.CHANGED and before == after != "":
         return f"{path} {before} {one.verb}"
     if one.verb == Verb.CHANGED and before and after:
@@ -75,7 +75,8 @@ def reason(item: Item) -> str:
     ruling = item.rulings[0]
     title = plain(item.change.title)
     is_named = bool(title) and title not in (item.change.place.path, posixpath.basename(item.change.place.path))
-    said = what(item.change, ruling)
+    is_broken = bool(item.change.broken)
+    said = f"it cannot be read: {plain(item.change.broken)}" if is_broken else what(item.change, ruling)
     return f"{title}: {said}" if is_named else said
 
 
@@ -134,7 +135,7 @@ def named(item: Item) -> str:
     """The file; of what was only seen when it was rendered the component."""
     if item.change.level == Level.RENDERED:
         return f"{plain(item.change.component)} (rendered)"
-    return plain(item.change.place.path)
+    return plain(str(item.change.place) if item.change.broken else item.change.place.path)
 
 
 def more_fields(item: Item) -> int:
@@ -171,12 +172,10 @@ def _differing(one: Field) -> str:
     return f"{number(count, 'line')} {'differs' if count == 1 else 'differ'}"
 
 
-def _value(one: Field, value: Any) -> str:
+def _value(value: Any) -> str:
     if value is None or isinstance(value, dict | list | tuple):
         return ""
-    shown = str(value).lower() if isinstance(value, bool) else plain(str(values.told(one, value, longest=_VALUE)))
-    shown = shown or '""'
-    return shown if len(shown) <= _VALUE else f"{shown[: _VALUE - 1]}…"
+    return str(value).lower() if isinstance(value, bool) else plain(str(value)) or '""'
 
 
 def number(count: int, noun: str) -> str:

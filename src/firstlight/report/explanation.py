@@ -47,13 +47,19 @@ def _wrapped(text: str, cells: int, further: int) -> list[str]:
     """Lines of one thing; a command stays on one, since it is there to be copied."""
     if text.startswith(_PROMPT):
         return [text]
-    first = table.wrap(text, max(cells, _NARROWEST))[0]
-    rest = text[len(first) :].strip()
-    return (
-        [first, *(" " * further + line for line in table.wrap(rest, max(cells - further, _NARROWEST)))]
-        if rest
-        else [first]
-    )
+    room = max(cells - further, _NARROWEST)
+    first, *rest = table.wrap(" ".join(_pieces(text, room)), max(cells, _NARROWEST))
+    return [first, *(" " * further + line for line in table.wrap(" ".join(rest), room) if rest)]
+
+
+def _pieces(text: str, cells: int) -> Iterator[str]:
+    """Words; one that no line can hold, such as a path, in pieces that end where it has a slash, comma or dash."""
+    for word in text.split():
+        rest = word
+        while table.width(rest) > cells and (end := max(map(rest[: cells - 1].rfind, "/,-")) + 1) > 0:
+            yield rest[:end]
+            rest = rest[end:]
+        yield rest
 
 
 def _said(sentences: Sequence[Sentence]) -> Iterator[str]:

@@ -241,7 +241,7 @@ def described(source: Source) -> str:
         case Chart():
             where = f"{source.repository} " if source.repository else ""
             release = f", release {source.namespace}/{source.release}" if source.release else ""
-            return f"chart {where}{source.name} {source.version or source.digest}{release}"
+            return f"chart {where}{f'{source.name} {source.version or source.digest}'.rstrip()}{release}"
         case Directory():
             return f"{'kustomization' if source.kustomize else 'files'} {source.path}"
         case Remote():

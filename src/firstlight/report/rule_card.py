@@ -19,8 +19,9 @@ def text(card: RuleCard, *, columns: int) -> str:
     )
     lines += texts.block("criteria", card.criteria, columns)
     lines += texts.block("tree", [texts.way(each) for each in card.trees], columns)
-    lines += decision.procedure("do", card.procedure, columns=columns)
-    lines += decision.procedure("back", card.rollback, columns=columns)
+    lines += texts.block("way", _ways(card), columns)
+    lines += decision.procedure("do", card.own_steps, columns=columns)
+    lines += decision.procedure("back", card.own_rollback, columns=columns)
     lines += texts.block("checks", card.checks, columns)
     lines += texts.block("said", [", ".join(card.words)] if card.words else [], columns)
     lines += texts.block("asks", card.asks, columns)
@@ -28,6 +29,41 @@ def text(card: RuleCard, *, columns: int) -> str:
     whose = "the team's" if card.is_own else "firstlight's"
     lines += texts.block("written", [f"{whose}, {card.place}" if card.place else whose], columns)
     return "\n".join(lines)
+
+
+def _ways(card: RuleCard) -> list[str]:
+    """How it is done: by the names of procedures, since the steps that all changes have need no rule."""
+    more = len(card.procedure) - len(card.own_steps)
+    if not card.ways or more <= 0:
+        return list(card.ways)
+    first = f"{'; or '.join(card.ways)}: {texts.number(more, 'usual step')}"
+    own = ", and these of its own" if card.own_steps or card.own_rollback else ""
+    return [f"{first}{own}. A decision on a change has those that it needs, filled in"]
+
+
+def overview(cards: Sequence[RuleCard], *, columns: int) -> str:
+    """All rules, a line each, in the order in which they are tried; then what raises risks."""
+    rules = [[texts.plain(each.id), _side(each), each.risk, texts.plain(each.title)] for each in cards if each.side]
+    factors = [[texts.plain(each.id), "", each.risk, texts.plain(each.why)] for each in cards if not each.side]
+    wrapped = table.wrapped([*rules, *factors], indent="  ", columns=columns)
+    lines = [line for each in wrapped for line in each]
+    count = sum(map(len, wrapped[: len(rules)]))
+    head = f"{texts.number(len(rules), 'rule')}, of which the first that fits counts"
+    also = f"{texts.number(len(factors), 'factor')}, each of which raises a risk to at least its own"
+    told = [*table.wrap(head, columns), *lines[:count], "", *table.wrap(also, columns), *lines[count:]]
+    return "\n".join([*told, "", *table.wrap("One of them, whole: firstlight decide --explain NAME", columns)])
+
+
+def overview_data(cards: Sequence[RuleCard]) -> dict[str, Any]:
+    """The same for programs, each whole."""
+    return {
+        "rules": [data(each) for each in cards if each.side],
+        "factors": [data(each) for each in cards if not each.side],
+    }
+
+
+def _side(card: RuleCard) -> str:
+    return {"owner": "by owner"}.get(card.side, card.side)
 
 
 def answer(card: RuleCard) -> str:
@@ -41,13 +77,6 @@ def answer(card: RuleCard) -> str:
 def suggestions(sentence: str, found: Sequence[Suggestion], *, columns: int) -> str:
     """The rules that a sentence may mean, the nearest first, with what is still to be asked."""
     lines = table.wrap(f"“{texts.plain(sentence)}” by its words alone, no file was looked at", columns)
-    if not found:
-        return "\n".join(
-            [
-                *lines,
-                *texts.block("", ["no rule has such words; say what changes: a component, a node, a field"], columns),
-            ]
-        )
     for each in found:
         card = each.card
         lines += ["", answer(card), *texts.block("change", [card.title], columns)]
@@ -71,6 +100,7 @@ def data(card: RuleCard) -> dict[str, Any]:
         "fits": list(card.fits),
         "criteria": list(card.criteria),
         "trees": [decision_data.tree(each) for each in card.trees],
+        "ways": list(card.ways),
         "procedure": [{"text": each.text, "command": each.command} for each in card.procedure],
         "rollback": [{"text": each.text, "command": each.command} for each in card.rollback],
         "checks": list(card.checks),

@@ -68,8 +68,10 @@ def test_a_component_that_a_sentence_names_is_decided_by_its_owner(
 
 
 def test_a_sentence_that_nobody_understands(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert decide(repo, "xyzzy plugh") == 0
-    assert "no rule has such words" in capsys.readouterr().out
+    assert decide(repo, "xyzzy plugh") == 64
+    assert "no rule is about “xyzzy plugh”" in capsys.readouterr().err
+    assert decide(repo, "celium") == 64
+    assert "Did you mean cilium" in capsys.readouterr().err
 
 
 def test_a_rule_is_explained(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +98,26 @@ def test_every_rule_can_be_explained(repo: Path, capsys: pytest.CaptureFixture[s
 
 def test_an_unknown_rule_is_a_usage_error_with_what_is_near(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert decide(repo, "--explain", "decision-rule") == 64
-    assert "There is decision-rules" in capsys.readouterr().err
+    assert "Did you mean decision-rules?" in capsys.readouterr().err
+    assert decide(repo, "--explain", "cilium") == 64
+    assert "Did you mean cni" in capsys.readouterr().err, "by what rules call it"
+
+
+def test_all_rules_are_listed(repo: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from firstlight.policy.deciding import loading
+
+    book = loading.book()
+    monkeypatch.setenv("COLUMNS", "80")
+    assert decide(repo, "--explain") == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    assert first[: len(book.rules)] == [each.id for each in book.rules]
+    assert {each.id for each in book.factors} <= set(first)
+    assert max(map(len, lines)) <= 80
+    assert decide(repo, "--explain", "--output", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["id"] for each in found["rules"]] == [each.id for each in book.rules]
+    assert found["rules"][0]["procedure"]
 
 
 def test_rules_of_the_team_come_from_the_repo_and_from_where_they_are_named(
@@ -222,7 +243,15 @@ def test_questions_need_a_terminal(repo: Path) -> None:
     assert "firstlight decide add node labels" in done.stderr
 
 
-@pytest.mark.parametrize(("answers", "side"), [("n\n" * 9, "bootstrap"), ("y\nn\nn\ny\n", "gitops")])
+@pytest.mark.parametrize(
+    ("answers", "side"),
+    [
+        ("n\n" * 9, "bootstrap"),
+        ("y\nn\nn\ny\n", "gitops"),
+        # The return key alone is what is usual; where nothing is, it is asked again, as after any other word.
+        ("\n\n\n\nmaybe\nYES\n", "gitops"),
+    ],
+)
 def test_the_tree_is_asked_question_by_question(answers: str, side: str, repo: Path) -> None:
     ours, theirs = pty.openpty()
     try:
@@ -240,4 +269,8 @@ def test_the_tree_is_asked_question_by_question(answers: str, side: str, repo: P
     assert process.returncode == 0
     assert found["side"] == side
     assert all(step["text"] in asked for tree in found["trees"] for step in tree["steps"])
-    assert "1  " in asked
+    first = found["trees"][0]["steps"][0]["text"]
+    assert asked.index(f"1  {first}") < asked.index("The Kubernetes API answers"), (
+        "first what is asked, then what is meant"
+    )
+    assert asked.count("Type y or n.") == (2 if "maybe" in answers else 0)

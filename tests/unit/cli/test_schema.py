@@ -32,6 +32,24 @@ def test_of_tests(capsys: pytest.CaptureFixture[str]) -> None:
     assert not schema.is_valid({"rules": []})
 
 
+def test_of_audit_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = printed(capsys, "audit")
+
+    for file in sorted((RULES.parent / "audit_rules").glob("*.yaml")):
+        (ours,) = reading.read(file.read_bytes(), file.name).documents
+        assert [str(each) for each in schema.iter_errors(ours.value)] == [], file.name
+    assert not schema.is_valid({"rules": [{"id": "x"}]})
+
+
+def test_of_audit_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = printed(capsys, "audit-tests")
+
+    assert schema.is_valid(
+        {"tests": [{"name": "a", "rule": "b", "files": {"c.yaml": ""}, "finds": [{"place": "c.yaml"}]}]}
+    )
+    assert not schema.is_valid({"tests": [{"name": "a", "rule": "b"}]})
+
+
 def test_of_firstlight_yaml_unless_something_else_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["schema"]) == main.run(["schema", "platform"]) == 0
     first, second = capsys.readouterr().out.strip().split("\n}\n{")

@@ -75,7 +75,13 @@ def test_all_mistakes_are_told_at_once() -> None:
         mistakes.parsed(b"name: A\nmode: no\nodds: 1\n", "f.yaml", Form)
 
     assert [each.place.line for each in caught.value.remarks] == [1, 2, 3]
-    assert caught.value.message.count("\n") == 2
+    assert caught.value.message.splitlines()[2:] == [
+        "f.yaml:2:1: mode must be fast or slow",
+        '  Write it in quotes: "False".',
+        "f.yaml:3:1: odds is no field",
+        "  Did you mean odd?",
+    ]
+    assert caught.value.hint == "", "each has its own below it"
 
 
 def test_what_is_right_is_read_with_its_places() -> None:

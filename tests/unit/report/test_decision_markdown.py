@@ -73,7 +73,7 @@ def test_the_comment_is_known_again_and_says_it_first() -> None:
         report.MARK,
         "### hybrid, high risk: lead approval",
         "",
-        "main...HEAD&#58; 2 files, 1 component, 14 dependents",
+        "main...HEAD: 2 files, 1 component, 14 dependents",
     ]
     assert "| <code>talos/infra/patches/network.yaml</code> | bootstrap | **high** |" in report.text(HYBRID)
 
@@ -144,3 +144,24 @@ def test_blocks_of_html_stand_apart_so_that_what_follows_is_markdown() -> None:
         if line.startswith(("<details>", "</details>")):
             assert lines[number + 1 : number + 2] in ([""], [])
             assert lines[number - 1] == ""
+
+
+def test_what_belongs_to_a_step_stands_below_its_first_word() -> None:
+    steps = tuple(ProcedureStep(side=None, text=f"step {n}", command=f"tool-{n}") for n in range(1, 12))
+    lines = report.text(dataclasses.replace(HYBRID, procedure=steps, rollback=())).splitlines()
+
+    assert lines[lines.index("9. step 9") + 2] == "   ```sh"
+    assert lines[lines.index("10. step 10") + 2 :][:3] == ["    ```sh", "    tool-10", "    ```"]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("it is: so, isn't it", "it is: so, isn't it"),
+        ("https://x", "https&#58;//x"),
+        (":tada:", "&#58;tada:"),
+        ("a:b", "a&#58;b"),
+    ],
+)
+def test_colons_that_mean_nothing_are_read_as_they_are(said: str, shown: str) -> None:
+    assert report.words(said) == shown

@@ -62,3 +62,27 @@ def test_of_many_lines_only_the_number_is_told() -> None:
 
 def test_two_values_that_may_not_be_seen() -> None:
     assert decision_words.field(field("A=hunter2", "A=hunter3", "args", "[0]")) == "args[0] A=… changed"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("a:1", "a:2", ("a:1", "a:2")),
+        (
+            "registry.example.org/platform/team/kustomize-controller:v1.7.1",
+            "registry.example.org/platform/team/kustomize-controller:v1.7.2",
+            ("…kustomize-controller:v1.7.1", "…kustomize-controller:v1.7.2"),
+        ),
+        (
+            f"example.org/{'a' * 60}:v1.7.1",
+            f"example.org/{'a' * 60}:v1.7.2",
+            ("…aaaa:v1.7.1", "…aaaa:v1.7.2"),
+        ),
+        (f"b{'a' * 60}", f"c{'a' * 60}", (f"b{'a' * 38}…", f"c{'a' * 38}…")),
+        ("a" * 60, "a" * 61, (f"…{'a' * 10}", f"…{'a' * 11}")),
+        (None, "a" * 60, (None, f"{'a' * 39}…")),
+        (1, 2, (1, 2)),
+    ],
+)
+def test_what_differs_stays_in_sight(before: object, after: object, shown: tuple[object, object]) -> None:
+    assert decision_values.both(field(before, after, "image"), longest=40) == shown

@@ -159,3 +159,15 @@ def test_data_has_stable_names() -> None:
         "level": 2,
         "members": ("a", "b"),
     }
+
+
+def test_a_path_that_no_line_holds_is_broken_at_a_slash() -> None:
+    path = "kubernetes/clusters/home/infrastructure/network/cilium/release.yaml"
+    page = Explanation(
+        sort=Sort.WORD, name="w", parts=(Part(name="what", sentences=(Sentence(text=f"It stands in {path} alone."),)),)
+    )
+
+    lines = [each.strip() for each in explanation.text([page], columns=50).splitlines()]
+
+    assert path in "".join(lines)
+    assert all(each.endswith(("/", "in", "alone.")) for each in lines[2:])

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from firstlight.model.decision import ProcedureStep
 from firstlight.model.rule_card import RuleCard, RuleTest, Suggestion
 from firstlight.report import rule_card, table
 
@@ -61,3 +62,15 @@ def test_tests_of_rules_are_counted() -> None:
         "    side: expected x",
         "1 of 2 tests passed",
     ]
+
+
+def test_of_a_procedure_only_what_is_the_rules_own_is_told() -> None:
+    usual, own = (ProcedureStep(side=None, text=each, command=each) for each in ("git push", "talosctl upgrade"))
+    card = dataclasses.replace(CARD, ways=("Another system",), procedure=(usual, own), own_steps=(own,))
+
+    text = rule_card.text(card, columns=80)
+
+    assert "way        Another system: 1 usual step, and these of its own." in text
+    assert "talosctl upgrade" in text
+    assert "git push" not in text
+    assert [each["command"] for each in rule_card.data(card)["procedure"]] == ["git push", "talosctl upgrade"]

@@ -1,5 +1,6 @@
 """What was committed, what changed, and what is not committed so far. Nothing here changes a repository."""
 
+import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodul
 
 RAW_DIFF = ("--raw", "-z", "--no-abbrev", "--find-renames")
 """What ``records.raw_diff`` reads."""
+_LOCAL, _REMOTE = "refs/heads/", "refs/remotes/"
 
 
 class History(Program):
@@ -83,12 +85,42 @@ class History(Program):
             done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
         return parsed(records.log, done, name="log", target=session.target)
 
+    async def last_commits(
+        self, path: Path, files: Sequence[str], *, timeout: float = READ
+    ) -> dict[str, datetime.datetime]:
+        """When files were committed last, by one look at the past; those that never were are left out.
+
+        Args:
+            path: A work tree, or a directory in one.
+            files: Relative to ``path``.
+            timeout: Seconds.
+        """
+        path = path.resolve()
+        async with self._at(path) as session:
+            inside = path.relative_to(session.cwd).as_posix() if path.is_relative_to(session.cwd) else "."
+            prefix = "" if inside == "." else f"{inside}/"
+            only = [names.path(f"{prefix}{each}") for each in files]
+            if not only or not await self._tip(session):
+                return {}
+            arguments = ["log", "-z", "--name-only", "--no-merges", "--no-renames", "--format=tformat:%cI%x00"]
+            done = await self._run(session, [*arguments, "--no-show-signature", "HEAD", "--", *only], timeout=timeout)
+        found = parsed(records.last_commits, done, name="log", target=session.target)
+        return {name.removeprefix(prefix): when for name, when in found.items()}
+
     async def has_merges(self, path: Path, base: str, head: str = "HEAD", *, timeout: float = READ) -> bool:
         """Whether merges are among the commits that ``head`` has and ``base`` has not."""
         async with self._at(path) as session:
             revisions = [await self._resolve(session, head), f"^{await self._resolve(session, base)}"]
             arguments = ["rev-list", "--merges", "--max-count=1", *revisions, "--"]
             return bool((await self._run(session, arguments, timeout=timeout)).stdout)
+
+    async def branches(self, path: Path, *, holding: str = "", timeout: float = READ) -> tuple[str, ...]:
+        """Branches, those of remotes as ``origin/main``; where a revision is given, only those that have it."""
+        async with self._at(path) as session:
+            asked = [f"--contains={await self._resolve(session, holding)}"] if holding else []
+            arguments = ["for-each-ref", "--format=%(refname)", *asked, _LOCAL, _REMOTE]
+            found = (await self._run(session, arguments, timeout=timeout)).text.split()
+        return tuple(each.removeprefix(_LOCAL).removeprefix(_REMOTE) for each in found)
 
     async def changed_files(
         self, path: Path, base: str, head: str = "HEAD", *, since_fork: bool = True, timeout: float = READ

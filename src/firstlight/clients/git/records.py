@@ -40,6 +40,22 @@ class WorkTreeStatus:
     changes: tuple[git.Change, ...]
 
 
+def last_commits(output: bytes) -> dict[str, datetime.datetime]:
+    """When each file was in a commit last: of ``log -z --name-only --format=tformat:%cI%x00``, the newest first.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    first, *chunks = output.split(b"\0\0\n")
+    found: dict[str, datetime.datetime] = {}
+    for chunk in chunks:
+        when = datetime.datetime.fromisoformat(first.decode())
+        *files, first = chunk.split(b"\0")
+        for name in files:
+            found.setdefault(os.fsdecode(name), when)
+    return found
+
+
 def log(output: bytes) -> tuple[git.Commit, ...]:
     """The commits of ``log`` in our format, in the order in which they came.
 

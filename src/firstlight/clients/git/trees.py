@@ -31,6 +31,22 @@ class Trees(History):
         async with self._at(path) as session:
             return await self._ls_tree(session, await self._resolve(session, revision), _only(under), timeout=timeout)
 
+    async def tracked(self, path: Path, *, timeout: float = READ) -> frozenset[str]:
+        """The files below a directory that Git tracks, relative to it, be they in the work tree or not.
+
+        Raises:
+            git_errors.NotARepository: There is no work tree.
+        """
+        return frozenset(await self._listed(path, ["--cached"], timeout=timeout))
+
+    async def ignored(self, path: Path, *, timeout: float = READ) -> tuple[str, ...]:
+        """What is on the disk below a directory and ignored; of a directory that is, its name with a slash alone.
+
+        Raises:
+            git_errors.NotARepository: There is no work tree.
+        """
+        return await self._listed(path, ["--others", "--ignored", "--exclude-standard", "--directory"], timeout=timeout)
+
     async def ls_files(self, path: Path, *, timeout: float = READ) -> tuple[str, ...]:
         """What is in a work tree: what is tracked, and what is neither tracked nor ignored.
 
@@ -40,13 +56,16 @@ class Trees(History):
         Raises:
             git_errors.NotARepository: There is no work tree.
         """
+        return await self._listed(path, ["--cached", "--others", "--exclude-standard"], timeout=timeout)
+
+    async def _listed(self, path: Path, which: Sequence[str], *, timeout: float) -> tuple[str, ...]:
+        """What ``ls-files`` names below a directory, relative to it."""
         path = path.resolve()
         async with self._at(path) as session:
             if not path.is_relative_to(session.cwd):
                 raise git_errors.NotARepository("ls-files", detail="it has no work tree", target=session.target)
             inside = path.relative_to(session.cwd).as_posix()
-            arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--"]
-            done = await self._run(session, [*arguments, inside], timeout=timeout)
+            done = await self._run(session, ["ls-files", "-z", *which, "--full-name", "--", inside], timeout=timeout)
         names_ = os.fsdecode(done.stdout).split("\0")[:-1]
         prefix = "" if inside == "." else f"{inside}/"
         return tuple(dict.fromkeys(name.removeprefix(prefix) for name in names_ if name.startswith(prefix)))

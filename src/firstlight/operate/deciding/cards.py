@@ -7,13 +7,16 @@ from firstlight import errors
 from firstlight.model import decision
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
-from firstlight.model.decision import Risk, TreePath
+from firstlight.model.decision import ProcedureStep, Risk, TreePath
 from firstlight.model.rule_card import RuleCard
-from firstlight.policy.deciding import answering, graph_factors, procedures, siding, trees, wording
+from firstlight.policy.deciding import answering, graph_factors, procedures, sentences, siding, trees, wording
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Factor, Rule, When
 
+_NEAR = 4
+_USUAL = ("", "usual", "none", "gitops", "bootstrap", "hybrid", "machine")
+"""Procedures of which a rule need not tell the steps: every change of its side has them."""
 _RAISES = "raises the risk of whatever it fits"
 
 
@@ -31,10 +34,24 @@ def card(book: Book, name: str) -> RuleCard:
         return _of_factor(book, factor)
     if name in graph_factors.KNOWN:
         return _of_own_factor(graph_factors.KNOWN[name])
+    near = _near(book, name)
+    hint = f"Did you mean {', '.join(near)}? " if near else ""
+    raise errors.UsageError(f"there is no rule {name}", hint=f"{hint}All of them: firstlight decide --explain")
+
+
+def all_of(book: Book) -> tuple[RuleCard, ...]:
+    """Every rule in the order in which they are tried, then every factor."""
+    own = (_of_own_factor(each) for each in graph_factors.KNOWN.values())
+    return (*(of_rule(book, each) for each in book.rules), *(_of_factor(book, each) for each in book.factors), *own)
+
+
+def _near(book: Book, name: str) -> list[str]:
+    """What may have been meant: what is spelled like it, has it in its name, or is spoken of by this word."""
     known = [*(each.id for each in book.rules), *(each.id for each in book.factors), *graph_factors.KNOWN]
-    near = difflib.get_close_matches(name, known, n=4, cutoff=0.5) or [each for each in known if name in each][:4]
-    hint = f"There is {', '.join(near)}." if near else f"There are {len(known)}, such as {', '.join(known[:4])}."
-    raise errors.UsageError(f"there is no rule {name}", hint=hint)
+    spelled = difflib.get_close_matches(name.lower(), known, n=_NEAR, cutoff=0.7)
+    having = [each for each in known if name.lower() in each]
+    meant = [each.rule.id for each in sentences.nearest(name.replace("-", " "), book)]
+    return list(dict.fromkeys([*spelled, *having, *meant]))[:_NEAR]
 
 
 def of_rule(book: Book, rule: Rule) -> RuleCard:
@@ -54,6 +71,9 @@ def of_rule(book: Book, rule: Rule) -> RuleCard:
         fits=tuple(wording.condition(each) for each in rule.when),
         criteria=tuple(map(wording.criterion, criteria)),
         trees=_trees(book, rule),
+        ways=tuple(dict.fromkeys(book.procedures[each].title for each in wanted)),
+        own_steps=_own(book, rule, "steps"),
+        own_rollback=_own(book, rule, "rollback"),
         procedure=procedures.unfilled(wanted, book, "steps"),
         rollback=procedures.unfilled(wanted, book, "rollback"),
         checks=tuple(known.get(each, each) for each in rule.checks),
@@ -113,6 +133,16 @@ def _procedures(book: Book, rule: Rule) -> dict[str, None]:
         for side in dict.fromkeys(siding.reached(each, matter) for each in sides)
         for name in procedures.names(rule.procedure, book, side=side, matter=matter)
     }
+
+
+def _own(book: Book, rule: Rule, field: str) -> tuple[ProcedureStep, ...]:
+    """The steps of a rule's own procedure that no usual one has."""
+    if rule.procedure in _USUAL or rule.procedure not in book.procedures:
+        return ()
+    shared = procedures.unfilled([each for each in _USUAL if each in book.procedures], book, field)
+    known = {(each.text, each.command) for each in shared}
+    mine = procedures.unfilled([rule.procedure], book, field)
+    return tuple(each for each in mine if (each.text, each.command) not in known)
 
 
 def _matters(rule: Rule) -> list[Matter]:

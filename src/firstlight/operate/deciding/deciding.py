@@ -3,24 +3,29 @@
 import contextlib
 import dataclasses
 import gc
+import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.document import within
 from firstlight.model.change import Change, Verb
 from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
-from firstlight.operate.deciding import renditions, same_structure, states, team_rules
-from firstlight.operate.deciding.asked import Asked, options
+from firstlight.operate.deciding import built_same, placing, renditions, same_structure, standing, states, team_rules
+from firstlight.operate.deciding.asked import Asked
 from firstlight.operate.deciding.receiving import receiving
 from firstlight.operate.deciding.renditions import Half, Opener, Rendered
 from firstlight.operate.deciding.states import States
 from firstlight.operate.deciding.taken_in import taken_in
+from firstlight.policy.checking import first_things
 from firstlight.policy.deciding import judging
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
+from firstlight.repo import platform as platforms
 from firstlight.repo.changing import piece, reading
+from firstlight.repo.kustomize import kustomization
 from firstlight.repo.overlaid import OverlaidTree
 
 
@@ -35,6 +40,8 @@ class Decided:
     rendered: Rendered = dataclasses.field(default_factory=Rendered)
 
 
+_SOPS = ".sops.yaml"
+"""Where sops is told with which keys it encrypts."""
 _OBJECTS = 100_000
 """After how many new ones Python looks for those that nobody needs, while a repo is read."""
 Taken = Mapping[str, Sequence[str]]
@@ -49,6 +56,7 @@ async def decide(
     rules: Sequence[Path] = (),
     open_renderer: Opener | None = None,
     look: Look | None = None,
+    cluster: str = "",
     say: Callable[[str], None] = lambda text: None,
 ) -> Decided:
     """Decide upon a change.
@@ -60,16 +68,21 @@ async def decide(
         rules: Files and directories with rules beside those of the repo.
         open_renderer: How components are rendered; without it they are not.
         look: Looks at the cluster.
+        cluster: Its name, as it was given: also where nothing differs there must be one of it.
         say: Told what is being done.
 
     Raises:
-        errors.UsageError: There is no such revision, file or repo.
+        errors.UsageError: There is no such revision, file, cluster or repo.
         errors.ConfigError: Rules are wrong.
     """
     say("reading what differs")
     found = await states.read(root, asked, git=git)
     book, doubts = _book(found, rules)
     if not found.paths and not found.whole:
+        if cluster:
+            from firstlight.operate import up  # which brings a lot along
+
+            up.cluster_of(platforms.read_tree(found.after), cluster)
         return _nothing(found)
     say("reading the repo")
     with _collecting_seldom():
@@ -82,17 +95,33 @@ async def decide(
         say("rendering what is touched")
         touched = _touched(changes, before.shape, after.platform, taken)
         rendered = await renditions.rendered(before, after, touched, open_renderer=open_renderer)
+        changes = built_same.differing(changes, rendered, (before.shape, after.platform), taken=taken)
     facts = None
     if look is not None:
         say("looking at the cluster")
         facts = await look(after.platform)
     say("judging")
-    everything = [*changes, *_supposed(found, before, after), *rendered.changes]
-    known = dataclasses.replace(facts or Facts(), asked=options(asked))
+    everything = [*changes, *_supposed(found, before, after), *placing.placed(rendered.changes, changes)]
+    known = await standing.known(facts or Facts(), asked, found, changes=changes, git=git, rules=rules)
+    known = dataclasses.replace(known, besides=_kustomizations(found))
     decision = _judged(everything, before, after, book=book, found=found, facts=known, taken=taken)
     said = dict.fromkeys([*decision.doubts, *found.doubts, *doubts, *rendered.doubts])
-    decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said))
+    steps = (*first_things.steps(decision.items, sops=_sops(found)), *decision.procedure)
+    decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said), procedure=steps)
     return Decided(decision=decision, states=found, before=before, after=after, rendered=rendered)
+
+
+def _kustomizations(found: States) -> tuple[str, ...]:
+    """Those that differ: also one that builds the same as before may name a file that was moved."""
+    return tuple(each for each in found.paths if posixpath.basename(each) in kustomization.NAMES)
+
+
+def _sops(found: States) -> list[str]:
+    """Expressions for the files that sops has keys for."""
+    documents = found.after.documents(_SOPS) if found.after.is_file(_SOPS) else ()
+    return [
+        within.text(rule, "path_regex") for each in documents for rule in within.sequence(each.value, "creation_rules")
+    ]
 
 
 def _halves(found: States) -> tuple[Half, Half]:
@@ -137,16 +166,13 @@ def _judged(
 ) -> Decision:
     if not changes:
         return Decision(side=None, risk=Risk.LOW, items=())
-    known = dataclasses.replace(
-        facts, is_committed=found.is_committed, topic=found.topic, revert=found.revert, since=found.since
-    )
     return judging.decide(
         changes,
         platform=after.platform,
         before=before.shape,
         book=book,
         title=found.title,
-        facts=known,
+        facts=facts,
         taken=taken,
     )
 

@@ -93,5 +93,6 @@ def _of_tree(tree: WorkTree) -> Iterator[File]:
 
 
 def _is_rules(path: str) -> bool:
-    """Whether a file has rules: the one that says who may approve has none."""
-    return not path.endswith(TESTS) and path.rpartition("/")[2] != posixpath.basename(owners.FILE)
+    """Whether a file has rules: those that say who may approve, or when a drill was, have none."""
+    others = {posixpath.basename(each) for each in team_files.WITHOUT_RULES}
+    return not path.endswith(TESTS) and posixpath.basename(path) not in others

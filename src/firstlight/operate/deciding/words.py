@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+from firstlight import errors
 from firstlight.model.component import Component
 from firstlight.model.platform import Platform
 from firstlight.model.rule_card import Suggestion
@@ -24,6 +25,16 @@ def suggested(sentence: str, book: Book, platform: Platform) -> tuple[Suggestion
     named = _named(sentence, platform)
     names = sentences.names(platform.components, book)
     return tuple(_suggestion(each, book, named) for each in sentences.nearest(sentence, book, names=names))
+
+
+def unknown(sentence: str, book: Book) -> errors.UsageError:
+    """What to say where no rule has such words: those that are spelled alike."""
+    near = book.phrases.near(sentence)
+    meant = f"Did you mean {', '.join(near)}? " if near else ""
+    return errors.UsageError(
+        f"no rule is about “{sentence}”",
+        hint=f"{meant}Say what is done to what, such as: add node labels. All rules: firstlight decide --explain",
+    )
 
 
 def _suggestion(near: sentences.Nearest, book: Book, named: list[Component]) -> Suggestion:

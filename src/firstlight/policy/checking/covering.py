@@ -73,6 +73,17 @@ def covers(watched: Watched, objects: Iterable[Mapping[str, Any]]) -> tuple[Cove
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (not each.is_alert, each.name)))
 
 
+def is_any(objects: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any of many objects watches something at all, whatever it is."""
+    for value in objects:
+        kind = _kind(ObjectId.of(value))
+        if kind in _MONITORS or kind == _FLUX_ALERT or (kind in _RULES and any(_alerts(value))):
+            return True
+        if any(str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")):
+            return True
+    return False
+
+
 def of_nodes(objects: Iterable[Mapping[str, Any]]) -> tuple[Cover, ...]:
     """What watches the nodes themselves, for changes of machines."""
     return tuple(

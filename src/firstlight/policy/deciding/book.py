@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 
+from firstlight.model.decision import Risk
 from firstlight.model.place import Place
 from firstlight.policy.deciding.form import Factor, Rule
 from firstlight.policy.deciding.matching import Condition
@@ -34,6 +35,11 @@ class Book:
     def rule(self, name: str) -> Rule | None:
         """A rule by its id."""
         return next((each for each in self.rules if each.id == name), None)
+
+    @functools.cached_property
+    def ranks(self) -> Mapping[str, tuple[int, int]]:
+        """Which rule says more than another: one that is graver by itself, and then one that is tried before."""
+        return {each.id: (-Risk(each.risk).rank, at) for at, each in enumerate(self.rules)}
 
     @functools.cached_property
     def questions(self) -> Mapping[str, Question]:

@@ -36,6 +36,8 @@ class ChangeForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The way to the field inside the values of a chart."""
     before: Scalar = None
     after: Scalar = None
+    clear: bool = False
+    """Whether it is a secret that anybody can read in Git."""
     object: Mapping[str, Any] = {}
     """All of what comes or goes, for factors that look at its fields."""
     component: ComponentForm | None = None

@@ -21,3 +21,20 @@ class Facts:
     """What ``git revert`` takes it back with: commits, or a range of them; empty where merges are in between."""
     since: str = ""
     """The revision before the change."""
+    looked: tuple[str, ...] = ()
+    """The options by which a cluster was looked at: ``--cluster``, ``home``."""
+    rules: tuple[str, ...] = ()
+    """The options by which more rules were given: ``--rules``, ``strict.yaml``."""
+    is_staged: bool = False
+    """Whether it is what ``git commit`` would commit."""
+    unaddable: frozenset[str] = frozenset()
+    """Files that ``git add`` does not know: gone from the disk and from the index."""
+    besides: tuple[str, ...] = ()
+    """Files that belong to the change, though nothing that is told of differs in them: a kustomization that lists a
+    moved file by its new name."""
+    branches: frozenset[str] = frozenset()
+    """All that Git knows, those of remotes as ``origin/main``."""
+    holding: frozenset[str] = frozenset()
+    """Those of them that have the change already."""
+    mentions: tuple[str, ...] = ()
+    """Where the repo still speaks of an address range that the change takes away: ``values.yaml:12``."""

@@ -17,7 +17,7 @@ SideWord = Literal["bootstrap", "gitops", "hybrid", "owner", "none"]
 """``owner``: bootstrap where bootstrap keeps the component, hybrid where it brings it and Git takes it over, else
 gitops."""
 RiskWord = Literal["low", "medium", "high", "critical"]
-Bump = Literal["major", "minor", "patch", "down", "other"]
+Bump = Literal["major", "minor", "patch", "down", "other", "skip"]
 Scalar = str | int | float | bool | None
 
 
@@ -43,12 +43,14 @@ class When(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     phases: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     bump: tuple[Bump, ...] = ()
-    """What becomes of a version: the first number that differs."""
+    """What becomes of a version: the first number that differs; ``skip`` where a minor version is left out besides."""
     before: tuple[Scalar, ...] = ()
     after: tuple[Scalar, ...] = ()
     """Values; a text may have stars, and a star alone means itself. Null is for what was or will not be there."""
     grows: bool | None = None
     """Whether a number or quantity grows (true) or shrinks (false)."""
+    clear: bool | None = None
+    """True for a secret that anybody can read in Git from now on."""
     whole: bool | None = None
     """True for an object as a whole that comes, goes or moves, false for single fields."""
 

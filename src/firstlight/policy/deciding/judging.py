@@ -18,6 +18,8 @@ from firstlight.policy.dependents import Graph
 
 NO_RULE = "no-rule"
 """The id of a ruling where no rule fits."""
+_LAST = (0, 0)
+"""The rank of what no rule says: it is judged as if it were the mildest."""
 _SIDES = (Side.HYBRID, Side.BOOTSTRAP, Side.GITOPS, None)
 
 
@@ -67,9 +69,18 @@ def _composed(items: Sequence[Item], scene: Scene, book: Book, facts: Facts, tit
     )
 
 
-def _gravity(item: Item) -> tuple[int, int, str, int, str]:
-    place = item.change.place
-    return -item.risk.rank, _SIDES.index(item.side), place.path, place.line, item.change.title
+def _ordered(items: Iterable[Item], book: Book) -> list[Item]:
+    """The gravest first, and what one rule says of one file together."""
+
+    def gravity(item: Item) -> tuple[object, ...]:
+        place = item.change.place
+        own, _ = book.ranks.get(item.rulings[0].rule, _LAST)
+        return -item.risk.rank, _SIDES.index(item.side), own, place.path, place.line, item.change.title
+
+    found: dict[tuple[object, ...], list[Item]] = {}
+    for each in sorted(items, key=gravity):
+        found.setdefault((each.risk, each.side, each.change.place.path, each.rulings[0].rule), []).append(each)
+    return [each for group in found.values() for each in group]
 
 
 def _emergency(facts: Facts) -> Iterator[str]:
@@ -92,7 +103,7 @@ class _Judge:
 
     def decision(self, items: Iterable[Item], title: str) -> Decision:
         """The answer for all of them together, with what was doubtful on the way."""
-        whole = _composed(sorted(items, key=_gravity), self.scene, self.book, self.facts, title)
+        whole = _composed(_ordered(items, self.book), self.scene, self.book, self.facts, title)
         return dataclasses.replace(whole, doubts=tuple(dict.fromkeys([*_emergency(self.facts), *self.doubts])))
 
     def item(self, change: Change) -> Item:
@@ -110,7 +121,11 @@ class _Judge:
                 each = self._ruling(change, field, component, trials)
                 factors = tuple(factor.id for factor in each.factors)
                 rulings.setdefault((each.rule, each.side, id(field), factors), each)
-        gravest = sorted(rulings.values(), key=lambda each: (-each.risk.rank, _SIDES.index(each.side)))
+        ranks = self.book.ranks
+        gravest = sorted(
+            rulings.values(),
+            key=lambda each: (-each.risk.rank, _SIDES.index(each.side), ranks.get(each.rule, _LAST)),
+        )
         is_reached = bool(components or clusters)
         is_unlisted = not is_reached and self.scene.is_unlisted(change)
         self.doubts += _unsure(change, gravest, is_reached=is_reached, is_unlisted=is_unlisted)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from firstlight.document.mistakes import Mistaken, parsed
 from firstlight.document.reading import Document
 from firstlight.model.place import Place
 from firstlight.model.remark import Remark
@@ -14,7 +15,6 @@ from firstlight.policy.deciding import proving
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.case_form import CaseFile
 from firstlight.policy.deciding.form import RuleFile
-from firstlight.policy.deciding.mistakes import Mistaken, parsed
 
 _PACKAGE = "firstlight.policy"
 _Read = tuple[RuleFile, Document]

@@ -99,6 +99,8 @@ class Condition:
         when = self._when
         if when.whole is not None and when.whole != (field is None):
             return False
+        if when.clear is not None and when.clear != _is_clear(change, field):
+            return False
         if when.verb and (field.verb if field is not None else change.verb) not in when.verb:
             return False
         if not self._needs_field:
@@ -109,11 +111,15 @@ class Condition:
             return False
         if self._values and not any(map(self._values.fullmatch, values)):
             return False
-        if when.bump and versions.bump(field.before, field.after) not in when.bump:
+        if when.bump and not versions.is_any(field.before, field.after, when.bump):
             return False
         if when.grows is not None and quantities.grows(field.before, field.after) is not when.grows:
             return False
         return _is_any(field.before, when.before, field) and _is_any(field.after, when.after, field)
+
+
+def _is_clear(change: Change, field: Field | None) -> bool:
+    return field.is_clear if field is not None else any(each.is_clear for each in change.fields)
 
 
 def _is_any(value: Any, wanted: tuple[Scalar, ...], field: Field) -> bool:

@@ -5,27 +5,36 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from firstlight.document.within import mapping
+from firstlight.document.within import mapping, sequence
 from firstlight.model.change import Level
-from firstlight.model.cluster import Engine, Machine
+from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Component, Form, Origin, Side
 from firstlight.model.decision import Item
-from firstlight.policy.deciding import siding
+from firstlight.policy.deciding import machine_names, siding
 from firstlight.policy.deciding.branch_names import branches
 from firstlight.policy.deciding.facts import Facts
+from firstlight.policy.deciding.git_names import GitNames
 from firstlight.policy.deciding.procedure_form import PLACEHOLDER, Step
 from firstlight.policy.deciding.touching import Scene
 
-_FORMS = {"kustomization": Form.KUSTOMIZATION, "helmrelease": Form.HELM_RELEASE, "application": Form.APPLICATION}
-_NEEDED = ("topic", "fresh", "files")
+_FORMS = {
+    "kustomization": Form.KUSTOMIZATION,
+    "helmrelease": Form.HELM_RELEASE,
+    "application": Form.APPLICATION,
+    "orphan": Form.APPLICATION,
+}
+_NEEDED = ("topic", "fresh", "undo", "files", "patch", "mentions")
+"""What a step cannot do without."""
+_WANTED = ("image", "to")
 """What a command cannot do without."""
 _OBJECT = ("name", "namespace")
-_OPTIONS = ("asked", "revert", "policy")
+_OPTIONS = ("asked", "revert", "policy", "patch")
 """What we have written ourselves, options included."""
 _DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _REVERT = "git revert --no-edit {revert}"
 _RESTORE = "git restore --source={since} --staged --worktree -- {files} && git commit"
 _FLAGS = {"prune": "--auto-prune", "selfHeal": "--self-heal", "allowEmpty": "--allow-empty"}
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -40,22 +49,35 @@ class Names:
         facts: Facts,
         *,
         sides: Collection[Side | None] = (),
+        is_back: bool = False,
     ) -> None:
+        """Names for steps of these items.
+
+        Args:
+            items: Those that need the steps.
+            everything: All items of the change.
+            scene: Both states of the platform.
+            facts: What is known besides.
+            sides: The sides of the rulings that need the steps.
+            is_back: Whether the change is taken back, so that what was before it is there afterwards.
+        """
         self._items, self._scene, self._sides = items, scene, sides
+        self._then, self._once = scene.after, scene.before
+        if is_back and scene.before is not None:
+            self._then, self._once = scene.before, scene.after
+        self._facts = facts
         self._is_revertible = bool(facts.revert or not facts.is_committed or not facts.since)
         platform = scene.after.platform
         clusters = [platform.cluster(name) for item in items for name in item.clusters]
         followed = [each.branch for each in (*clusters, *platform.clusters) if each is not None and each.branch]
         named = branches(everything, facts, followed=followed)
-        self._everywhere: dict[str, str | Sequence[str]] = {
-            "branch": followed[0] if followed else "main",
-            "topic": named.topic,
-            "fresh": named.fresh,
-            "files": changed_files(everything),
-            "asked": facts.asked or ["--staged"],
-            "revert": facts.revert.split() or ["HEAD"],
-            "since": facts.since or "HEAD~1",
-        }
+        self._git = GitNames(facts, named, branch=followed[0] if followed else "main")
+        self._all_files = sorted({*changed_files(everything), *facts.besides})
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether an engine's branch has the change already."""
+        return self._git.branches.is_merged
 
     def taken_back(self, step: Step) -> Step:
         """The step, with files put back where ``git revert`` fails."""
@@ -65,28 +87,41 @@ class Names:
 
     def each(self, step: Step) -> Iterator[Values]:
         """The values of each thing that a step is written for, each once."""
-        needed = {match["name"] for match in PLACEHOLDER.finditer(step.command)} & set(_NEEDED)
-        if not all(self._everywhere[name] for name in needed):
+        everywhere = {**self._git.values(step.stage), "files": self._files(step), "mentions": self._facts.mentions}
+        named = {match["name"] for text in (step.command, step.text) for match in PLACEHOLDER.finditer(text)}
+        if not all(everywhere[name] for name in named & set(_NEEDED)):
             return
         found: dict[tuple[object, ...], Values] = {}
         for values in self._values(step):
-            whole = {**self._everywhere, **values}
+            whole = {**everywhere, **values}
             found.setdefault(tuple((name, str(value)) for name, value in sorted(whole.items())), whole)
         yield from found.values()
 
+    def _files(self, step: Step) -> list[str]:
+        """What ``git add`` takes: nothing of what is staged already, or stands in a patch alone."""
+        facts = self._facts
+        if step.stage == "add" and (facts.is_staged or self._git.patch):
+            return []
+        return [each for each in self._all_files if step.stage != "add" or each not in facts.unaddable]
+
     def _values(self, step: Step) -> Iterator[Values]:
         clusters = [name for name in self._clusters() if self._has_engine(name, step.engine)]
-        components = [each for each in self._components() if self._has_engine(each.cluster, step.engine)]
+        components = [
+            each
+            for each in self._components()
+            if self._has_engine(each.cluster, step.engine) and self._is_gone(each) is step.gone
+        ]
         match step.each:
             case "":
                 if not step.engine or clusters:
                     yield {}
+            case "look":
+                yield from self._looks(step, clusters)
             case "cluster":
                 yield from ({"cluster": name} for name in clusters)
-            case "machine":
+            case "machine" | "patched" | "kubernetes" | "minors":
                 for name in clusters:
-                    for machine in self._machines(name):
-                        yield {"cluster": name, "machine": machine.name, "address": machine.address or machine.name}
+                    yield from ({"cluster": name, **each} for each in self._machines(step, name))
             case "component":
                 yield from map(self._component, components)
             case "components":
@@ -97,9 +132,33 @@ class Names:
                 for each in components:
                     if any(origin.form is Form.INLINE_MANIFEST for origin in each.origins):
                         yield {"cluster": each.cluster, "component": each.name}
-            case form:
-                for each in components:
-                    yield from self._declarations(each, _FORMS[form])
+            case _:
+                yield from self._declared(step)
+
+    def _looks(self, step: Step, clusters: Sequence[str]) -> Iterator[Values]:
+        """How the same is asked while looking at each cluster; as it was asked, where that was one of them."""
+        looked = self._facts.looked
+        for name in clusters:
+            asked = looked if name in looked else ("--cluster", name)
+            yield {"cluster": name, "asked": [*self._git.asked(step.stage), *asked]}
+        if not clusters:
+            yield {"cluster": ""}
+
+    def _machines(self, step: Step, name: str) -> Iterator[Mapping[str, str]]:
+        cluster = self._cluster(name)
+        mine = [each for each in self._items if name in each.clusters]
+        match step.each:
+            case "patched":
+                return machine_names.patched(cluster, mine)
+            case "kubernetes":
+                return machine_names.upgraded(cluster, mine)
+            case "minors":
+                return machine_names.minors(mine)
+        return machine_names.installed(cluster, mine)
+
+    def _cluster(self, name: str) -> Cluster | None:
+        before = self._scene.before
+        return self._scene.after.platform.cluster(name) or (before.platform.cluster(name) if before else None)
 
     def _clusters(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._items for name in item.clusters))
@@ -109,20 +168,10 @@ class Names:
         found = platform.cluster(cluster)
         return not engine or ((found.engine if found else None) or platform.engine) == Engine(engine)
 
-    def _machines(self, cluster: str) -> Iterable[Machine]:
-        """The machines that the items are about: those whose own files change, else all."""
-        found = self._scene.after.platform.cluster(cluster)
-        paths = {each.change.place.path for each in self._items if cluster in each.clusters}
-        machines = found.machines if found else ()
-        shared = {each.path for each in (found.files if found else ())}
-        own = [each for each in machines if paths & {place.path for place in each.patches}]
-        alone = {place.path for each in own for place in each.patches}
-        return own if own and not (paths & shared) - alone else machines
-
     def _components(self) -> list[Component]:
         """Components of the items as they are now, else as they were."""
         found: dict[tuple[str, str], Component] = {}
-        belongings = [each for each in (self._scene.after, self._scene.before) if each is not None]
+        belongings = [each for each in (self._then, self._once) if each is not None]
         for item in self._items:
             for touched in item.touched:
                 key = (touched.cluster, touched.component)
@@ -133,6 +182,14 @@ class Names:
         mine = [each for each in found.values() if siding.owned(each) in self._sides]
         return mine or list(found.values())
 
+    def _is_gone(self, component: Component) -> bool:
+        """Whether it is not there any more when all is done."""
+        return not self._then.named(component.cluster, component.name)
+
+    def _is_new(self, component: Component) -> bool:
+        """Whether it comes with what is done."""
+        return self._once is not None and not self._once.named(component.cluster, component.name)
+
     def _component(self, component: Component) -> Values:
         return {
             "cluster": component.cluster,
@@ -141,20 +198,37 @@ class Names:
             "dependents": self._scene.dependents(component),
         }
 
-    def _declarations(self, component: Component, form: Form) -> Iterator[Values]:
-        """Objects of the engine that apply a component: its own, else that of the nearest that brings it."""
-        seen: set[str] = set()
-        at: Component | None = component
-        while at is not None and at.name not in seen:
-            seen.add(at.name)
-            own = [each for each in at.origins if each.form is form]
-            for each in own:
-                found = {"cluster": at.cluster, "component": component.name, "name": each.name}
-                yield {**found, "namespace": each.namespace or "default", "policy": _policy(each)}
-            if own or form is Form.HELM_RELEASE:
-                return
-            parents = self._scene.after.named(at.cluster, at.parent) if at.parent else ()
-            at = parents[0] if parents else None
+    def _declared(self, step: Step) -> Iterator[Values]:
+        """Objects of the engine: those that apply what is there or was, or those that go."""
+        form = _FORMS[step.each]
+        form = Form.KUSTOMIZATION if (step.each, step.engine) == ("orphan", "flux") else form
+        for each in self._components():
+            if not self._has_engine(each.cluster, step.engine):
+                continue
+            if not step.gone and step.each != "orphan":
+                yield from self._appliers(each, form)
+            elif self._is_gone(each):
+                own = [origin for origin in each.origins if origin.form is form]
+                left = [origin for origin in own if step.each != "orphan" or _leaves_objects(origin)]
+                yield from (_declaration(each, origin) for origin in left)
+
+    def _appliers(self, component: Component, form: Form, seen: tuple[str, ...] = ()) -> Iterator[Values]:
+        """What applies a component: its own, else that of the nearest that brings it and is still there.
+
+        What is new is only there once the one that brings it was asked.
+        """
+        own = [] if self._is_gone(component) else [each for each in component.origins if each.form is form]
+        is_alone = form is Form.HELM_RELEASE or component.name in seen
+        if not is_alone and (not own or self._is_new(component)):
+            for each in self._parents(component)[:1]:
+                yield from self._appliers(each, form, (*seen, component.name))
+        yield from (_declaration(component, each) for each in own)
+
+    def _parents(self, component: Component) -> Sequence[Component]:
+        if not component.parent:
+            return ()
+        then = self._then.named(component.cluster, component.parent)
+        return then or (self._once.named(component.cluster, component.parent) if self._once else ())
 
 
 def is_typeable(command: str, values: Values) -> bool:
@@ -165,6 +239,28 @@ def is_typeable(command: str, values: Values) -> bool:
             if each.startswith("-") or (name in _OBJECT and not _DNS.fullmatch(each)):
                 return False
     return True
+
+
+def is_known(command: str, values: Values) -> bool:
+    """Whether all is known that a command cannot do without."""
+    return all(values.get(match["name"]) for match in PLACEHOLDER.finditer(command) if match["name"] in _WANTED)
+
+
+def _declaration(component: Component, origin: Origin) -> Values:
+    found = {"cluster": component.cluster, "component": component.name, "name": origin.name}
+    return {**found, "namespace": origin.namespace or "default", "policy": _policy(origin)}
+
+
+def _leaves_objects(origin: Origin) -> bool:
+    """Whether what it brought stays when it is deleted; what a set of Applications makes, the set sees to."""
+    definition = origin.definition
+    if origin.form is Form.KUSTOMIZATION:
+        spec = mapping(definition, "spec")
+        policy = spec.get("deletionPolicy", "MirrorPrune")
+        return policy == "Orphan" or (policy == "MirrorPrune" and spec.get("prune") is not True)
+    if definition.get("kind") != "Application" or mapping(origin.maker):
+        return False
+    return not any(str(each).startswith(_FINALIZER) for each in sequence(definition, "metadata", "finalizers"))
 
 
 def _policy(origin: Origin) -> list[str]:

@@ -8,33 +8,53 @@ import msgspec
 
 from firstlight.model.decision import Moment
 
-Stage = Literal["prepare", "branch", "add", "check", "commit", "bootstrap", "merge", "engine", "verify"]
-"""When a step comes. Steps of several procedures are put together by this, each once; bootstrap's half stands before
-the merge, since what the engine applies may need it. What is committed already is neither added nor committed."""
+Stage = Literal[
+    "prepare", "branch", "add", "commit", "check", "push", "review", "approve", "bootstrap", "merge", "engine",
+    "verify", "after",
+]  # fmt: skip
+"""When a step comes. Steps of several procedures are put together by this, each once.
+
+Nothing of a machine or cluster is changed before ``approve``. Bootstrap's half stands before the merge, since what the
+engine applies may need it; what needs the merge first is of ``engine``, whoever does it. What Git has of a change
+already falls away: what is committed is neither added nor committed, what is merged is not pushed, reviewed or merged
+either, and what needs nobody else's approval is not looked for one.
+"""
 STAGES: tuple[Stage, ...] = typing.get_args(Stage)
 
 Each = Literal[
-    "", "cluster", "machine", "component", "components", "inline", "kustomization", "helmrelease", "application"
-]
-"""For each of which a step is written; where there is none, the step falls away. ``components`` is all that a cluster
-has of them at once, ``inline`` a component that stands inline in a machine config."""
+    "", "look", "cluster", "machine", "patched", "kubernetes", "minors", "component", "components", "inline",
+    "kustomization", "helmrelease", "application", "orphan",
+]  # fmt: skip
+"""For each of which a step is written; where there is none, the step falls away. ``look`` is every cluster that the
+change reaches, which ``asked`` then names; without any it is written once. ``patched`` is the first of the machines
+with each file that is a patch of its own, ``kubernetes`` a cluster that gets another version of it, ``minors`` one
+that would leave minor versions out, ``components`` is all that a cluster has of them at once, ``inline`` a component
+that stands inline in a machine config, ``orphan`` an Application or Kustomization whose objects stay when it goes."""
 
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
-    "": ("branch", "topic", "fresh", "files", "asked", "revert", "since"),
+    "": ("branch", "topic", "fresh", "undo", "files", "patch", "asked", "revert", "since", "mentions"),
+    "look": ("cluster",),
     "cluster": ("cluster",),
-    "machine": ("cluster", "machine", "address"),
+    "machine": ("cluster", "machine", "address", "image"),
+    "patched": ("cluster", "machine", "address", "file"),
+    "kubernetes": ("cluster", "address", "to"),
+    "minors": ("cluster", "minors"),
     "component": ("cluster", "component", "version", "dependents"),
     "components": ("cluster", "components"),
     "inline": ("cluster", "component"),
     "kustomization": ("cluster", "component", "name", "namespace"),
     "helmrelease": ("cluster", "component", "name", "namespace"),
     "application": ("cluster", "component", "name", "namespace", "policy"),
+    "orphan": ("cluster", "component", "name", "namespace"),
 }
 """What can stand in braces. ``branch`` is what the engine follows, ``topic`` the branch of the change, ``fresh`` its
-name where it has to be made first, ``files`` all changed files, ``asked`` the options that ``firstlight decide`` was
-asked with, ``revert`` the commits to take back, ``since`` the revision before them, ``policy`` what an Application's
-``--sync-policy`` is set to, with the flags that belong to it; a step whose command names a
-topic, fresh branch or files falls away where there is none. In commands all are quoted for a shell, and
+name where it has to be made first, ``undo`` the branch on which it is taken back, ``files`` all changed files that
+``git add`` takes, ``patch`` the file of a patch, ``asked`` the options by which ``firstlight decide`` is asked about
+the same at this stage (of commits, once there are any), ``revert`` the commits to take back, ``since`` the revision
+before them, ``mentions`` where the repo still speaks of an address range that goes, ``policy`` what an Application's
+``--sync-policy`` is set to, with the flags that belong to it, ``image`` the installer that a machine's config names,
+``to`` the new version of Kubernetes. A step falls away where there is none of what its command names, or of
+``mentions``; of ``image`` and ``to`` only the command does. In commands all are quoted for a shell, and
 ``{--only components}`` has the option before each of them. Those of "" can stand anywhere.
 """
 PLACEHOLDER = re.compile(r"\{(?:(?P<option>--[a-z-]+) )?(?P<name>\w+)\}")
@@ -53,6 +73,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The half that it belongs to; empty for what belongs to neither."""
     engine: Literal["flux", "argocd", ""] = ""
     """Only in clusters with this engine; empty for any."""
+    gone: bool = False
+    """For components that go with the change, in place of those that are there after it."""
 
 
 class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -60,7 +82,8 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``bootstrap``, ``gitops`` and ``none`` are the usual ones of their sides; a hybrid takes those of both. A rule may
     name another, which then stands in place of the usual one of its side. ``machine`` is the usual one of what makes
-    machines what they are, ``emergency-cluster`` and ``emergency-engine`` come first where nothing works.
+    machines what they are. Where nothing works ``emergency-cluster`` comes first; where the engine does not, the steps
+    of ``emergency-engine`` take the place of those that need it.
     """
 
     id: str
@@ -68,7 +91,10 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     steps: tuple[Step, ...] = ()
     rollback: tuple[Step, ...] = ()
     like: tuple[str, ...] = ()
-    """Procedures whose steps, and rollback unless there is one here, are taken as well."""
+    """Procedures whose steps, and rollback unless the one here stands alone, are taken as well; ``usual`` is what the
+    change would have without this one."""
+    rollback_is_added: bool = False
+    """Whether its rollback is added to that of the procedures that it is like; else it stands alone."""
     sources: tuple[str, ...] = ()
 
 

@@ -7,37 +7,58 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
-from firstlight.model.decision import Item, ProcedureStep
+from firstlight.model.decision import Approval, Item, ProcedureStep, Risk
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.checklist import halves
 from firstlight.policy.deciding.facts import Facts
-from firstlight.policy.deciding.placeholders import Names, Values, is_typeable
+from firstlight.policy.deciding.placeholders import Names, Values, is_known, is_typeable
 from firstlight.policy.deciding.procedure_form import PLACEHOLDER, PLACEHOLDERS, STAGES, Procedure, Stage, Step
 from firstlight.policy.deciding.touching import Scene
 
-_EMERGENCY = ("emergency-cluster", "emergency-engine")
+_CLUSTER_DOWN, _ENGINE_DOWN = "emergency-cluster", "emergency-engine"
+_USUAL = "usual"
+"""What stands in ``like`` for the procedure that a change would have otherwise."""
 _FIRST = "bootstrap's half comes first: what the engine applies after the merge may need it"
+_SPACED = re.compile(rf"(?P<space> ?){PLACEHOLDER.pattern}")
+"""A placeholder with what goes with it where it stands for nothing."""
 _FEW = 3
 """Of one step, that are written one by one; of more the first, with the names of the rest."""
-_OF_THE_SAME = ("version", "dependents", "namespace", "address", "policy")
+_OF_THE_SAME = ("version", "dependents", "namespace", "address", "policy", "image", "to", "file")
 """Placeholders that tell nothing apart."""
 _UNTYPED = "; by hand, since what it is called is no name that a command can have"
-_DONE: tuple[Stage, ...] = ("add", "commit")
-"""Stages of what is committed already."""
+_COMMITTED: tuple[Stage, ...] = ("add", "commit")
+"""Stages that are over where a change is committed."""
+_MERGED: tuple[Stage, ...] = ("branch", *_COMMITTED, "push", "review", "merge")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Filled:
     stage: Stage
     step: ProcedureStep
+    needs_engine: bool = False
+    """Whether it asks one of the engines for something."""
 
 
 def forward(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts) -> tuple[ProcedureStep, ...]:
     """What to do, in order."""
-    first = _emergency(items, scene, book, facts)
-    filled = _filled(items, scene=scene, book=book, facts=facts, field="steps")
-    steps = [each for each in _ordered(filled) if not (facts.is_committed and each.stage in _DONE)]
+    whole = Names(items, items, scene, facts)
+    first: list[_Filled] = []
+    filled = list(_filled(items, scene=scene, book=book, facts=facts, field="steps"))
+    if facts.operational is False:
+        first = _ordered(_emergency(_CLUSTER_DOWN, book, whole))
+    elif facts.engine_works is False:
+        filled = [*_emergency(_ENGINE_DOWN, book, whole), *(each for each in filled if not each.needs_engine)]
+    is_alone = max((each.risk for each in items), default=Risk.LOW).approval is Approval.SELF
+    steps = [each for each in _ordered(filled) if not _is_over(each, facts, whole, is_alone=is_alone)]
     return _once([*first, *_with_reason(steps)])
+
+
+def _is_over(filled: _Filled, facts: Facts, names: Names, *, is_alone: bool) -> bool:
+    """Whether a step is done already, or nobody needs it."""
+    stage = filled.stage
+    if names.is_merged and (stage in _MERGED or (stage == "check" and filled.step.side is Side.GITOPS)):
+        return True
+    return (facts.is_committed and stage in _COMMITTED) or (is_alone and stage == "approve")
 
 
 def back(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts) -> tuple[ProcedureStep, ...]:
@@ -50,7 +71,7 @@ def _with_reason(steps: Sequence[_Filled]) -> Iterator[_Filled]:
     stages = {each.stage for each in steps if each.step.side is Side.GITOPS}
     is_told = not stages & {"merge", "engine"}
     for each in steps:
-        if each.stage == "bootstrap" and not is_told:
+        if each.stage == "bootstrap" and each.step.side is Side.BOOTSTRAP and not is_told:
             yield _Filled("bootstrap", ProcedureStep(side=Side.BOOTSTRAP, text=_FIRST))
             is_told = True
         yield each
@@ -71,11 +92,8 @@ def _ordered(filled: Iterable[_Filled]) -> list[_Filled]:
     return sorted(filled, key=lambda each: STAGES.index(each.stage))
 
 
-def _emergency(items: Sequence[Item], scene: Scene, book: Book, facts: Facts) -> Iterator[_Filled]:
-    is_true = (facts.operational is False, facts.operational is not False and facts.engine_works is False)
-    for name, applies in zip(_EMERGENCY, is_true, strict=True):
-        if applies and name in book.procedures:
-            yield from _ordered(_steps(book.procedures[name].steps, Names(items, items, scene, facts)))
+def _emergency(name: str, book: Book, names: Names) -> list[_Filled]:
+    return list(_steps(book.procedures[name].steps, names)) if name in book.procedures else []
 
 
 def _filled(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts, field: str) -> Iterator[_Filled]:
@@ -87,17 +105,19 @@ def _filled(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts, fi
             for each in item.rulings
             for name in names(each.procedure, book, side=each.side, matter=item.change.matter)
         ):
-            for step in all_of(book.procedures[name], book, field):
+            usual = tuple(names("", book, side=side, matter=item.change.matter))
+            for step in all_of(book.procedures[name], book, field, usual=usual):
                 mine, sides = needed.setdefault(step, ({}, set()))
                 mine[id(item)] = item
                 sides.add(side)
     for step, (mine, sides) in needed.items():
-        yield from _steps([step], Names(tuple(mine.values()), items, scene, facts, sides=sides))
+        own = Names(tuple(mine.values()), items, scene, facts, sides=sides, is_back=field == "rollback")
+        yield from _steps([step], own)
 
 
 def names(own: str, book: Book, *, side: Side | None, matter: Matter) -> Iterator[str]:
     """The procedures of a rule: its own, else the usual ones of its side."""
-    if own:
+    if own and own != _USUAL:
         usual = [own]
     elif side is None:
         usual = ["none"]
@@ -122,34 +142,61 @@ def _side(step: Step) -> Side | None:
     return Side(step.side) if step.side else None
 
 
-def all_of(procedure: Procedure, book: Book, field: str, seen: tuple[str, ...] = ()) -> Sequence[Step]:
-    """Its own steps after those of the procedures that it is like; a rollback of its own stands alone."""
+def all_of(
+    procedure: Procedure, book: Book, field: str, seen: tuple[str, ...] = (), *, usual: Sequence[str] = ("gitops",)
+) -> Sequence[Step]:
+    """Its own steps after those of the procedures that it is like; a rollback of its own mostly stands alone.
+
+    Args:
+        procedure: The procedure.
+        book: Where the others are.
+        field: ``steps`` or ``rollback``.
+        seen: Those from which it was come by.
+        usual: What ``usual`` means among the procedures that it is like.
+    """
     own: tuple[Step, ...] = getattr(procedure, field)
-    if field == "rollback" and own:
+    if field == "rollback" and own and not procedure.rollback_is_added:
         return own
     seen = (*seen, procedure.id)
-    others = [book.procedures[each] for each in procedure.like if each in book.procedures and each not in seen]
-    return tuple(dict.fromkeys([*(step for each in others for step in all_of(each, book, field, seen)), *own]))
+    like = [name for each in procedure.like for name in (usual if each == _USUAL else (each,))]
+    others = [book.procedures[each] for each in like if each in book.procedures and each not in seen]
+    taken = (step for each in others for step in all_of(each, book, field, seen, usual=usual))
+    return tuple(dict.fromkeys([*taken, *own]))
 
 
 def _steps(steps: Iterable[Step], names: Names) -> Iterator[_Filled]:
     for step in map(names.taken_back, steps):
-        side = _side(step)
-        found: dict[str, tuple[str, Values]] = {}
-        for values in names.each(step):
-            if is_typeable(step.command, values):
-                command = _typed(step.command, values)
-                found.setdefault(command or _said(step.text, values), (command, values))
-            else:
-                yield _Filled(step.stage, ProcedureStep(side=side, text=f"{_said(step.text, values)}{_UNTYPED}"))
-        if len(found) <= _FEW:
-            for command, values in found.values():
-                yield _Filled(step.stage, ProcedureStep(side=side, text=_said(step.text, values), command=command))
+        for filled in _of_one(step, names):
+            yield _Filled(step.stage, filled, needs_engine=bool(step.engine))
+
+
+def _of_one(step: Step, names: Names) -> Iterator[ProcedureStep]:
+    """One step, for each thing that it is written for; of many things only once."""
+    side = _side(step)
+    found: dict[str, tuple[str, Values]] = {}
+    clusters: dict[str, dict[str, None]] = {}
+    for values in names.each(step):
+        if is_typeable(step.command, values):
+            command = _typed(step.command, values) if is_known(step.command, values) else ""
+            key = command or _said(step.text, values)
+            found.setdefault(key, (command, values))
+            clusters.setdefault(key, {}).update(dict.fromkeys(_list(values, "cluster")))
         else:
-            command, values = next(iter(found.values()))
-            others = ", ".join(_label(step, each) for _, each in list(found.values())[1:])
-            text = f"{_said(step.text, values)}; the same for {others}"
-            yield _Filled(step.stage, ProcedureStep(side=side, text=text, command=command))
+            yield ProcedureStep(side=side, text=f"{_said(step.text, values)}{_UNTYPED}")
+    if len(found) <= _FEW:
+        for key, (command, values) in found.items():
+            yield ProcedureStep(side=side, text=f"{_said(step.text, values)}{_where(clusters[key])}", command=command)
+    else:
+        key, (command, values) = next(iter(found.items()))
+        others = ", ".join(_label(step, each) for _, each in list(found.values())[1:])
+        text = f"{_said(step.text, values)}{_where(clusters[key])}; the same for {others}"
+        yield ProcedureStep(side=side, text=text, command=command)
+
+
+def _where(clusters: Iterable[str]) -> str:
+    """That one command is for several clusters, which it does not name."""
+    named = [each for each in clusters if each]
+    return f"; in each of {', '.join(named)}: the current context decides in which" if len(named) > 1 else ""
 
 
 def _label(step: Step, values: Values) -> str:
@@ -168,9 +215,10 @@ def _typed(text: str, values: Values) -> str:
 
     def filled(match: re.Match[str]) -> str:
         before = f"{match['option']} " if match["option"] else ""
-        return " ".join(f"{before}{shlex.quote(each)}" for each in _list(values, match["name"]))
+        words = " ".join(f"{before}{shlex.quote(each)}" for each in _list(values, match["name"]))
+        return f"{match['space']}{words}" if words else ""
 
-    return PLACEHOLDER.sub(filled, text)
+    return _SPACED.sub(filled, text)
 
 
 def _list(values: Values, name: str) -> Sequence[str]:

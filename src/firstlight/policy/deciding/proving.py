@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from firstlight.document import mistakes
 from firstlight.document.reading import Document
 from firstlight.model.change import Matter, Verb
 from firstlight.model.component import Owner, Phase, Side
 from firstlight.model.remark import Grade, Remark
-from firstlight.policy.deciding import mistakes, patterns
+from firstlight.policy.deciding import patterns
 from firstlight.policy.deciding.form import Factor, Rule, RuleFile, When
 from firstlight.policy.deciding.procedure_form import PLACEHOLDER, PLACEHOLDERS, Procedure, Step
 from firstlight.policy.deciding.tree_form import Tree

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from firstlight.document import mistakes
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.component import Component, Form, ObjectId, Origin, Owner, Phase, Side
 from firstlight.model.decision import Decision
@@ -12,7 +13,7 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import Chart, Directory
-from firstlight.policy.deciding import mistakes, patterns, sentences
+from firstlight.policy.deciding import patterns, sentences
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.case_form import Case, CaseFile, ChangeForm, ComponentForm
 from firstlight.policy.deciding.facts import Facts
@@ -157,12 +158,20 @@ def _fields(form: ChangeForm, place: Place) -> Iterator[Field]:
     if form.path or form.values:
         values = patterns.split(form.values) if form.values else None
         steps = patterns.split(form.path) if form.path else ("spec", "values", *(values or ()))
-        yield Field(steps=steps, verb=Verb(form.verb), place=place, before=form.before, after=form.after, values=values)
+        yield Field(
+            steps=steps,
+            verb=Verb(form.verb),
+            place=place,
+            before=form.before,
+            after=form.after,
+            values=values,
+            is_clear=form.clear,
+        )
         return
     verb = Verb.REMOVED if form.verb == Verb.REMOVED else Verb.ADDED
     for steps, value in _leaves(form.object, ()):
         sides = {"before": value} if verb is Verb.REMOVED else {"after": value}
-        yield Field(steps=steps, verb=verb, place=place, **sides)
+        yield Field(steps=steps, verb=verb, place=place, is_clear=form.clear, **sides)
 
 
 def _leaves(value: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -87,9 +87,16 @@ class Scene:
                     role=each.role,
                     phase=each.phase,
                     owner=each.owner,
-                    dependents=self.dependents(each, brought=_reaches_children(change, each)),
+                    dependents=self._affected(change, each),
                 )
         return tuple(found.values())
+
+    def _affected(self, change: Change, component: Component) -> tuple[str, ...]:
+        """Who feels a change of a component: who needs it, and of an engine all that it brings."""
+        graphs = [each for each in (self.graph, self.old_graph) if each is not None]
+        needed = self.dependents(component, brought=_reaches_children(change, component))
+        brought = [name for each in graphs for name in each.followers(component.cluster, component.name)]
+        return tuple(dict.fromkeys([*needed, *brought]))
 
     def is_of_machines(self, change: Change) -> bool:
         """Whether it stands in a file that shapes machines, or stood in one."""

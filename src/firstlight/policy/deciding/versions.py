@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from firstlight.policy.deciding.form import Bump
@@ -20,6 +20,8 @@ _IS_RANGE = re.compile(r"[\^~<>=*|]|\b\d+\.[xX]\b|\s-\s")
 _MOST = 1 << 62
 _GRAVEST: tuple[Bump, ...] = ("major", "down", "other", "minor", "patch")
 _STEPS: tuple[Bump, ...] = ("major", "minor", "patch", "patch")
+_MANY = 20
+"""Minor versions that are told one by one."""
 _LONGEST = 2000
 """Characters of a text that may hold a version."""
 
@@ -40,6 +42,29 @@ def bump(before: Any, after: Any) -> Bump | None:
     if old_tag and new_tag and old_tag != new_tag:
         old, new = old_tag, new_tag  # an installer of Talos gets another schematic with another version
     return _in_texts(old, new)
+
+
+def is_any(before: Any, after: Any, wanted: Collection[Bump]) -> bool:
+    """Whether a version becomes another in one of these ways."""
+    return bump(before, after) in wanted or ("skip" in wanted and len(minors(before, after)) > 1)
+
+
+def minors(before: Any, after: Any) -> tuple[str, ...]:
+    """The minor versions from one version up to another, without the first: ``1.35``, ``1.36``."""
+    if bump(before, after) != "minor":
+        return ()
+    found = [number(each).split(".") for each in (before, after)]
+    if any(len(each) < 2 for each in found):
+        return ()
+    major, old, new = found[0][0], int(found[0][1]), int(found[1][1])
+    return tuple(f"{major}.{each}" for each in range(old + 1, min(new, old + _MANY) + 1))
+
+
+def number(value: Any) -> str:
+    """The last version in a text, without its v: ``1.36.2``; empty where there is none, or a range."""
+    text = _DIGEST.sub("", str(value)[:_LONGEST]).strip() if _is_text(value) else ""
+    found = () if "/" not in text and _IS_RANGE.search(text) else tuple(_VERSION.finditer(_tag(text) or text))
+    return found[-1].group().lstrip("vV") if found else ""
 
 
 def _is_text(value: Any) -> bool:
@@ -159,3 +184,13 @@ def _below(version: tuple[int, ...]) -> tuple[int, ...]:
 def _between(old: _Bounds, new: _Bounds) -> Bump:
     """Ranges differ by the newest that they allow; else by the oldest."""
     return _by_number(old[1], new[1]) if old[1] != new[1] else _by_number(old[0], new[0])
+
+
+def allows(wanted: str, version: str) -> bool | None:
+    """Whether a version, or a range of them, means a version; None where that cannot be told."""
+    bounds = _range(_DIGEST.sub("", wanted[:_LONGEST]).strip())
+    found = _VERSION.fullmatch(_DIGEST.sub("", version[:_LONGEST]).strip())
+    if bounds is None or found is None:
+        return None
+    numbers = tuple(int(each or 0) for each in found.groups()[:3])
+    return bounds[0] <= numbers <= bounds[1]

@@ -48,6 +48,8 @@ def _files(origins: Sequence[Origin], verb: str) -> Iterator[Sentence]:
                 case Directory() if source.path != origin.place.path:
                     yield Sentence(text=f"or what it applies, in {source.path}")
                 case Chart():
+                    if source.pinned and source.version:
+                        yield Sentence(text=f"Its version, {source.version}, stands in its source", place=source.pinned)
                     files = [each.file for each in source.values if each.file]
                     if files:
                         yield Sentence(text=f"or its values, in {', '.join(dict.fromkeys(files))}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from firstlight.model.component import Certainty, Component, Form, Origin
 from firstlight.model.explanation import Explanation, Part, Sentence, Sort
 from firstlight.model.place import Place
+from firstlight.model.source import Chart, Source
 from firstlight.plan import facts as plan_facts
 from firstlight.policy.explaining import changing, depending, facts, glossary, here, reasons
 from firstlight.policy.explaining.form import Word
@@ -45,7 +46,7 @@ def _joined(alike: Sequence[Explanation]) -> Explanation:
 def explanation(scene: Scene, component: Component) -> Explanation:
     """One component in its cluster."""
     word = word_of(component)
-    direct, indirect = depending.dependents(scene, component)
+    found = depending.dependents(scene, component)
     parts = {
         "what": _what(scene, component, word),
         "why": reasons.of_why(component),
@@ -55,8 +56,8 @@ def explanation(scene: Scene, component: Component) -> Explanation:
         "side": reasons.of_side(scene, component),
         "owner": reasons.of_owner(scene, component),
         "needs": _needs(scene, component),
-        "needed by": _needed_by(direct, indirect),
-        "without it": _without(component, direct, indirect),
+        "needed by": _needed_by(found),
+        "without it": _without(component, found),
         "gates": _gates(scene, component),
         "change": changing.sentences(scene, component),
     }
@@ -136,6 +137,13 @@ def _version(component: Component) -> Iterator[Sentence]:
         yield Sentence(text=f"{before} in bootstrap and {after} in Git; the handover makes it {after}")
     elif component.version:
         yield Sentence(text=component.version)
+    elif any(map(_is_unpinned, (each for origin in component.origins for each in plan_facts.sources(origin)))):
+        yield Sentence(text="none is given, so that the newest chart is taken whenever it is fetched")
+
+
+def _is_unpinned(source: Source) -> bool:
+    """Whether a chart comes from elsewhere, in whatever version there is."""
+    return isinstance(source, Chart) and bool(source.repository) and not (source.version or source.digest)
 
 
 def _needs(scene: Scene, component: Component) -> Iterator[Sentence]:
@@ -148,28 +156,33 @@ def _needs(scene: Scene, component: Component) -> Iterator[Sentence]:
         yield Sentence(text=f"{need.id}: nothing deploys it here, so this waits for ever", place=need.place)
 
 
-def _needed_by(direct: Sequence[depending.Bond], indirect: Sequence[str]) -> Iterator[Sentence]:
+def _needed_by(found: depending.Dependents) -> Iterator[Sentence]:
     reasons_of: dict[str, list[str]] = defaultdict(list)
-    for bond in direct:
+    for bond in found.direct:
         reasons_of[bond.why].append(bond.name)
     for why, names in reasons_of.items():
         yield Sentence(text=f"{facts.listed(names, _SHOWN)}: {why}")
-    if indirect:
-        lead = "through these" if direct else "what it brings from Git"
-        yield Sentence(text=f"{lead}: {facts.listed(indirect, _SHOWN)}")
+    if found.through:
+        lead = "through these" if found.direct else "what it brings from Git"
+        yield Sentence(text=f"{lead}: {facts.listed(found.through, _SHOWN)}")
+    if found.besides:
+        is_engine = not found.direct and not found.through
+        lead = "what it brings from Git" if is_engine else "what comes after these, and is not said to need them"
+        yield Sentence(text=f"{lead}: {facts.listed(found.besides, _SHOWN)}")
 
 
-def _without(component: Component, direct: Sequence[depending.Bond], indirect: Sequence[str]) -> Iterator[Sentence]:
+def _without(component: Component, found: depending.Dependents) -> Iterator[Sentence]:
     role = glossary.texts().roles.get(component.role)
     if role:
         yield Sentence(text=role.without)
-    names = [*(each.name for each in direct if not each.by_chance), *indirect]
-    if not names:
+    needing = [*(each.name for each in found.direct if not each.by_chance), *found.through]
+    if not needing and not found.besides:
         yield Sentence(text="Nothing else in this repo is known to need it.")
-    elif not role:
-        yield Sentence(text=f"{facts.listed(names, _SHOWN)} would not start, or not be updated.")
-    else:
-        yield Sentence(text=f"Here {count(len(names), 'component')} would feel it.")
+    elif not role and needing:
+        yield Sentence(text=f"{facts.listed(needing, _SHOWN)} would not start, or not be updated.")
+    if found.counted:
+        depend = "depends" if found.counted == 1 else "depend"
+        yield Sentence(text=f"{count(found.counted, 'component')} {depend} on it, as firstlight decide counts them.")
 
 
 def _gates(scene: Scene, component: Component) -> Iterator[Sentence]:

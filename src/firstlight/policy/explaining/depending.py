@@ -81,8 +81,22 @@ def _why(tie: Tie, why: str) -> str:
     return why
 
 
-def dependents(scene: Scene, component: Component) -> tuple[tuple[Bond, ...], tuple[str, ...]]:
-    """Who needs a component directly, with the reason; and all others that a decision counts, or that need those."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Dependents:
+    """Who depends on a component."""
+
+    direct: tuple[Bond, ...]
+    """Who needs it, with the reason."""
+    through: tuple[str, ...]
+    """All others that a decision on it counts."""
+    besides: tuple[str, ...]
+    """Who comes later without it, or waits for one of these, and is not counted: it is not said to need anything."""
+    counted: int
+    """How many a decision counts."""
+
+
+def dependents(scene: Scene, component: Component) -> Dependents:
+    """Who depends on a component, as decisions count it, and who feels it besides."""
     others = [each for each in scene.components if each.cluster == component.cluster and each.name != component.name]
     needed = {each.name: {bond.name: bond for bond in needs(scene, each, also_waited=True)} for each in others}
     direct = [
@@ -91,8 +105,14 @@ def dependents(scene: Scene, component: Component) -> tuple[tuple[Bond, ...], tu
         if component.name in wanted
     ]
     known = {component.name, *(each.name for each in direct)}
-    reached = _reached(component, others, needed, _counted(scene, component, needed))
-    return tuple(sorted(direct, key=lambda each: each.name)), tuple(each for each in reached if each not in known)
+    counted = _counted(scene, component, needed)
+    reached = _reached(component, others, needed, counted)
+    return Dependents(
+        direct=tuple(sorted(direct, key=lambda each: each.name)),
+        through=tuple(each for each in counted if each not in known),
+        besides=tuple(each for each in reached if each not in {*known, *counted}),
+        counted=len(counted),
+    )
 
 
 def _counted(scene: Scene, component: Component, needed: Mapping[str, Mapping[str, Bond]]) -> tuple[str, ...]:

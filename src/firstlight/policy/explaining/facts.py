@@ -181,6 +181,18 @@ def _charts(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
         yield Sentence(text=f"{count(len(found), 'chart')}: {listed([*found], 12)}")
 
 
+def _oci(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
+    found = {
+        source.repository: each.name
+        for each in reversed(platform.components_of(cluster.name))
+        for origin in each.origins
+        for source in plan_facts.sources(origin)
+        if isinstance(source, Chart) and source.repository.startswith("oci://")
+    }
+    for repository, name in list(found.items())[:_SHOWN]:
+        yield Sentence(text=f"{repository}, from which {name} comes")
+
+
 def _directories(platform: Platform, cluster: Cluster) -> Iterator[Sentence]:
     found: dict[str, None] = {}
     for each in platform.components_of(cluster.name):
@@ -270,6 +282,7 @@ FACTS: dict[str, Fact] = {
     "omni": _omni,
     "secrets": _secrets,
     "charts": _charts,
+    "oci": _oci,
     "directories": _directories,
     "decryption": _decryption,
     "engine": _engine,

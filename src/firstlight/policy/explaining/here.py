@@ -49,7 +49,8 @@ def _of_cluster(scene: Scene, here: Here, name: str) -> Iterator[Sentence]:
     for each in mine:
         for origin in each.origins:
             for kind, names in _objects(here, origin).items():
-                yield Sentence(text=f"{kind} {facts.listed(names)}, of {each.name}", place=origin.place)
+                number = f"{len(names)} {kind}s" if len(names) > 1 else kind
+                yield Sentence(text=f"{each.name} brings {number}: {facts.listed(names)}", place=origin.place)
 
 
 def _is_meant(here: Here, component: Component, origin: Origin) -> bool:

@@ -35,6 +35,8 @@ class Manner:
     values: Callable[[Steps], Steps | None] = lambda steps: None
     """The way inside the values of a chart, for a field that is one of them."""
     is_secret: Callable[[Steps, Any], bool] = lambda steps, value: False
+    is_clear: Callable[[Steps, Any], bool] = lambda steps, value: False
+    """Whether a value is a secret that anybody can read."""
     shown: Callable[[Steps], Steps] = lambda steps: steps
     """The way as rules know it."""
     refined: Callable[["Difference"], "Iterable[Difference]"] = lambda found: (found,)
@@ -100,6 +102,7 @@ def _field(found: Difference, old: Locate, new: Locate, manner: Manner) -> Field
         after=None if is_secret or found.after is ABSENT else found.after,
         values=manner.values(found.steps),
         is_secret=is_secret,
+        is_clear=found.after is not ABSENT and manner.is_clear(found.steps, found.after),
     )
 
 

@@ -3,33 +3,26 @@
 import dataclasses
 import functools
 import posixpath
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from firstlight.document import reading
 from firstlight.document.reading import Document
 from firstlight.model.change import Matter
 from firstlight.model.component import ObjectId
 from firstlight.model.place import Place
-from firstlight.model.remark import Grade
-from firstlight.repo import work_tree
-from firstlight.repo.changing import embedded, json_patch, matter, pairing, secrecy, texts
+from firstlight.model.remark import Remark
+from firstlight.repo.changing import clear_text, documents_of, embedded, json_patch, matter, pairing, secrecy, texts
 from firstlight.repo.changing.comparing import PLAIN, Manner, Way
 from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.piece import Piece
 from firstlight.repo.changing.taken import Use, Uses
-from firstlight.repo.go_template import unknown
-from firstlight.repo.go_template.unknown import Unknown
-from firstlight.repo.talos import files, go_tags, kinds
-from firstlight.repo.talos.jinja_tags import TemplateError
+from firstlight.repo.talos import files, kinds
 from firstlight.repo.work_tree import WorkTree
 
 SIZE = 8 << 20
 """Bytes of a file that is looked into."""
 _NAMES = {Matter.MACHINE: "machine config", Matter.VALUES: "values", Matter.KUSTOMIZE: "kustomization"}
 _TEMPLATE = "looks like a template"
-_YAML = {"Kustomization", "talosconfig"}
 _BESIDE = {Matter.DOCUMENTATION, Matter.TOOLING}
 """What nobody applies, unless somebody takes it in."""
 
@@ -47,6 +40,8 @@ class File:
     is_template: bool = False
     is_secret: bool = False
     doubt: str = ""
+    mistake: Remark | None = None
+    """Why it cannot be read."""
 
 
 def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None:
@@ -76,19 +71,32 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
     found = dataclasses.replace(found, text=text, is_secret=is_hidden)
     is_template = files.is_template(path)
     is_yaml = use in (Use.RESOURCE, Use.PATCH) or path in known.declared
-    documents, doubt = (_template(tree, path), "") if is_template else _documents(tree, path, is_yaml=is_yaml)
-    if documents is None and doubt and (sort is Matter.RELEASE or _TEMPLATE in doubt):
-        is_template, documents = True, _template(tree, path)
-        doubt = "" if documents is not None else doubt
-    found = dataclasses.replace(found, doubt=doubt, is_template=is_template)
-    if documents is None and found.matter is Matter.UNKNOWN and not doubt and not is_template:
+    documents, wrong = (
+        (documents_of.template(tree, path), None) if is_template else documents_of.file(tree, path, is_yaml=is_yaml)
+    )
+    if wrong is not None and (sort is Matter.RELEASE or _TEMPLATE in wrong.message):
+        is_template, documents = True, documents_of.template(tree, path)
+        wrong = None if documents is not None else wrong
+    doubt = f"it cannot be read: {wrong.message}" if wrong is not None else ""
+    # What a template lacks to be YAML is nobody's mistake.
+    mistake = None if is_template else wrong
+    found = dataclasses.replace(found, doubt=doubt, mistake=mistake, is_template=is_template)
+    if documents is None and found.matter is Matter.UNKNOWN and wrong is None and not is_template:
         documents = _machines(tree, path, text)
     if documents is None:
         is_plain = sort is None and found.matter is Matter.UNKNOWN
         return dataclasses.replace(found, matter=matter.of_broken(text)) if is_plain else found
     is_encrypted = any(kinds.is_encrypted(each.value) for each in documents)
     rest = sort or matter.by_place(tree, path, known, use=use, is_encrypted=is_encrypted)
-    maker = _Maker(path=path, sort=sort, rest=rest, known=known, is_secret=is_secret, is_patch=use is Use.PATCH)
+    maker = _Maker(
+        path=path,
+        sort=sort,
+        rest=rest,
+        known=known,
+        is_secret=is_secret,
+        is_patch=use is Use.PATCH,
+        is_filtered=b"Secret" in data and clear_text.is_filtered(tree, path),
+    )
     made = maker.pieces(documents)
     return dataclasses.replace(found, pieces=made, matter=made[0].matter if made else rest)
 
@@ -97,60 +105,9 @@ def _machines(tree: WorkTree, path: str, text: str) -> tuple[Document, ...] | No
     """The documents of a file that is not called so, if they are machine configuration."""
     if not matter.may_be_machine(text):
         return None
-    documents, _ = _documents(tree, path, is_yaml=True)
+    documents, _ = documents_of.file(tree, path, is_yaml=True)
     is_machine = documents and any(matter.of_document(each.value, path) is Matter.MACHINE for each in documents)
     return documents if is_machine else None
-
-
-def _documents(tree: WorkTree, path: str, *, is_yaml: bool = False) -> tuple[tuple[Document, ...] | None, str]:
-    """The documents of a file; None where it has none, with what is wrong if it should."""
-    name = posixpath.basename(path)
-    if name.endswith(".toml"):
-        return _toml(tree, path)
-    is_yaml = is_yaml or name.endswith((*work_tree.YAML, ".json", ".talosconfig")) or name in _YAML
-    if not is_yaml:
-        return None, ""
-    contents = tree.contents(path)
-    wrong = next((each for each in contents.remarks if each.grade is Grade.ERROR), None)
-    if wrong is None:
-        return contents.documents, ""
-    return None, f"it cannot be read: {wrong.message} ({wrong.place})"
-
-
-def _template(tree: WorkTree, path: str) -> tuple[Document, ...] | None:
-    """What a template says whatever its variables are; None where that is no YAML."""
-    if path.endswith(files.JINJA):
-        found = files.read(tree, path)
-        documents, unknowns = found.documents, found.unknowns
-        is_broken = any(each.message.startswith("read line by line") for each in found.remarks)
-    else:
-        try:
-            skeleton = go_tags.read(unknown.remove_marks(tree.text(path) or ""), {})
-        except TemplateError:
-            return None
-        contents = reading.read_text(skeleton.text, path)
-        documents, unknowns = contents.documents, skeleton.unknowns
-        is_broken = any(each.grade is Grade.ERROR for each in contents.remarks)
-    if is_broken or not documents:
-        return None
-    return tuple(dataclasses.replace(each, value=_restored(each.value, unknowns)) for each in documents)
-
-
-def _restored(value: Any, unknowns: Sequence[Unknown]) -> Any:
-    """A value with the expressions of a template back in it."""
-    if isinstance(value, str):
-        return unknown.restore(value, unknowns) if unknown.has_mark(value) else value
-    if isinstance(value, Mapping):
-        return {unknown.restore(str(key), unknowns): _restored(each, unknowns) for key, each in value.items()}
-    return [_restored(each, unknowns) for each in value] if isinstance(value, list) else value
-
-
-def _toml(tree: WorkTree, path: str) -> tuple[tuple[Document, ...] | None, str]:
-    try:
-        value = tomllib.loads(tree.text(path) or "")
-    except tomllib.TOMLDecodeError as error:
-        return None, f"it cannot be read: {str(error)[:200]}"
-    return (Document(path, 1, 0, value, ""),), ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +122,8 @@ class _Maker:
     known: Knowledge
     is_secret: bool
     is_patch: bool
+    is_filtered: bool
+    """Whether Git encrypts it."""
 
     def pieces(self, documents: Iterable[Document]) -> tuple[Piece, ...]:
         """What the documents hold; of those that have no names the number tells them apart."""
@@ -195,6 +154,7 @@ class _Maker:
         if isinstance(value, list) and sort in (Matter.MACHINE, Matter.KUSTOMIZE) and json_patch.is_patch(value):
             value, ways = json_patch.read(value)
         whole = self.is_secret or _is_key(value, kind)
+        is_readable = not is_encrypted and not self.is_filtered
         inner = embedded.expanded(value, inside)
         return Piece(
             matter=sort,
@@ -210,6 +170,7 @@ class _Maker:
             manner=Manner(
                 values=functools.partial(embedded.values_at, values),
                 is_secret=_is_secret(inner, sort, is_whole=whole),
+                is_clear=clear_text.stands if is_readable and _may_be_clear(sort, found) else PLAIN.is_clear,
                 shown=embedded.of_machine if sort is Matter.MACHINE else PLAIN.shown,
                 is_whole=embedded.is_schema,
                 refined=texts.refined if sort is Matter.SCRIPT else PLAIN.refined,
@@ -301,6 +262,11 @@ def _is_secret(value: Any, sort: Matter, *, is_whole: bool) -> secrecy.IsSecret:
     if sort in (Matter.PLATFORM, Matter.POLICY):
         return secrecy.of_names
     return secrecy.of_document(value, is_machine=sort is Matter.MACHINE)
+
+
+def _may_be_clear(sort: Matter, found: ObjectId | None) -> bool:
+    """Whether it is a Secret that a cluster gets, or may make one."""
+    return sort is Matter.KUSTOMIZE or (sort is Matter.OBJECT and found is not None and found.is_secret)
 
 
 def _is_key(value: Any, kind: str) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
+from firstlight.model.remark import Remark
 from firstlight.policy import team_files
-from firstlight.repo.changing import declared, knowledge, lines, pairing, piece, pieces, texts
+from firstlight.repo.changing import declared, knowledge, lines, pairing, piece, pieces, relisted, terraform, texts
 from firstlight.repo.changing.knowledge import Knowledge
 from firstlight.repo.changing.lines import Line
 from firstlight.repo.changing.piece import Piece
@@ -52,11 +53,18 @@ def changes(
         halves = [*_by_lines(was, None), *_by_lines(None, will)] if was and will and was.path != will.path else []
         found += _apart(_by_lines(was, will), halves, known)
     for first, second in pairing.paired(old, new):
-        change = piece.compared(first, second)
+        change = _compared(first, second, before, after)
         if change is not None:
             halves = _halves(first, second) if change.old_path else []
             found += _apart([change], halves, known)
     return tuple(sorted(found, key=lambda each: (each.place, each.title, each.verb)))
+
+
+def _compared(first: Piece | None, second: Piece | None, before: WorkTree, after: WorkTree) -> Change | None:
+    if first is None or second is None or not (relisted.is_kustomization(first) and relisted.is_kustomization(second)):
+        return piece.compared(first, second)
+    change = piece.compared(first, relisted.renamed(first, second, before, after))
+    return change and relisted.without_same(change, first, second, before=before, after=after)
 
 
 def _halves(first: Piece | None, second: Piece | None) -> list[Change]:
@@ -139,16 +147,18 @@ def _is_alike(one: File, other: File) -> bool:
 def _by_lines(one: File | None, other: File | None) -> list[Change]:
     shown = other or one
     assert shown is not None
-    doubts = [each.doubt for each in (one, other) if each and each.doubt]
+    doubts = [each.doubt for each in (other, one) if each and each.doubt]
     old_path = one.path if one and other and one.path != other.path else ""
+    mistake = other.mistake if other is not None else None
     change = Change(
         matter=_graver(one, other),
         verb=Verb.ADDED if one is None else Verb.REMOVED if other is None else Verb.CHANGED,
-        place=Place(shown.path),
+        place=mistake.place if mistake is not None else Place(shown.path),
         title=posixpath.basename(shown.path),
         old_path=old_path,
         doubt="; ".join(dict.fromkeys(doubts)),
         is_unread=bool(doubts) or _is_lost(one, other),
+        broken=_message(mistake) if mistake is not None else "",
     )
     whole = Field(steps=(), verb=change.verb, place=change.place)
     if any(each is not None and each.text is None for each in (one, other)):
@@ -159,7 +169,8 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
         return [dataclasses.replace(change, fields=(whole,), doubt=doubt, is_unread=True)]
     if any(each is not None and each.is_secret for each in (one, other)):
         is_other = [each.text for each in first] != [each.text for each in second]
-        fields: tuple[Field, ...] = (dataclasses.replace(whole, is_secret=True),) if is_other else ()
+        hidden = dataclasses.replace(whole, is_secret=True, is_clear=_has_clear(other))
+        fields: tuple[Field, ...] = (hidden,) if is_other else ()
     else:
         fields = texts.fields(first, second, shown.path, old_path=old_path)
         if len(fields) >= texts.FIELDS and change.matter is not Matter.DOCUMENTATION:
@@ -172,6 +183,16 @@ def _by_lines(one: File | None, other: File | None) -> list[Change]:
     return [dataclasses.replace(change, fields=fields or (whole,))]
 
 
+def _has_clear(file: File | None) -> bool:
+    """Whether a secret can be read in a file, though what it was before could not."""
+    made = [piece.compared(None, each) for each in (file.pieces if file is not None else None) or ()]
+    return any(field.is_clear for each in made if each is not None for field in each.fields)
+
+
+def _message(mistake: Remark) -> str:
+    return f"{mistake.message}. {mistake.hint}" if mistake.hint else mistake.message
+
+
 def _is_lost(one: File | None, other: File | None) -> bool:
     """Whether a machine config could be read by its fields in one of its states, and by lines only in the other."""
     both = [each for each in (one, other) if each is not None]
@@ -180,7 +201,8 @@ def _is_lost(one: File | None, other: File | None) -> bool:
 
 
 def _said(file: File) -> list[Line]:
-    return lines.said(file.text or "", comments=_comments(file.path))
+    found = lines.said(file.text or "", comments=_comments(file.path))
+    return terraform.hidden(found) if file.path.endswith(terraform.SUFFIXES) else found
 
 
 def _text_differs(first: Sequence[Line], second: Sequence[Line]) -> bool:
@@ -203,4 +225,4 @@ def _comments(path: str) -> tuple[str, ...]:
         return ()
     if name.endswith((".json5", ".jsonc", ".js", ".ts", ".go", ".cue", ".jsonnet", ".libsonnet")):
         return ("//",)
-    return ("#", "//") if name.endswith((".tf", ".hcl", ".tfvars", ".tofu")) else ("#",)
+    return ("#", "//") if name.endswith(terraform.SUFFIXES) else ("#",)

@@ -115,6 +115,7 @@ class _Located:
             credentials=_credentials(found.manifest),
             insecure=_is_insecure(found.manifest, repository),
             origin=found.manifest.place,
+            pinned=found.manifest.place,
             **release,
         )
 

@@ -15,6 +15,7 @@ import pytest
 
 from firstlight.cli import main
 from firstlight.document import reading
+from firstlight.model.component import Side
 from firstlight.model.decision import Approval, Risk
 from firstlight.policy.deciding import loading, procedures, sentences, testing, trees
 from firstlight.policy.deciding.procedure_form import STAGES, Step
@@ -118,6 +119,31 @@ def test_every_way_through_the_trees() -> None:
             way = tuple(each.question if each.answer else f"not {each.question}" for each in path.steps)
             found.setdefault(path.tree, {})[way] = str(path.side)
     assert found == ENDS
+
+
+def test_every_row_goes_through_both_trees() -> None:
+    """To an end of each; where that is another side than the table's, the table wins, and it is said."""
+    rulings = [
+        ruling
+        for each in everything()
+        if each.decision and each.case.source.startswith(("001 ", "002 "))
+        for item in each.decision.items
+        for ruling in item.rulings
+        if ruling.side is not None
+    ]
+
+    for each in rulings:
+        assert [path.tree for path in each.trees] == [tree.id for tree in BOOK.trees], each.rule
+        for path in each.trees:
+            way = tuple(step.question if step.answer else f"not {step.question}" for step in path.steps)
+            assert ENDS[path.tree][way] == path.side, each.rule
+            assert path.is_overruled is (path.side is not each.side), each.rule
+    for number, tree in enumerate(BOOK.trees):
+        # Trees end on one side: of what is done in two halves they can only tell one.
+        plain = [each for each in rulings if each.side is not Side.HYBRID]
+        agreed = [each for each in plain if not each.trees[number].is_overruled]
+        agreement(f"documents, rows that the tree of {tree.id} says too", len(agreed), len(plain))
+        assert len(agreed) > len(plain) / 2
 
 
 def test_every_criterion_is_a_reason_of_some_rule() -> None:
@@ -236,10 +262,12 @@ def commands() -> list[str]:
 def test_no_command_that_does_not_exist() -> None:
     """And none that takes in more than was meant."""
     known = {
-        "git": {"switch", "add", "commit", "push", "revert"},
-        "flux": {"reconcile kustomization", "reconcile helmrelease", "suspend kustomization", "resume kustomization"},
-        "argocd": {"app wait", "app set"},
-        "talosctl": {"upgrade", "rollback"},
+        "git": {"switch", "add", "apply", "commit", "pull", "push", "revert"},
+        "flux": {"reconcile kustomization", "reconcile helmrelease", "suspend kustomization", "resume kustomization",
+                 "get kustomizations", "get helmreleases"},
+        "argocd": {"app wait", "app set", "app list"},
+        "kubectl": {"patch"},
+        "talosctl": {"upgrade", "upgrade-k8s", "patch machineconfig", "rollback"},
     }  # fmt: skip
     for command in commands():
         program, *words = command.split()

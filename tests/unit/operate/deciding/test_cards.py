@@ -75,3 +75,15 @@ def test_a_name_that_is_nearly_one_of_them() -> None:
     with pytest.raises(errors.UsageError, match="there is no rule engine-need") as raised:
         cards.card(BOOK, "engine-need")
     assert "engine-needs" in str(raised.value.hint)
+
+
+def test_a_card_has_the_steps_of_its_own_apart_from_the_usual_ones() -> None:
+    card = cards.card(BOOK, "talos-version")
+
+    assert card.ways == (BOOK.procedures["talos-upgrade"].title,)
+    commands = [each.command for each in card.own_steps]
+    assert any(each.startswith("talosctl upgrade") for each in commands)
+    assert not any(each.startswith("git ") for each in commands)
+    assert set(card.own_steps) < set(card.procedure)
+    assert [each.command.split()[:2] for each in card.own_rollback] == [["talosctl", "rollback"]]
+    assert cards.card(BOOK, "kernel").own_steps == ()

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.decision import CheckState
+from firstlight.model.decision import CheckState, Moment
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
 from firstlight.operate.deciding.checks import (
+    clear_text,
     dependencies,
     docs,
     monitoring,
@@ -18,6 +19,7 @@ from firstlight.operate.deciding.checks import (
     rendering,
     resources,
     routes,
+    running,
     security,
     volumes,
 )
@@ -172,9 +174,36 @@ spec:
 """
 
 
+OTHERS = {"apps/shop/alert.yaml": ALERT % ("ShopDown", 'kube_deployment_spec_replicas{deployment="shop"} > 0')}
+
+
 class TestMonitoring:
-    async def test_nothing_covers_it(self, tmp_path: Path) -> None:
+    async def test_no_alerts_at_all_are_for_a_person(self, tmp_path: Path) -> None:
+        """A repo without any is not wrong in every change."""
         (found,) = await monitoring.look(*scenes.made(tmp_path, BUMPED))
+
+        assert found.state == CheckState.PERSON
+        assert found.says == "who is told if web of home breaks: there is no alert or monitor at all in the repo"
+
+    async def test_what_may_bring_alerts_and_was_not_rendered(self, tmp_path: Path) -> None:
+        """Rules of kube-prometheus-stack cover every Deployment."""
+        before = {
+            **scenes.REPO,
+            **OTHERS,
+            "clusters/home/prometheus.yaml": scenes.kustomization("prometheus"),
+            "apps/prometheus/p.yaml": scenes.deployment("prometheus"),
+        }
+        decision, scene = scenes.made(tmp_path, BUMPED, before=before)
+        shown = tuple(each for each in scene.after.renditions if each.component != "prometheus")
+        scene = dataclasses.replace(scene, after=dataclasses.replace(scene.after, renditions=shown))
+
+        (found,) = await monitoring.look(decision, scene)
+
+        assert found.state == CheckState.PERSON
+        assert found.says.endswith("prometheus may bring alerts, and was not rendered")
+
+    async def test_nothing_covers_it(self, tmp_path: Path) -> None:
+        (found,) = await monitoring.look(*scenes.made(tmp_path, BUMPED, before={**scenes.REPO, **OTHERS}))
 
         assert found.state == CheckState.FAILED
         assert found.says == "no alert or monitor in the repo covers web of home"
@@ -216,7 +245,9 @@ class TestMonitoring:
         }
         after = {"talos/patch.yaml": config.replace("'1'", "'2'")}
 
-        (found,) = await monitoring.look(*scenes.made(tmp_path / "a", after, before=before))
+        (found,) = await monitoring.look(*scenes.made(tmp_path / "0", after, before=before))
+        assert found.state == CheckState.PERSON
+        (found,) = await monitoring.look(*scenes.made(tmp_path / "a", after, before={**before, **OTHERS}))
         assert (found.state, found.says) == (CheckState.FAILED, "no alert in the repo is about nodes")
         covered = {**before, "apps/shop/alert.yaml": ALERT % ("NodeDown", "kube_node_status_condition == 0")}
         (found,) = await monitoring.look(*scenes.made(tmp_path / "b", after, before=covered))
@@ -226,6 +257,26 @@ class TestMonitoring:
         after = {"clusters/home/shop.yaml": None, "apps/shop/shop.yaml": None}
 
         assert [each.state for each in await monitoring.look(*scenes.made(tmp_path, after))] == [CheckState.SKIPPED]
+
+
+class TestClearText:
+    SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: web}\nstringData: {password: %s}\n"
+
+    async def test_fails_and_shows_nothing(self, tmp_path: Path) -> None:
+        decision, scene = scenes.made(tmp_path, {"apps/web/db.yaml": self.SECRET % "correct-horse"})
+
+        (found,) = [each for each in await running.run(decision, Moment.PRE, scene) if each.id == "no-clear-text"]
+
+        assert found.state == CheckState.FAILED
+        assert found.says.startswith("Secret web/db is unencrypted in Git: stringData.password; do not push; encrypt")
+        assert found.place == Place("apps/web/db.yaml", 4, 14)
+        assert "correct-horse" not in repr(found) + repr(decision)
+
+    async def test_what_is_encrypted_or_a_variable(self, tmp_path: Path) -> None:
+        decision, scene = scenes.made(tmp_path, {"apps/web/db.yaml": self.SECRET % "'${PASSWORD}'"})
+
+        assert [each.state for each in await clear_text.look(decision, scene)] == [CheckState.PASSED]
+        assert "no-clear-text" not in {each.id for each in decision.checks}
 
 
 class TestDocs:

@@ -260,6 +260,18 @@ def test_dependents_are_named_nearest_first_and_through_parents() -> None:
     assert found.affected == ("home/api", "home/part", "home/web")
 
 
+def test_a_change_of_the_engine_affects_all_that_it_brings() -> None:
+    on = platform(
+        component("flux", role="engine", phase=Phase.ENGINE),
+        component("cilium", phase=Phase.CORE),
+        component("web"),
+        component("far", cluster="other"),
+    )
+
+    assert judged(release("flux", VERSION), on=on).affected == ("home/web",)
+    assert judged(release("cilium", VERSION), on=on).affected == ()
+
+
 def test_a_circle_of_needs_ends() -> None:
     on = platform(component("a", needs=("b",), parent="b"), component("b", needs=("a",), parent="a"))
 

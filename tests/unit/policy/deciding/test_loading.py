@@ -4,9 +4,9 @@ import jsonschema_rs
 import pytest
 
 from firstlight.document import reading
+from firstlight.document.mistakes import Mistaken
 from firstlight.model.place import Place
 from firstlight.policy.deciding import loading
-from firstlight.policy.deciding.mistakes import Mistaken
 from tests.unit.policy.deciding import books
 
 RULE = "{id: mine, title: Mine, side: none, risk: low, why: so it is, when: [{matter: [tooling]}]"
@@ -112,12 +112,14 @@ def test_a_mistake_in_a_rule_has_its_place_and_what_to_write_instead(text: str, 
         ("- a", "1:1: the file must be a mapping (key: value) | Write a mapping (key: value)."),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge, text: x,\n  command: 'rm {cluster}'}]}",
-            "3:3: {cluster} stands for nothing | There is branch, topic, fresh, files, asked, revert or since.",
+            "3:3: {cluster} stands for nothing | "
+            "There is branch, topic, fresh, undo, files, patch, asked, revert, since or mentions.",
         ),
         (
             "procedures:\n- {id: p, title: P, steps: [{stage: merge,\n  each: cluster, text: x, command: '{name}'}]}",
             "3:27: {name} stands for nothing | "
-            "There is branch, topic, fresh, files, asked, revert, since or cluster for each cluster.",
+            "There is branch, topic, fresh, undo, files, patch, asked, revert, since, mentions or cluster "
+            "for each cluster.",
         ),
         (
             "procedures:\n- {id: p, title: P,\n  like: [p]}",

@@ -42,7 +42,7 @@ def test_steps_come_in_the_order_of_their_stages_with_names_of_the_repo() -> Non
         "flux reconcile kustomization web -n flux",
     ]
     assert found.procedure[1].text == "merged to trunk"
-    assert [each.command for each in found.rollback] == ["git revert --no-edit HEAD"]
+    assert [each.command for each in found.rollback] == ["git revert --no-edit web-version"]
 
 
 def test_what_git_has_already_is_not_committed_again() -> None:
@@ -116,18 +116,65 @@ rules:
     ]
 
 
-def test_what_was_asked_can_be_asked_again() -> None:
-    own = """
+ASKING = """
 procedures:
-  - {id: one, title: One, steps: [{stage: verify, text: a, command: "firstlight decide {asked} --check post"}]}
-rules: [{id: first, title: F, side: gitops, risk: low, why: x, when: [{}], procedure: one}]
+  - id: one
+    title: One
+    steps:
+      - {stage: prepare, text: a, command: "firstlight decide {asked} --output json"}
+      - {stage: commit, text: a, command: "firstlight decide {asked} --test"}
+      - {stage: approve, text: a, command: "firstlight decide {asked} --approvals"}
+      - {stage: after, text: a, command: "firstlight decide {asked} --check post"}
+      - {stage: after, each: look, text: a, command: "firstlight decide {asked} --check post"}
+rules: [{id: first, title: F, side: gitops, risk: medium, why: x, when: [{}], procedure: one}]
 """
-    asked = Facts(asked=("--diff", "main...my branch"))
-    found = decide([release("web", VERSION)], platform=platform(*WEB), book=books.book(own), facts=asked)
+"""A procedure that a team has written."""
 
-    assert commands(found) == ["firstlight decide --diff 'main...my branch' --check post"]
-    again = decide([release("web", VERSION)], platform=platform(*WEB), book=books.book(own))
-    assert commands(again) == ["firstlight decide --staged --check post"]
+
+def asked(facts: Facts, *names: str) -> list[str]:
+    changes = [release("web", VERSION)]
+    found = decide(changes, platform=platform(*WEB, names=names or ("home",)), book=books.book(ASKING), facts=facts)
+    return [each.removeprefix("firstlight decide ") for each in commands(found)]
+
+
+def test_what_was_asked_can_be_asked_again_at_every_stage() -> None:
+    """Of a work tree nothing is left once it is committed, and of a branch nothing once it is merged."""
+    on = Facts(asked=("--staged",), since="abc", topic="trunk", is_staged=True)
+
+    assert asked(on) == [
+        "--staged --output json",
+        "--staged --test",
+        "--diff trunk...web-version --approvals",
+        "--diff abc..web-version --check post",
+        "--diff abc..web-version --cluster home --check post",
+    ]
+    assert asked(Facts())[0] == "--output json"
+
+
+def test_of_commits_it_is_asked_as_it_was_until_they_are_merged() -> None:
+    found = asked(Facts(asked=("--diff", "main...my branch"), is_committed=True, topic="my-branch", since="abc"))
+
+    assert found[2:4] == ["--diff abc..my-branch --check post", "--diff abc..my-branch --cluster home --check post"]
+    assert found[0] == "--diff 'main...my branch' --output json"
+
+
+def test_the_cluster_and_rules_that_were_asked_about_are_asked_about_again() -> None:
+    known = Facts(
+        asked=("--diff", "a..b"),
+        is_committed=True,
+        looked=("--cluster", "home", "--kubeconfig", "my config"),
+        rules=("--rules", "strict.yaml"),
+    )
+
+    more = "--diff a..b --rules strict.yaml --cluster home --kubeconfig 'my config'"
+    assert asked(known) == [f"{more} --output json", f"{more} --approvals", f"{more} --check post"]
+
+
+def test_the_branch_is_called_as_git_knows_it_here() -> None:
+    remote = Facts(since="abc", branches=frozenset({"origin/trunk", "mine"}), topic="mine")
+
+    assert "--diff origin/trunk...mine --approvals" in asked(remote)
+    assert "--diff abc...mine --approvals" in asked(dataclasses.replace(remote, branches=frozenset({"mine"})))
 
 
 def test_names_are_quoted_for_a_shell() -> None:

@@ -53,20 +53,42 @@ def test_a_very_long_sentence() -> None:
 
 
 PARAPHRASES = yaml.safe_load((Path(__file__).parent / "paraphrases.yaml").read_text())
-FLOORS = {"tuned": 38, "held-out": 10}
-"""What each list reaches; of the one that nothing was tuned on no more is asked than that it stays so."""
+FLOORS = {"tuned": (39, 39), "other-words": (15, 17), "engineers": (84, 93), "held-out": (14, 17)}
+"""How often the first is right, and one of the first three; of the list that nothing was tuned on no more is asked than
+that it stays so."""
 
 
 @pytest.mark.parametrize("name", FLOORS)
 def test_other_words_for_the_same(name: str) -> None:
     cases, book = PARAPHRASES[name], loading.book()
     near = [[each.rule.id for each in nearest(case["said"], book)] for case in cases]
+    right = [case["rule"] if isinstance(case["rule"], list) else [case["rule"]] for case in cases]
 
-    right = sum(found[:1] == [case["rule"]] for case, found in zip(cases, near, strict=True))
-    among = sum(case["rule"] in found for case, found in zip(cases, near, strict=True))
-    agreement(f"sentences in other words, {name}, the first is right", right, len(cases))
-    agreement(f"sentences in other words, {name}, it is among the nearest", among, len(cases))
-    assert right >= FLOORS[name]
+    first = sum(bool(set(found[:1]) & set(rules)) for rules, found in zip(right, near, strict=True))
+    among = sum(bool(set(found[:3]) & set(rules)) for rules, found in zip(right, near, strict=True))
+    agreement(f"sentences in other words, {name}, the first is right", first, len(cases))
+    agreement(f"sentences in other words, {name}, one of the first three is", among, len(cases))
+    assert (first >= FLOORS[name][0], among >= FLOORS[name][1]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("delete the database volume", "volume-removed"),
+        ("rotate the sops age key", "encryption-recipients"),
+        ("set sysctl vm.max_map_count", "kernel"),
+        ("add a NetworkPolicy", "network-policy"),
+        ("drop the ciliumegressgatewaypolicy", "egress-gateway"),
+        ("upgrade rook-ceph to v1.15", "storage-system-version"),
+    ],
+)
+def test_the_thing_itself_counts_most(text: str, rule: str) -> None:
+    assert nearest(text, loading.book())[0].rule.id == rule
+
+
+def test_what_is_mistyped_is_near_to_words() -> None:
+    assert "cilium" in loading.book().phrases.near("celium")
+    assert loading.book().phrases.near("xyzzy") == ()
 
 
 def test_a_name_of_the_repo_is_known_by_what_it_is() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from firstlight.document.mistakes import Mistaken
 from firstlight.model.place import Place
 from firstlight.policy.deciding import testing
-from firstlight.policy.deciding.mistakes import Mistaken
 from tests.unit.policy.deciding import books
 
 GOOD = """

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.policy.deciding.versions import bump
+from firstlight.policy.deciding.versions import bump, is_any, minors, number
 
 CASES: list[tuple[Any, Any, str | None]] = [
     ("1.2.3", "2.0.0", "major"),
@@ -80,3 +80,43 @@ def test_bump(before: Any, after: Any, expected: str | None) -> None:
 def test_a_long_text_is_no_trouble() -> None:
     assert bump("1." * 100_000, "2." * 100_000) == "other"
     assert bump("1.2.3 " * 10_000, "^" * 10_000) == "other"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("v1.34.1", "v1.37.0", ("1.35", "1.36", "1.37")),
+        ("v1.34.1", "v1.35.0", ("1.35",)),
+        (1.34, 1.36, ("1.35", "1.36")),
+        ("example.org/installer/ab12:v1.11.2", "example.org/installer/cd34:v1.13.0", ("1.12", "1.13")),
+        ("1.34.1", "1.34.2", ()),
+        ("1.34.1", "2.37.0", ()),
+        ("1.37.0", "1.34.0", ()),
+        ("^1.2.0", "^1.5.0", ()),
+        ("", "1.2.3", ()),
+        (None, "1.2.3", ()),
+    ],
+)
+def test_minor_versions_on_the_way(before: Any, after: Any, expected: tuple[str, ...]) -> None:
+    assert minors(before, after) == expected
+    assert is_any(before, after, ["skip"]) == (len(expected) > 1)
+    assert is_any(before, after, ["minor"]) == (bump(before, after) == "minor")
+
+
+def test_so_many_minor_versions_are_not_told() -> None:
+    assert len(minors("1.0.0", "1.4000000000.0")) == 20
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("v1.36.2", "1.36.2"),
+        ("example.org:5000/kubelet:v1.36.2@sha256:aaaa", "1.36.2"),
+        (1.36, "1.36"),
+        ("^1.2.0", ""),
+        ("latest", ""),
+        (None, ""),
+    ],
+)
+def test_the_version_in_a_text(value: Any, expected: str) -> None:
+    assert number(value) == expected

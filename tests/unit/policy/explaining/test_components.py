@@ -147,8 +147,39 @@ def test_whom_a_decision_counts_is_told(root: Path) -> None:
     graph = Graph(scene.platform)
 
     for each in scene.components:
-        direct, indirect = depending.dependents(scene, each)
-        assert {*graph.dependents(each.cluster, each.name)} <= {*(bond.name for bond in direct), *indirect}, each.name
+        found, counted = depending.dependents(scene, each), {*graph.dependents(each.cluster, each.name)}
+        assert counted <= {*(bond.name for bond in found.direct), *found.through}, each.name
+        assert {*found.through} <= counted, each.name
+        assert not {*found.besides} & counted, each.name
+        assert found.counted == len(counted), each.name
+        page = next(page for page in finding.explain(each.name, scene) if each.cluster in page.clusters)
+        if counted:
+            assert f"{len(counted)} component" in told(page, "without it"), each.name
+
+
+def test_where_the_version_stands_is_named() -> None:
+    change = told(one(repos.HOME, "cilium"), "change")
+
+    assert "Its version, 1.19.0, stands in its source kubernetes/infrastructure/cilium/source.yaml:1" in change
+
+
+def test_a_chart_without_a_version(tmp_path: Path) -> None:
+    trees.make(
+        tmp_path,
+        {
+            "Taskfile.yaml": (
+                "version: '3'\ntasks: {up: {cmds: [helm install web web --repo https://charts.example.org -n web]}}\n"
+            ),
+            "firstlight.yaml": (
+                "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: x}\n"
+                "gitops: {engine: flux, url: 'https://git.example.org/x'}\nclusters: {home: {path: clusters/home}}\n"
+            ),
+        },
+    )
+    found = one(tmp_path, "web")
+
+    assert told(found, "version").startswith("none is given")
+    assert " ," not in told(found, "where")
 
 
 def test_the_order_of_a_script_makes_nobody_depend_on_anything() -> None:

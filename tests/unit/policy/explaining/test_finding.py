@@ -83,12 +83,14 @@ def test_a_side_has_criteria_what_is_there_and_how_a_change_is_done() -> None:
 @pytest.mark.parametrize(
     ("word", "here"),
     [
-        ("BGP peer", "CiliumBGPClusterConfig peers, of cilium-bgp"),
+        ("BGP peer", "cilium-bgp brings CiliumBGPClusterConfig: peers"),
         ("load-balancer pool", "CiliumLoadBalancerIPPool"),
         ("CNI", "cilium (core, hybrid, 1.18.2)"),
         ("pod network", "apps: pods have 10.242.0.0/16"),
+        ("podSubnets", "apps: pods have 10.242.0.0/16"),
         ("Kustomization", "cilium-bgp (gitops)"),
         ("helmfile", "coredns (core, bootstrap, 1.44.3)"),
+        ("OCI", "oci://"),
         ("engine", "apps: Flux follows https://git.example.org/me/fleet"),
     ],
 )

@@ -5,13 +5,13 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.clients.git import errors as git_errors
-from firstlight.document.within import text
+from firstlight.document.within import mapping, text
 from firstlight.gates import parts, questions, revisions
 from firstlight.gates.ground import GateGround
 from firstlight.gates.question import Question
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, Form, Side
-from firstlight.model.decision import Decision
+from firstlight.model.decision import CheckState, Decision
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Waiting
@@ -104,8 +104,11 @@ async def _judged(asked: dict[str, list[Question]], client: kube.Client) -> list
 
 
 async def _at_commit(components: Sequence[Component], client: kube.Client, history: History) -> list[Note]:
-    """Whether the engine has applied the change, or a commit that has it."""
-    notes: dict[str, Note] = {}
+    """Whether the engine has applied the change, or a commit that has it.
+
+    What brings a component may follow another repository than the component itself, whose commits nobody knows here.
+    """
+    notes: dict[str, tuple[str, Note]] = {}
     for form, namespace, name in sorted({each for one in components for each in _declaring(one)}):
         api_version, kind, way = _APPLIED[form]
         try:
@@ -114,8 +117,18 @@ async def _at_commit(components: Sequence[Component], client: kube.Client, histo
             continue  # that it is missing is the gates' to say
         called, applied = f"{kind} {namespace}/{name}", text(found, *way)
         if commit := revisions.commit(applied):
-            notes[called] = await _has(called, commit, history)
-    return list(notes.values())
+            notes[called] = (_source(found, namespace), await _has(called, commit, history))
+    ours = {source for source, each in notes.values() if each.state is not CheckState.PERSON}
+    return [each for source, each in notes.values() if not ours or source in ours]
+
+
+def _source(value: Any, namespace: str) -> str:
+    """What it follows."""
+    reference = mapping(value, "spec", "sourceRef")
+    if reference:
+        space = text(reference, "namespace") or namespace
+        return f"{text(reference, 'kind')} {space}/{text(reference, 'name')}"
+    return text(value, "spec", "source", "repoURL")
 
 
 def _declaring(component: Component) -> Iterator[tuple[Form, str, str]]:

@@ -1,6 +1,8 @@
 """Whether somebody would be told if the change broke something: alerts and monitors that cover it."""
 
-from collections.abc import Mapping
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.change import Matter
@@ -27,6 +29,8 @@ _NODE_EXAMPLE = (
     "write a PrometheusRule with an alert whose expr is "
     'kube_node_status_condition{condition="Ready", status="true"} == 0'
 )
+_WATCHER = re.compile(r"prometheus|victoria|alert|mimir|thanos|monitoring|gatus|uptime|datadog", re.IGNORECASE)
+"""Names of components that mostly bring alerts for all others."""
 _MOST = 3
 
 
@@ -51,35 +55,64 @@ async def look(decision: Decision, scene: Scene) -> list[Note]:
         where = "the repo and the cluster"
         notes += [note.skipped(each) for each in unread]
     changed = {each.id for each in scenes.pairs(decision, scene)}
-    notes += [_of(each, scene, objects, where=where, changed=changed) for each in touched]
+    seen = _Seen(objects, where, changed)
+    notes += [_of(each, scene, seen) for each in touched]
     if machines:
         covers = covering.of_nodes(objects)
         name = f"the machines of {', '.join(machines)}"
-        notes.append(
-            _told(name, covers) if covers else note.failed(f"no alert in {where} is about nodes", todo=_NODE_EXAMPLE)
-        )
+        notes.append(_told(name, covers) if covers else _uncovered(seen, scene, machines))
     return notes
 
 
-def _of(
-    touched: Touched, scene: Scene, objects: list[Mapping[str, Any]], *, where: str, changed: set[ObjectId]
-) -> Note:
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """What was looked through."""
+
+    objects: Sequence[Mapping[str, Any]]
+    where: str
+    changed: set[ObjectId]
+
+
+def _uncovered(seen: _Seen, scene: Scene, clusters: Sequence[str]) -> Note:
+    """That nobody is told of nodes."""
+    if unsure := _unsure(seen, scene, clusters):
+        return note.person(f"who is told if nodes break: {unsure}", todo=_NODE_EXAMPLE)
+    return note.failed(f"no alert in {seen.where} is about nodes", todo=_NODE_EXAMPLE)
+
+
+def _unsure(seen: _Seen, scene: Scene, clusters: Sequence[str]) -> str:
+    """Why it is not wrong that nothing covers something: alerts may be elsewhere, and where none are, nobody means to.
+
+    Empty where alerts of this repo cover other things only.
+    """
+    every = [each for name in clusters for each in scene.after.platform.components_of(name)]
+    hidden = [
+        each.name for each in every if _WATCHER.search(each.name) and not scene.after.rendered(each.cluster, each.name)
+    ]
+    if hidden:
+        return f"{', '.join(hidden[:_MOST])} may bring alerts, and was not rendered"
+    return "" if covering.is_any(seen.objects) else f"there is no alert or monitor at all in {seen.where}"
+
+
+def _of(touched: Touched, scene: Scene, seen: _Seen) -> Note:
     """What covers a component; the example is for what has changed of it."""
     mine = scene.after.objects(touched.cluster, touched.component).values()
     watched = Watched(
         component=scene.after.component(touched.cluster, touched.component),
-        objects=tuple(sorted(mine, key=lambda each: each.id not in changed)),
+        objects=tuple(sorted(mine, key=lambda each: each.id not in seen.changed)),
     )
-    covers = covering.covers(watched, objects)
+    covers = covering.covers(watched, seen.objects)
     name = f"{touched.component} of {touched.cluster}"
     if covers:
         return _told(name, covers)
     place = next((each.place for each in (watched.component.origins if watched.component else ())), None)
-    says = f"no alert or monitor in {where} covers {name}"
+    says = f"no alert or monitor in {seen.where} covers {name}"
     if not scene.after.is_whole(touched.cluster, touched.component):
         # What it deploys is not known: it may bring its own monitors.
         says = f"{says}, as far as can be seen without rendering it"
         return note.person(says, todo=covering.example(watched), place=place)
+    if unsure := _unsure(seen, scene, [touched.cluster]):
+        return note.person(f"who is told if {name} breaks: {unsure}", todo=covering.example(watched), place=place)
     return note.failed(says, todo=covering.example(watched), place=place)
 
 

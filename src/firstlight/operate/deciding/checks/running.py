@@ -8,6 +8,7 @@ from firstlight import errors
 from firstlight.model.decision import Check, CheckState, Decision, Moment
 from firstlight.operate.deciding.checks import (
     branching,
+    clear_text,
     dependencies,
     docs,
     function,
@@ -62,6 +63,7 @@ MORE: Mapping[str, Looking] = {
     "routes-answer": function.look,
     "certificates-issued": standing.certificates,
     "secrets-arrive": standing.secrets,
+    "no-clear-text": clear_text.look,
 }
 """What single rules ask for, and a program can look at."""
 
