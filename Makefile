@@ -5,6 +5,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := .venv-uv/bin/uv
+# Whoever wants no bytecode beside sources would compile all tests, and every program that they start, again each time.
+export PYTHONDONTWRITEBYTECODE :=
+# Tests with labs wait for a third of their time: three workers keep two cores busy.
+WORKERS := 3
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all bench lint lock tools-test clean
 
@@ -42,10 +46,10 @@ tools-test: .venv/ready ## What the tests need built, in the order in which they
 	@$(BIN)/firstlight tools install --for tests
 
 test: .venv/ready lint tools-test ## Lint, types and the tests, each kind within its budget
-	@$(BIN)/pytest -q -n 2 --dist loadfile
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 
 test-all: .venv/ready lint tools-test ## Everything, samples in full
-	@$(BIN)/pytest -q -n 2 --dist loadfile --everything
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --everything
 
 bench: .venv/ready ## Speed, as ratios against peers in one run
 	@$(BIN)/firstlight tools install --for bench

@@ -9,13 +9,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ALONE = ("cluster", "flux", "argocd")
+ALONE = ("cluster", "flux", "argocd", "to_engine")
 """Labs of which there is one in all."""
 LABS = (*ALONE, "lab")
 ORDER = (*ALONE, "journeys", "faults", "lab", "integration", "scenarios", "unit")
@@ -26,7 +26,9 @@ _PLACE = pytest.StashKey[Path]()
 def lab_of(item: pytest.Item) -> str:
     """The lab that a test needs; empty where it needs none, or makes its own."""
     names: Sequence[str] = getattr(item, "fixturenames", ())
-    return next((each for each in LABS if each in names), "")
+    # A parameter may be called as a lab is.
+    parameters: Mapping[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    return next((each for each in LABS if each in names and each not in parameters), "")
 
 
 def group_of(item: pytest.Item) -> str:

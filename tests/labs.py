@@ -43,20 +43,11 @@ async def lab(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
         for obj in manifests(NETWORK):
             await client.apply(obj, manager="tests")
         await until(lambda: _nodes_ready(client), "nodes to be ready")
-    await one.save("base")
     yield one
     restarted = [part.name for part in (await one.status()).parts if part.restarts]
     await one.down()
     assert restarted == [], "parts of the shared lab crashed"
     assert processes.of(one.home.path) == (), "the lab left processes behind"
-
-
-@pytest_asyncio.fixture
-async def pristine(lab: labs.Lab) -> AsyncIterator[labs.Lab]:
-    """The shared lab as it was at first, and again afterwards: for tests that leave nothing as it was."""
-    await lab.restore("base")
-    yield lab
-    await lab.restore("base")
 
 
 @pytest_asyncio.fixture

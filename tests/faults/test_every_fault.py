@@ -52,7 +52,7 @@ CELLS = [
     ),
     *((name, where, position) for name, where in SOMEWHERE for position in POSITIONS),
 ]
-SAMPLE = 120
+SAMPLE = 60
 TIMED_OUT = "Client.Timeout|deadline exceeded"
 
 

@@ -18,12 +18,10 @@ import pytest_asyncio
 from firstlight.clients import kube
 from firstlight.execute import loop
 from firstlight.journal import reading
-from firstlight.lab import processes
 from firstlight.model.component import Phase
 from firstlight.model.event import Event, StepEnded, StepStarted, Told, Writing
 from firstlight.model.verdict import Failed, Passed
 from firstlight.observe import audit_log
-from firstlight.tools import content, install
 from tests import runs
 from tests.conftest import sample
 from tests.faults.test_every_fault import ANYWHERE, SOMEWHERE
@@ -46,7 +44,7 @@ CELLS = [
     *((name, "delete", "first") for name in FAULTS),
     *((name, where, position) for name, where in SOMEWHERE for position in POSITIONS),
 ]
-SAMPLE = 6
+SAMPLE = 4
 ONLY = ("secrets", "greeter", "flux")
 """What a cell is about: namespaces, a Secret, CRDs, a Helm release and the objects of the engine, with their gates."""
 WROTE = {"core:secret/greeter/greeter-token", "crds/flux", "core/greeter", "engine/flux"}
@@ -82,16 +80,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest_asyncio.fixture(scope="module")
-async def worn(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worn]:
+async def worn(to_engine: runs.Stage) -> AsyncIterator[Worn]:
     """A cluster up to its engine, reached through the proxy with faults."""
-    found = programs | await install.ensure(runs.TOOLS)
-    manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
-    stage = await runs.stage(
-        tmp_path_factory.mktemp("up") / "worn", found, machines=runs.MACHINES,
-        manifests={"cluster/flux-system/gotk-components.yaml": manifests / "install.yaml"},
-    )  # fmt: skip
-    result = await stage.up(until=Phase.ENGINE)
-    assert result.is_complete, result.outcomes
+    stage = to_engine
     through = kube.load(stage.lab.home.kubeconfig_faults).server
     stage = dataclasses.replace(stage, place=msgspec.structs.replace(stage.place, api=through))
     async with kube.Client(kube.load(stage.lab.kubeconfig)) as client:
@@ -104,8 +95,6 @@ async def worn(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
         assert {each.step for each in told if isinstance(each, Writing)} == WROTE
         sent = collections.Counter(each.class_ for each in await stage.lab.faults.requests(last))
         yield dataclasses.replace(one, state=await state(one), requests=sent)
-    await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 async def newest(stage: runs.Stage) -> int:

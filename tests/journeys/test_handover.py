@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,8 @@ import pytest_asyncio
 
 from firstlight.clients import kube as kube_client
 from firstlight.clients import talosctl
-from firstlight.lab import processes
-from firstlight.model.component import Phase
 from firstlight.observe import audit_log
-from firstlight.tools import content, install
-from tests import handing, runs
+from tests import handing, runs, stages
 from tests.labs import until
 
 FLUX = "kustomize.toolkit.fluxcd.io/v1"
@@ -23,36 +19,11 @@ INVENTORY = "talos-bootstrap-manifests-inventory"
 CNI = "kube-system_kube-flannel-ds_apps_DaemonSet"
 """The key of the CNI in it."""
 
-Make = Callable[..., Awaitable[runs.Stage]]
-
 
 @pytest_asyncio.fixture(scope="module")
-async def make(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Make]:
-    """Makes clusters that bootstrap has brought up to the engine; all are gone afterwards."""
-    found = programs | await install.ensure(runs.TOOLS)
-    manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
-    made: list[runs.Stage] = []
-
-    async def one(talos: runs.Talos) -> runs.Stage:
-        stage = await runs.stage(
-            tmp_path_factory.mktemp("handover") / "home", found, machines=runs.MACHINES, talos=talos,
-            manifests={"cluster/flux-system/gotk-components.yaml": manifests / "install.yaml"},
-        )  # fmt: skip
-        made.append(stage)
-        result = await stage.up(until=Phase.ENGINE)
-        assert result.is_complete, result.outcomes
-        return stage
-
-    yield one
-    for each in made:
-        await each.lab.down()
-        assert processes.of(each.lab.home.path) == (), "the lab left processes behind"
-
-
-@pytest_asyncio.fixture(scope="module")
-async def before(make: Make) -> runs.Stage:
+async def before(to_engine: runs.Stage) -> runs.Stage:
     """Everything is there but the root object, as 1.13 of Talos leaves it."""
-    return await make("1.13")
+    return to_engine
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -213,8 +184,11 @@ async def test_fields_that_are_removed_in_git_are_gone_from_the_cluster(handed: 
 
 
 @pytest.mark.long
-async def test_it_is_the_same_with_what_talos_of_before_1_13_has_created(make: Make) -> None:
-    await _hand_over(await make("1.12"), former={("talos", "Update")})
+async def test_it_is_the_same_with_what_talos_of_before_1_13_has_created(
+    programs: dict[str, Path], tmp_path: Path
+) -> None:
+    async with stages.brought_up(programs, tmp_path / "home", talos="1.12") as stage:
+        await _hand_over(stage, former={("talos", "Update")})
 
 
 async def _upgrade(stage: runs.Stage, *, dry_run: bool = False) -> Any:

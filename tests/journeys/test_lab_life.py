@@ -35,7 +35,7 @@ async def write(lab: Lab, name: str) -> None:
         await client.apply(marker(name), manager="tests")
 
 
-def _nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
+def nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
     async def nothing() -> bool:
         return processes.of(lab.home.path) == ()
 
@@ -110,7 +110,7 @@ async def test_up_again_changes_nothing_and_resumes_or_leaves_nothing_after_ever
     for pid in processes.of(lab.home.path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    await until(_nothing_left(lab), "all processes to die")
+    await until(nothing_left(lab), "all processes to die")
 
     resumed = await lab.up(programs)
     assert resumed.is_ready
@@ -141,7 +141,7 @@ async def test_deleting_the_directory_ends_the_lab(fresh_lab: FreshLab) -> None:
 
     shutil.rmtree(lab.home.path)
 
-    await until(_nothing_left(lab), "the lab to notice")
+    await until(nothing_left(lab), "the lab to notice")
 
 
 @pytest.mark.long
@@ -235,16 +235,6 @@ async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) 
         made = await until(cilium_node, "the CiliumNode, once its kind is defined")
         assert made["spec"]["addresses"] == [{"ip": "10.5.0.9", "type": "InternalIP"}]
     assert all(part.restarts == 0 for part in (await lab.status()).parts)
-
-
-async def test_killing_the_supervisor_kills_its_parts(fresh_lab: FreshLab) -> None:
-    lab = await fresh_lab()
-    parts = {part.pid for part in (await lab.status()).parts}
-    (supervisor,) = set(processes.of(lab.home.path)) - parts
-
-    os.kill(supervisor, signal.SIGKILL)
-
-    await until(_nothing_left(lab), "the parts to die with their supervisor")
 
 
 @pytest.mark.long

@@ -31,8 +31,13 @@ async def is_ready(client: kube_client.Client, name: str, wanted: str = "True") 
     return await ready(client, name) == wanted
 
 
+@pytest.mark.long
 async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machines.Make) -> None:
-    """Maintenance, apply, bootstrap, inline manifests as before 1.13, CNI, a late worker, reboot, upgrade, reset."""
+    """Maintenance, apply, bootstrap, inline manifests as before 1.13, CNI, a late worker, reboot, upgrade, reset.
+
+    Each by itself is shown in every run: by the integration tests of ``execute`` (machines, release of old) and of the
+    lab (machines and their resets).
+    """
     mode = msgspec.structs.replace(machines.FAST, talos=machine_settings.Talos(manifests="1.12", boot_seconds=0.1))
     one = await fresh_machines(machines=1, workers=1, settings=mode)
     disks = await one.stranger.disks(one.here("cp-1"))
@@ -60,8 +65,8 @@ async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machi
 
         await one.apply("worker-1")
         await until(lambda: is_ready(client, "worker-1"), "the late worker to be ready")
-        await _reboot_and_upgrade(one, client)
-        await _reset_and_remove(one, client)
+        await reboot_and_upgrade(one, client)
+        await reset_and_remove(one, client)
 
 
 async def _inline_manifests_are_created_once(one: machines.Cluster, client: kube_client.Client) -> None:
@@ -80,7 +85,8 @@ async def _inline_manifests_are_created_once(one: machines.Cluster, client: kube
     assert "99-greeting" in status.spec.manifests_applied
 
 
-async def _reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client) -> None:
+async def reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client, *, drain: bool = True) -> None:
+    """A worker that is told to; talosctl takes most of a minute to drain it, and to find it again."""
     before = (await client.get("v1", "Node", "worker-1"))["status"]["nodeInfo"]["bootID"]
 
     await one.talos.reboot(one.at("worker-1"), wait=False)
@@ -92,15 +98,21 @@ async def _reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client)
     await until(lambda: is_ready(client, "worker-1", "False"), "the node to say goodbye")
     await until(rebooted, "the node to be back")
 
-    await one.talos.upgrade(one.at("worker-1"), "example.org/installer:v1.13.1", timeout=60)
+    image = "example.org/installer:v1.13.1"
+    await one.talos.upgrade(one.at("worker-1"), image, drain=drain, wait=drain, timeout=60)
 
-    assert (await one.talos.version(one.at("worker-1"))).tag == "v1.13.1"
-    node = await client.get("v1", "Node", "worker-1")
-    assert node["status"]["nodeInfo"]["osImage"] == "Talos (v1.13.1)"
-    assert "unschedulable" not in node["spec"]
+    async def upgraded() -> bool:
+        node = await client.get("v1", "Node", "worker-1")
+        assert drain is False or "unschedulable" not in node["spec"]
+        return bool(node["status"]["nodeInfo"]["osImage"] == "Talos (v1.13.1)") and condition(node, "Ready") == "True"
+
+    # Who drains waits until all is over.
+    await until(upgraded, "the new version", timeout=0.1 if drain else 60)
+    assert (await one.talos.version(one.here("worker-1"))).tag == "v1.13.1"
 
 
-async def _reset_and_remove(one: machines.Cluster, client: kube_client.Client) -> None:
+async def reset_and_remove(one: machines.Cluster, client: kube_client.Client) -> None:
+    """It leaves the cluster, and joins it again."""
     await one.talos.reset(one.here("worker-1"), reboot=True, system_labels=["STATE", "EPHEMERAL"], timeout=60)
 
     assert (await one.stranger.version(one.here("worker-1"))).tag == "v1.13.1", "what is installed stays"
@@ -165,8 +177,12 @@ async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machine
         await client.get("v1", "ConfigMap", "keepsake", namespace="default")
 
 
+@pytest.mark.long
 async def test_two_bootstraps_make_two_clusters(fresh_machines: machines.Make) -> None:
-    """Talos refuses the second bootstrap only on the same machine, and so does the lab."""
+    """Talos refuses the second bootstrap only on the same machine, and so does the lab.
+
+    In every run the integration test that etcd is never bootstrapped twice makes two clusters in this way.
+    """
     one = await fresh_machines(machines=2)
     await one.apply("cp-1", "cp-2", patches=[machines.BARE])
 

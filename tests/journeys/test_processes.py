@@ -1,6 +1,7 @@
 """Processes of a lab that are killed, stopped and slowed; one lab for all of them, healthy again after each."""
 
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest_asyncio
 
 from firstlight import errors
 from firstlight.clients import kube as kube_client
-from firstlight.lab import directory
+from firstlight.lab import directory, processes
 from firstlight.lab.lab import Lab
-from tests.journeys.test_lab_life import names, write
+from tests.journeys.test_lab_life import names, nothing_left, write
 from tests.labs import condition, until
 
 
@@ -117,3 +118,13 @@ async def test_nodes_do_not_play_dead_when_their_kubelets_restart(sturdy: Lab) -
             return condition(await client.get("v1", "Pod", "soon", namespace="default"), "Ready") == "True"
 
         await until(started, "a pod right after kwok came back, well before a lease would expire", timeout=20)
+
+
+async def test_killing_the_supervisor_kills_its_parts(sturdy: Lab) -> None:
+    """The last one: nothing of the lab is left."""
+    parts = {part.pid for part in (await sturdy.status()).parts}
+    (supervisor,) = set(processes.of(sturdy.home.path)) - parts
+
+    os.kill(supervisor, signal.SIGKILL)
+
+    await until(nothing_left(sturdy), "the parts to die with their supervisor")

@@ -30,7 +30,7 @@ STEPS = (
 )  # fmt: skip
 """Those that write, in an order in which they may come."""
 CELLS = [runs.Killed(step, moment) for step in STEPS for moment in ("before", "after")]
-SAMPLE = 4
+SAMPLE = 2
 
 Make = Callable[[str], Any]
 

@@ -33,6 +33,14 @@ def plain():
     return note
 """
 
+PARAMETER = """
+import pytest
+
+@pytest.mark.parametrize("flux", ["no lab"])
+def test_parameter(flux, plain):
+    plain("unit plain")
+"""
+
 
 @pytest.mark.long
 def test_labs_neither_pile_up_nor_stay(tmp_path: Path) -> None:
@@ -44,6 +52,7 @@ def test_labs_neither_pile_up_nor_stay(tmp_path: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             tests = (f"def test_{each}({each}):\n    {each}('{kind} {each}')\n" for each in fixtures)
             (folder / f"test_{kind}_{number}.py").write_text("\n".join(tests))
+    (tmp_path / "tests/unit/test_unit_3.py").write_text(PARAMETER)
     options = ["-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider", "--import-mode=importlib"]
 
     done = subprocess.run(

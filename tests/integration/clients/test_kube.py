@@ -279,16 +279,16 @@ async def test_delete_only_the_object_that_was_meant(kube: clients.Client, names
 # Reading
 
 
-async def test_1200_objects_come_in_pages(kube: clients.Client, namespace: str) -> None:
+async def test_600_objects_come_in_pages(kube: clients.Client, namespace: str) -> None:
     async with asyncio.TaskGroup() as group:
-        for number in range(1200):
+        for number in range(600):
             group.create_task(kube.create(config_map(namespace, f"c{number:04}", x="1"), manager="tests"))
 
     listing = await kube.list("v1", "ConfigMap", namespace=namespace)
     small = await kube.list("v1", "ConfigMap", namespace=namespace, limit=70, metadata_only=True)
 
     names = [item["metadata"]["name"] for item in listing.items if item["metadata"]["name"].startswith("c")]
-    assert names == [f"c{number:04}" for number in range(1200)]
+    assert names == [f"c{number:04}" for number in range(600)]
     assert int(listing.resource_version) >= max(int(item["metadata"]["resourceVersion"]) for item in listing.items)
     assert len(small.items) == len(listing.items)
     assert set(small.items[0]) == {"apiVersion", "kind", "metadata"}

@@ -309,14 +309,29 @@ async def test_machine_configs_are_validated_by_talosctl(tmp_path: Path) -> None
     assert "sysctlz" in wrong.says
 
 
+ROOT = """
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: ROOT, namespace: flux-system}
+spec: {url: "https://git.example.org/root", ref: {branch: main}, interval: 1m}
+"""
+
+
 async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_path: Path) -> None:
+    """Also where the root follows another repository, of whose commits this clone knows nothing."""
     name, space = f"web-{uuid.uuid4().hex[:8]}", "flux-system"
+    root = f"root-{name}"
+    await flux.repository(root, space, {"clusters/home/one.yaml": flux_fixtures.config(root, a="1")})
+    above = {"path": "./clusters/home", "prune": True, "sourceRef": {"kind": "GitRepository", "name": root}}
+    await flux.apply("Kustomization", root, space, {**above, "targetNamespace": "default", **flux_fixtures.OFTEN})
     old = await flux.repository(name, space, {"apps/one.yaml": flux_fixtures.config(name, a="1")})
     spec = {
         "path": "./apps", "prune": True, "sourceRef": {"kind": "GitRepository", "name": name},
         "targetNamespace": "default", **flux_fixtures.OFTEN,
     }  # fmt: skip
     await flux.apply("Kustomization", name, space, spec)
+    await flux.ready("Kustomization", root, space)
     await flux.ready("Kustomization", name, space, revision=old)
     new = await flux.commit(name, {"apps/one.yaml": flux_fixtures.config(name, a="2")})
     git = shutil.which("git") or "git"
@@ -325,6 +340,8 @@ async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_p
     before = {
         "firstlight.yaml": scenes.DECLARED,
         f"clusters/home/{name}.yaml": scenes.kustomization(name),
+        "clusters/home/flux-system/gotk-sync.yaml": scenes.kustomization(root).replace(f"apps/{root}", "clusters/home")
+        + ROOT.replace("ROOT", root),
         f"apps/{name}/one.yaml": yaml.safe_dump(flux_fixtures.config(name, a="1")),
     }
 
@@ -341,5 +358,8 @@ async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_p
     assert (CheckState.FAILED, f"{called} is still at {old[:7]}, without {new[:7]}") in await told(new)
     await flux.reconcile("GitRepository", name, space)
     await flux.ready("Kustomization", name, space, revision=new)
-    assert (CheckState.PASSED, f"{called} has applied it, at {new[:7]}") in await told(new)
-    await flux.kube.delete(flux_fixtures.API["Kustomization"], "Kustomization", name, namespace=space)
+    found = await told(new)
+    assert (CheckState.PASSED, f"{called} has applied it, at {new[:7]}") in found
+    assert not [says for _, says in found if root in says]
+    for each in (name, root):
+        await flux.kube.delete(flux_fixtures.API["Kustomization"], "Kustomization", each, namespace=space)
