@@ -114,7 +114,7 @@ def _halves(known: Ground) -> Iterator[Problem]:
     """Components that bootstrap and GitOps declare in two versions; a range may mean both."""
     for component in known.facts.bootstrap:
         first, then = facts.versions(component)
-        if first != then and versions.minor(first) and versions.minor(then):
+        if first.removeprefix("v") != then.removeprefix("v") and versions.minor(first) and versions.minor(then):
             places = [half[0].place for half in component.halves]
             yield Problem(
                 rule="halves-differ",

@@ -63,7 +63,10 @@ class Tree:
             if other is not None and other is not component:
                 yield StepNeed(self._ready(other), need.why or "dependsOn", facts.tie(origin, need), need.place)
         if host := self._facts.by_name.get(component.part_of):
-            yield StepNeed(self._ready(host), f"it configures {host.name}", Tie.FACT)
+            # What brings its host as well cannot wait until the engine has that: bootstrap's half is what it needs.
+            is_own = facts.in_bootstrap(host) and host.parent == component.name
+            ready = ground.bootstrap_id(host) if is_own else self._ready(host)
+            yield StepNeed(ready, f"it configures {host.name}", Tie.FACT)
         if not facts.in_bootstrap(component):
             explained = {self._facts.by_origin.get(need.id) for _, need in declared}
             for name in component.needs:
