@@ -10,7 +10,7 @@ from pathlib import Path
 
 from firstlight.tools import catalogue, install
 
-ALL = ("startup", "reading", "render", "lab", "apply", "bootstrap", "owners", "drift", "decide")
+ALL = ("startup", "reading", "render", "lab", "apply", "bootstrap", "owners", "drift", "decide", "audit")
 
 
 def main() -> None:

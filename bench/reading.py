@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench import measure
@@ -58,26 +58,35 @@ def _timed(command: list[str]) -> float:
     return time.perf_counter() - begun
 
 
-def generate(root: Path) -> tuple[int, int]:
-    """A Flux repo as people have them, only larger: its files, and their bytes."""
+def generate(root: Path, *, apps: int = APPS, more: Mapping[str, str] | None = None) -> tuple[int, int]:
+    """A Flux repo as people have them, only larger: its files, and their bytes.
+
+    Args:
+        root: Where to write it.
+        apps: How many apps it has.
+        more: Further files of every app by their names, with ``{app}`` and ``{group}`` filled in; those in ``app/`` are
+            resources of it.
+    """
+    resources = [each.removeprefix("app/") for each in more or () if each.startswith("app/")]
     written: dict[str, str] = {
         "kubernetes/flux/cluster/kustomization.yaml": "resources: [gotk-sync.yaml, apps.yaml, settings.yaml]\n",
         "kubernetes/flux/cluster/gotk-sync.yaml": SYNC,
         "kubernetes/flux/cluster/apps.yaml": APPS_KUSTOMIZATION,
         "kubernetes/flux/cluster/settings.yaml": SETTINGS,
         "kubernetes/apps/kustomization.yaml": "resources:\n"
-        + "".join(f"  - ns-{group}\n" for group in range(APPS // 10)),
+        + "".join(f"  - ns-{group}\n" for group in range(apps // 10)),
     }
-    for group in range(APPS // 10):
-        apps = range(group * 10, group * 10 + 10)
+    for group in range(apps // 10):
+        own = range(group * 10, group * 10 + 10)
         written[f"kubernetes/apps/ns-{group}/kustomization.yaml"] = "resources:\n" + "".join(
-            f"  - app-{app}/ks.yaml\n" for app in apps
+            f"  - app-{app}/ks.yaml\n" for app in own
         )
-        for app in apps:
+        for app in own:
             folder = f"kubernetes/apps/ns-{group}/app-{app}"
             needs = f"  dependsOn: [{{name: app-{app - 1}}}]\n" if app % 10 else ""
-            for name, text in APP.items():
+            for name, text in (APP | dict(more or {})).items():
                 written[f"{folder}/{name}"] = text.format(app=app, group=group, needs=needs)
+            written[f"{folder}/app/kustomization.yaml"] += "".join(f"  - {each}\n" for each in resources)
     for path, text in written.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)

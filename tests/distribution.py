@@ -37,11 +37,11 @@ def group_of(item: pytest.Item) -> str:
     return lab if lab in ALONE else f"{file} {lab}".rstrip()
 
 
-def turn_of(item: pytest.Item) -> int:
-    """When a test comes."""
+def turn_of(item: pytest.Item) -> tuple[int, bool]:
+    """When a test comes; journeys through a shared lab come last there, since there is no way back from a handover."""
     kind = (*item.nodeid.split("/"), "", "")[1]
     what = lab_of(item) or kind
-    return ORDER.index(what) if what in ORDER else len(ORDER)
+    return ORDER.index(what) if what in ORDER else len(ORDER), kind == "journeys"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

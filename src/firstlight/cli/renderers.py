@@ -11,7 +11,7 @@ from firstlight import errors
 if TYPE_CHECKING:
     from firstlight.model.component import Component, Side
     from firstlight.model.platform import Platform
-    from firstlight.render.rendering import Outcome, Renderer
+    from firstlight.render.rendering import Outcome, Progress, Renderer
     from firstlight.render.tools import Programs
 
 NEEDED = ("helm", "kustomize")
@@ -52,6 +52,7 @@ async def open_renderer(
     owner_labels: bool = False,
     quiet: bool = False,
     known_as: str = "",
+    progress: "Progress | None" = None,
 ) -> "Renderer":
     """A renderer with the user's own store, cache and logins; to be used by ``async with``.
 
@@ -63,6 +64,7 @@ async def open_renderer(
         owner_labels: Also put on objects what engines put on theirs.
         quiet: Show no progress.
         known_as: By what renderings are known again where the platform's directory has another name each time.
+        progress: Told of what happens, in place of a line that is drawn.
     """
     from firstlight.render.cache import Cache
     from firstlight.render.charts import credentials
@@ -83,7 +85,7 @@ async def open_renderer(
         owner_labels=owner_labels,
         anew=anew,
         known_as=known_as,
-        progress=None if quiet else Drawing().show,
+        progress=progress or (None if quiet else Drawing().show),
     )
 
 

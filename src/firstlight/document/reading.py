@@ -1,5 +1,6 @@
 """YAML files as documents: plain values with the way back to their lines."""
 
+import codecs
 import dataclasses
 import enum
 import re
@@ -96,7 +97,7 @@ def decode(data: bytes) -> str:
     """
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16")
-    return data.decode("utf-8-sig")
+    return data.decode("utf-8-sig") if data.startswith(codecs.BOM_UTF8) else data.decode()
 
 
 def _undecodable(error: UnicodeDecodeError, data: bytes, path: str) -> Remark:

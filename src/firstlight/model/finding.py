@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model.place import Place
@@ -152,3 +153,9 @@ class Audit:
     skipped: tuple[str, ...] = ()
     """What was not looked at, and why: not rendered, not reached …"""
     files: int = 0
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Of each rule that found something, excused or not: why it matters."""
+    remedies: tuple[str, ...] = ()
+    """Rules that found something for which there is a remedy."""
+    asked: tuple[str, ...] = ()
+    """What was looked at besides the files: ``live``, ``render``."""

@@ -1,5 +1,6 @@
 """Secrets of a repo that anybody can read who can read the repo; their values are never kept."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from firstlight.repo.changing import clear_text, secret_names, secret_texts
 from firstlight.repo.work_tree import YAML, WorkTree
 
 _HOLDERS = ("stringData", "data")
+_SECRET = re.compile(rb"\bSecret\b")
+"""Not an ExternalSecret, of which there are many: their files need not be parsed."""
 
 
 def found(tree: WorkTree) -> tuple[ClearSecret, ...]:
@@ -18,7 +21,9 @@ def found(tree: WorkTree) -> tuple[ClearSecret, ...]:
     held: list[ClearSecret] = []
     for path in tree.files:
         content = tree.bytes(path) if path.endswith((*YAML, ".json")) else None
-        if content is None or b"Secret" not in content or clear_text.is_filtered(tree, path):
+        if content is None or b"Secret" not in content or not _SECRET.search(content):
+            continue
+        if clear_text.is_filtered(tree, path):
             continue
         held += [each for document in tree.documents(path) if (each := _of(document)) is not None]
     return tuple(held)

@@ -1,5 +1,6 @@
 """Files with edits spliced in: what was not asked for does not change, not a space and not a comment."""
 
+import json
 from collections.abc import Iterable
 
 from firstlight import errors
@@ -21,7 +22,18 @@ def files(tree: WorkTree, edits: Iterable[Edit]) -> dict[str, str]:
             continue
         done.append(edit)
         texts[edit.path] = _edited(texts.get(edit.path) or _text(tree, edit), edit)
+    for path, text in texts.items():
+        if path.endswith(".json") and not _is_json(text):
+            raise errors.ConfigError("it is JSON, which the edit is not", path=path)
     return texts
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _text(tree: WorkTree, edit: Edit) -> str:

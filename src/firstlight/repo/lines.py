@@ -16,6 +16,9 @@ _FIRST = re.compile(r"^(?P<indent> *)(?P<content>[^ #\r\n].*)$", re.MULTILINE)
 """A line that is neither empty nor a comment."""
 _ODD = ("\t", "? ", "{", "[", "&", "*", "!", "|", ">", "%", "<<")
 """What begins something that is not a plain key on a line of its own."""
+_FLOW = re.compile(r"[\w.-]+:[ ]+\[(?P<items>(?:[\w ,./-]|\{[\w ,./:-]*\})*)\][ ]*$", re.MULTILINE)
+"""A key with a list on its line, of plain words or of mappings of such."""
+_FLOW_ITEM = re.compile(r"(?:\{[^}]*\}|[^,{])+")
 
 
 def find(text: str, start: int, steps: Sequence[str | int]) -> Found | None:
@@ -56,6 +59,9 @@ def find(text: str, start: int, steps: Sequence[str | int]) -> Found | None:
             break
         found = place
         if number < len(steps):
+            if number == len(steps) - 1 and (item_of := _flow_item(text, place, steps[-1])) >= 0:
+                found = item_of
+                break
             inner = _inside(text, place, stop, column)
             if inner is None:
                 return None
@@ -135,6 +141,17 @@ def _not_item(column: int) -> re.Pattern[str]:
 @functools.lru_cache(maxsize=64)
 def _dash(column: int) -> re.Pattern[str]:
     return re.compile(rf"^ {{{column}}}-(?=[ \r\n]|$)", re.MULTILINE)
+
+
+def _flow_item(text: str, place: int, wanted: str | int) -> int:
+    """Where an item of a list is that is written on the line of its key; -1 if only a parser could tell."""
+    listed = _FLOW.match(text, place)
+    if listed is None or not isinstance(wanted, int):
+        return -1
+    items = [each for each in _FLOW_ITEM.finditer(text, *listed.span("items")) if each[0].strip()]
+    if not 0 <= wanted < len(items):
+        return -1
+    return items[wanted].start() + len(items[wanted][0]) - len(items[wanted][0].lstrip(" "))
 
 
 def _item(text: str, begin: int, stop: int, column: int, wanted: int) -> tuple[int, int, int] | None:

@@ -43,7 +43,9 @@ class Manifest:
         """Where a value of it is written, or the nearest parent that is; a patch may have put it elsewhere."""
         if self.document is None:
             return self.place
-        found = lines.find(self.document.text, self.document.line, (*self.steps, *steps))
+        # What stands inside of another document's text has lines of its own, which it knows itself.
+        is_plain = type(self.document) is Document
+        found = lines.find(self.document.text, self.document.line, (*self.steps, *steps)) if is_plain else None
         if found is None:
             return self.document.place(*self.steps, *steps)
         return Place(self.document.path, *found)

@@ -9,7 +9,7 @@ from firstlight.model.component import Certainty, Component, Origin
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
-from firstlight.repo import argocd, flux, helmfile, scripts, talos
+from firstlight.repo import argocd, collecting, flux, helmfile, scripts, talos
 from firstlight.repo.declaration import form
 from firstlight.repo.declaration import reading as declarations
 from firstlight.repo.declaration.reading import Declaration
@@ -32,6 +32,11 @@ def read(root: Path) -> Platform:
 
 def read_tree(tree: WorkTree) -> Platform:
     """The same of a work tree that is there already, such as one in which files are others than on the disk."""
+    with collecting.seldom():
+        return _read(tree)
+
+
+def _read(tree: WorkTree) -> Platform:
     declaration, problems = declarations.read(tree)
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)

@@ -29,6 +29,8 @@ items:
     list:
     - - nested
     - a
+needs: [one, {name: two, of: it},  {name: three}]
+odd: ["a, b", c]
 spec:
     wide: true
     name: twice
@@ -56,9 +58,15 @@ DOCUMENTS = reading.read(TEXT.encode(), "x.yaml").documents
         (("items", 1, "text", "name"), (13, 5)),
         (("items", 1, "list", 0, 0), None),
         (("items", 7, "name"), (6, 1)),
-        (("spec", "wide"), (19, 5)),
-        (("spec", "name"), (21, 5)),
-        (("spec", "empty", "none"), (22, 5)),
+        (("spec", "wide"), (21, 5)),
+        (("spec", "name"), (23, 5)),
+        (("spec", "empty", "none"), (24, 5)),
+        (("needs", 0), (18, 9)),
+        (("needs", 1), (18, 14)),
+        (("needs", 2), (18, 36)),
+        (("needs", 3), None),
+        (("needs", 1, "name"), None),
+        (("odd", 1), None),
         (("last", "a"), None),
         (("none",), (3, 1)),
         ((), None),
@@ -78,7 +86,7 @@ def test_a_manifest_tells_where_its_values_are() -> None:
     made = Manifest({}, Place("kustomization.yaml", 3))
 
     assert item.at("name") == Place("x.yaml", 12, 5)
-    assert Manifest(second.value, Place("x.yaml", 26), second).at("spec", "a") == Place("x.yaml", 27, 8)
+    assert Manifest(second.value, Place("x.yaml", 28), second).at("spec", "a") == Place("x.yaml", 29, 8)
     assert made.at("data") == Place("kustomization.yaml", 3)
     assert "first" not in repr(item)
 

@@ -1,5 +1,7 @@
 """A tree in which some files are others than on the disk."""
 
+import gc
+import weakref
 from pathlib import Path
 
 from firstlight.document import reading
@@ -85,6 +87,18 @@ def test_a_platform_is_read_from_it(tmp_path: Path) -> None:
     tree = OverlaidTree(below, {"clusters/home/app.yaml": RELEASE.format(version="2.0.0").encode()})
 
     assert [_versions(each) for each in (platform.read(tmp_path), platform.read_tree(tree))] == [["1.0.0"], ["2.0.0"]]
+
+
+def test_nothing_holds_a_tree_that_was_read(tmp_path: Path) -> None:
+    below = make(tmp_path, {"clusters/home/sync.yaml": SYNC, "clusters/home/web.yaml": RELEASE.format(version="1.0.0")})
+    tree = OverlaidTree(below, {"clusters/home/web.yaml": RELEASE.format(version="2.0.0").encode()})
+    held = weakref.ref(tree)
+
+    platform.read_tree(tree)
+    del tree
+    gc.collect()
+
+    assert held() is None
 
 
 def _versions(read: Platform) -> list[str]:

@@ -279,3 +279,37 @@ def test_a_directory_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypa
     _closed(monkeypatch, tmp_path / "b")
 
     assert [str(each.place.path) for each in files.listed(tmp_path).remarks] == ["b"]
+
+
+def test_files_that_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = make(tmp_path, {"a.yaml": "x: 1234567890\n", "b.yaml": "y" * 40})
+    read = os.read
+    monkeypatch.setattr(work_tree, "SIZE", 40)
+    monkeypatch.setattr(os, "read", lambda fd, length: read(fd, min(length, 5)))
+
+    assert tree.bytes("a.yaml") == b"x: 1234567890\n"
+    assert tree.bytes("b.yaml") == b"y" * 40
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = make(tmp_path, {"a.yaml": "x: 1\n", "b.yaml": "x: 1\n"})
+    fstat = os.fstat
+
+    def before(fd: int) -> os.stat_result:
+        found = fstat(fd)
+        (tmp_path / "a.yaml").write_text("x: 1\ny: 2\n")
+        (tmp_path / "b.yaml").write_text("x" * 50)
+        return found
+
+    monkeypatch.setattr(work_tree, "SIZE", 40)
+    monkeypatch.setattr(os, "fstat", before)
+
+    assert tree.bytes("a.yaml") == b"x: 1\ny: 2\n"
+    assert tree.bytes("b.yaml") is None
+
+
+def test_the_mark_before_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    tree = make(tmp_path, {"a.yaml": "x: ä\n"})
+    (tmp_path / "a.yaml").write_bytes(b"\xef\xbb\xbfx: \xc3\xa4\xff\n")
+
+    assert tree.text("a.yaml") == "x: ä\ufffd\n"

@@ -3,7 +3,7 @@
 from firstlight.clients.git import errors as git_errors
 from firstlight.model.decision import Approval, Approved, Decision
 from firstlight.model.git import Commit
-from firstlight.operate.deciding import team_rules
+from firstlight.operate import team_links
 from firstlight.operate.deciding.checks.scene import History, Scene, Version
 from firstlight.policy.checking import approving, owners
 from firstlight.policy.checking.owners import Owners
@@ -34,7 +34,7 @@ def owners_of(base: Version | None) -> Owners | None:
     """
     if base is None or not base.tree.is_file(owners.FILE):
         return None
-    team_rules.check_links(base.tree)
+    team_links.check(base.tree)
     data = base.tree.bytes(owners.FILE)
     return owners.load(data) if data is not None else None
 

@@ -1,10 +1,8 @@
 """What was asked, decided: the repo before and after, what differs in files and once rendered, what rules say."""
 
-import contextlib
 import dataclasses
-import gc
 import posixpath
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
@@ -23,6 +21,7 @@ from firstlight.policy.deciding import judging
 from firstlight.policy.deciding.belonging import belonging
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
+from firstlight.repo import collecting
 from firstlight.repo import platform as platforms
 from firstlight.repo.changing import piece, reading
 from firstlight.repo.kustomize import kustomization
@@ -42,8 +41,6 @@ class Decided:
 
 _SOPS = ".sops.yaml"
 """Where sops is told with which keys it encrypts."""
-_OBJECTS = 100_000
-"""After how many new ones Python looks for those that nobody needs, while a repo is read."""
 Taken = Mapping[str, Sequence[str]]
 Look = Callable[[Platform], Awaitable[Facts | None]]
 
@@ -85,7 +82,7 @@ async def decide(
             up.cluster_of(platforms.read_tree(found.after), cluster)
         return _nothing(found)
     say("reading the repo")
-    with _collecting_seldom():
+    with collecting.seldom():
         before, after = _halves(found)
         doubts += _misdeclared(before.shape, after.platform)
     changes = _changes(found, before, after)
@@ -133,17 +130,6 @@ def _halves(found: States) -> tuple[Half, Half]:
     elif same_structure.is_alike(found.before, found.after, found.paths):
         outline = after.platform
     return Half(tree=found.before, is_checked_out=False, known=known, outline=outline), after
-
-
-@contextlib.contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Reading makes many small objects that stay; to look through them again and again takes a fifth of the time."""
-    usual = gc.get_threshold()
-    gc.set_threshold(max(usual[0], _OBJECTS) if usual[0] else 0, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 def _nothing(found: States) -> Decided:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.model.rule_card import RuleTest
+from firstlight.operate import team_links
 from firstlight.policy import team_files
 from firstlight.policy.checking import owners
 from firstlight.policy.deciding import loading, testing
@@ -33,23 +34,9 @@ def book(tree: WorkTree | None, more: Sequence[Path] = ()) -> Book:
         hint = f"Give it that name: git mv {_UNREAD} {owners.FILE}"
         raise errors.ConfigError(f"who may approve is read from {owners.FILE} alone", path=_UNREAD, hint=hint)
     if tree is not None:
-        check_links(tree)
+        team_links.check(tree)
     found = [*(_of_tree(tree) if tree is not None else ()), *given(more)]
     return loading.book([each for each in found if _is_rules(each[0])])
-
-
-def check_links(tree: WorkTree) -> None:
-    """See that rules, and who may approve, are where a change of them is seen as one.
-
-    Raises:
-        errors.ConfigError: They are behind a link.
-    """
-    for path, target in tree.links.items():
-        if path == DIRECTORY or path.startswith(f"{DIRECTORY}/"):
-            hint = f"Put what {target} has in its place: changes of it would not be seen as changes of rules."
-            raise errors.ConfigError(
-                f"it is a link to {target}, and rules are not read from there", path=path, hint=hint
-            )
 
 
 def cases(tree: WorkTree, more: Sequence[Path]) -> list[File]:

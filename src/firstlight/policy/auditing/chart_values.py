@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from firstlight.document import within
 from firstlight.document.reading import Document
 from firstlight.model.component import Form, Origin, Stated
 from firstlight.model.place import Place
@@ -68,17 +69,11 @@ def _layer(
         return None
     stated = declaring.get((origin.cluster, str(origin.place)))
     prefix: Way = ("spec", "values") if origin.form is Form.HELM_RELEASE else ("spec", "source", "helm", "valuesObject")
-    if stated is not None and not values.reference and _at(stated.value, prefix) is not None:
+    if stated is not None and not values.reference and within.at(stated.value, *prefix) is not None:
         index, steps = stated.way or (0, ())
         path = stated.place.path if stated.way else ""
         return Layer(values.inline, lambda *way: stated.at(*prefix, *way), chart, path, index, (*steps, *prefix))
     return Layer(values.inline, lambda *_: values.place, chart)
-
-
-def _at(value: Any, path: Sequence[str | int]) -> Any:
-    for step in path:
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value
 
 
 def _nested(path: Sequence[str], value: Any) -> Mapping[str, Any]:
@@ -92,9 +87,7 @@ def find(given: Iterable[Layer], path: Sequence[str]) -> Given | None:
     """The value at a path, of the last layer that has it; mappings are not merged."""
     found = None
     for layer in given:
-        value: Any = layer.value
-        for step in path:
-            value = value.get(step) if isinstance(value, Mapping) else None
+        value = within.at(layer.value, *path)
         if value is not None:
             found = Given(value, layer.at(*path), layer, tuple(path))
     return found

@@ -1,15 +1,18 @@
 """What a rule finds that says itself what it looks for, without a function."""
 
 import fnmatch
+import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.model.component import Component
 from firstlight.model.finding import Edit, EditVerb
 from firstlight.model.place import Place
+from firstlight.policy.auditing import charts
 from firstlight.policy.auditing.form import Find, Rule, Scalar
 from firstlight.policy.auditing.hit import Hit
 from firstlight.policy.auditing.scene import Scene
+from firstlight.policy.auditing.secret_words import is_secret
 from firstlight.policy.deciding import patterns
 
 Way = tuple[str | int, ...]
@@ -20,19 +23,34 @@ def problems(rule: Rule) -> Iterator[str]:
     """What is wrong with the ways and sentences of a rule."""
     for each in rule.find:
         for way in (*each.has, *each.lacks):
-            try:
-                patterns.split(way)
-            except ValueError as error:
-                yield f"{way}: {error}"
+            yield from _unread(way)
         if not (each.kinds or each.machines or each.charts):
             yield "find needs kinds, machines or charts"
     for way in rule.set:
+        yield from _unread(way)
         if "*" in way:
             yield f"{way}: what is set cannot have stars"
-    try:
-        rule.says.format(**dict.fromkeys(_WORDS, ""))
-    except (KeyError, IndexError, ValueError):
+    if not _is_sentence(rule.says):
         yield f"says may have {', '.join(f'{{{each}}}' for each in _WORDS)}"
+
+
+def _unread(way: str) -> Iterator[str]:
+    try:
+        steps = patterns.split(way)
+    except ValueError as error:
+        yield f"{way}: {error}"
+        return
+    if any(each.startswith("[") for each in steps):
+        yield f"{way}: items of lists are found by a star, such as containers.*.image"
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether it has nothing between braces but our words: what else a format could do is not for rules."""
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:
+        return False
+    return all(name is None or (name in _WORDS and not spec and not turned) for _, name, spec, turned in parts)
 
 
 def hits(rule: Rule, scene: Scene) -> Iterator[Hit]:
@@ -78,7 +96,7 @@ def _charts(rule: Rule, find: Find, scene: Scene) -> Iterator[Hit]:
         if not _in_role(component, find):
             continue
         for layer in scene.values(component):
-            if not _named(layer.chart.name.rpartition("/")[2], find.charts):
+            if not _named(charts.name(layer.chart), find.charts):
                 continue
             way = _fits(layer.value, find)
             if way is not None:
@@ -102,10 +120,17 @@ def _hit(
     edits: tuple[Edit, ...] = (),
 ) -> Hit:
     found = _at(value, way)
-    shown = "" if isinstance(found, (dict, list)) or found is None else str(found)
+    is_shown = not isinstance(found, (dict, list)) and found is not None and not _is_hidden(words["kind"], way)
+    shown = str(found) if is_shown else ""
     name = component.name if component else ""
     said = rule.says.format(**words, path=".".join(map(str, way)), value=shown, component=name)
     return Hit(message=said, place=at(*way), clusters=(cluster,) if cluster else (), component=name, edits=edits)
+
+
+def _is_hidden(kind: str, way: Way) -> bool:
+    """Whether it is a secret, or a text that may hold some: what a team's rule says of it is its name."""
+    name = str(way[-1]) if way else ""
+    return is_secret(name) or name == "key" or (kind == "Secret" and way[:1] in (("data",), ("stringData",)))
 
 
 def _edits(rule: Rule, path: str, document: int, prefix: Way) -> tuple[Edit, ...]:

@@ -5,13 +5,15 @@ import functools
 import importlib
 import importlib.metadata
 import importlib.resources
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from firstlight.document.mistakes import Mistaken, parsed
 from firstlight.document.reading import Document
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
-from firstlight.policy.auditing import finding_by_data
+from firstlight.policy.auditing import excusing, finding_by_data
 from firstlight.policy.auditing.form import AuditFile, Pattern, Rule
 from firstlight.policy.auditing.hit import Hit
 from firstlight.policy.auditing.scene import Scene
@@ -20,6 +22,8 @@ Check = Callable[[Scene], Iterable[Hit]]
 ENTRY_POINTS = "firstlight.audit"
 """The group of entry points by which packages bring rules: each is a ``PackagedRule``, or a list of them."""
 _CHECKS = "firstlight.policy.auditing.checks"
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+"""What comments can name that excuse findings of a rule."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Book:
     patterns: tuple[Pattern, ...] = ()
     own: frozenset[str] = frozenset()
     """Ids of the rules that the team has written itself."""
+    replaced: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    """Ids of our rules that others of the team's have taken the place of, and where those are."""
     packaged: Mapping[str, Check] = dataclasses.field(default_factory=dict, repr=False)
 
     def check(self, rule: Rule) -> Check:
@@ -57,10 +63,12 @@ def book(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[PackagedRul
         Mistaken: A file says something that it must not say; everything that is wrong is said at once.
     """
     own, ours, brought = _read(files), _ours(), tuple(packaged)
-    remarks = [remark for file, document in own for remark in _problems(file, document)]
+    fixed = {each.id: each for file in ours for each in file.rules if each.group == excusing.GROUP}
+    seen: dict[str, Place] = {}
+    remarks = [remark for file, document in own for remark in _problems(file, document, seen, fixed)]
     if remarks:
         raise Mistaken(remarks)
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Rule] = dict(fixed)
     for rule in (
         *(each for file, _ in own for each in file.rules),
         *(each.rule for each in brought),
@@ -75,6 +83,7 @@ def book(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[PackagedRul
         rules=rules,
         patterns=tuple(patterns.values()),
         own=mine,
+        replaced={each.id: seen[each.id] for file in ours for each in file.rules if each.id in mine},
         packaged={each.rule.id: each.check for each in brought if each.rule.id not in mine},
     )
 
@@ -101,11 +110,18 @@ def _read(files: Iterable[tuple[str, bytes]]) -> list[tuple[AuditFile, Document]
     return read
 
 
-def _problems(file: AuditFile, document: Document) -> Iterator[Remark]:
+def _problems(
+    file: AuditFile, document: Document, seen: dict[str, Place], fixed: Mapping[str, Rule]
+) -> Iterator[Remark]:  # fmt: skip
     """What the form alone does not see."""
-    seen: dict[str, Place] = {}
     for number, rule in enumerate(file.rules):
         place = document.place("rules", number)
+        if not _ID.fullmatch(rule.id):
+            hint = "Write letters, digits, dots and dashes alone."
+            yield Remark(place, Grade.ERROR, f"{rule.id[:60]!r} cannot be the id of a rule", hint)
+        if rule.id in fixed:
+            hint = "Give yours another id: what is excused stays in sight."
+            yield Remark(place, Grade.ERROR, f"rule {rule.id} cannot be replaced", hint)
         if rule.id in seen:
             yield Remark(place, Grade.ERROR, f"there is another rule {rule.id} at {seen[rule.id]}", "Keep one of them.")
         seen.setdefault(rule.id, place)
@@ -141,8 +157,11 @@ def _function(name: str) -> Check:
 
 def _resolved(name: str) -> Check | None:
     file, _, function = name.rpartition(".")
+    module = f"{_CHECKS}.{file}"
     try:
-        found: Check | None = getattr(importlib.import_module(f"{_CHECKS}.{file}"), function, None)
+        found: Check | None = getattr(importlib.import_module(module), function, None)
     except ImportError:
         return None
-    return found
+    # Not what a module has from elsewhere, nor what it keeps to itself.
+    is_check = inspect.isfunction(found) and found.__module__ == module and not function.startswith("_")
+    return found if is_check else None

@@ -1,13 +1,18 @@
 """All rules over a scene: what each finds, once for all clusters that share it."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Iterator
 
-from firstlight.model.finding import Finding, Severity
+from firstlight.model.finding import Evidence, Finding, Severity
+from firstlight.model.remote_url import without_credentials
 from firstlight.policy.auditing.form import Rule
 from firstlight.policy.auditing.hit import Hit
 from firstlight.policy.auditing.loading import Book
 from firstlight.policy.auditing.scene import Scene
+
+_LINES = re.compile(r"(?<=\w):\d+(?::\d+)?(?![\w.]|:[\w:.])|\bline \d+")
+"""Where something stands within a file, as messages say it."""
 
 
 def findings(scene: Scene, book: Book, *, only: Iterable[str] = (), clusters: Iterable[str] = ()) -> list[Finding]:
@@ -27,6 +32,11 @@ def findings(scene: Scene, book: Book, *, only: Iterable[str] = (), clusters: It
         for each in _of_rule(rule, book.check(rule), scene)
         if not concerned or not each.clusters or concerned & set(each.clusters)
     ]
+    return in_order(found)
+
+
+def in_order(found: Iterable[Finding]) -> list[Finding]:
+    """The worst first, then by place."""
     return sorted(found, key=lambda each: (-each.severity.rank, each.place, each.rule, each.message))
 
 
@@ -52,12 +62,13 @@ def _finding(rule: Rule, hit: Hit) -> Finding:
     return Finding(
         rule=rule.id,
         severity=severity,
-        message=hit.message,
+        # Not only where it is shown: baselines and caches keep it, too.
+        message=without_credentials(hit.message),
         place=hit.place,
         clusters=tuple(sorted(set(hit.clusters))),
         component=hit.component,
-        evidence=hit.evidence,
-        fix=hit.fix or rule.fix,
+        evidence=tuple(Evidence(without_credentials(each.text), each.place) for each in hit.evidence),
+        fix=without_credentials(hit.fix or rule.fix),
         edits=hit.edits,
-        key=hit.key or hit.message,
+        key=without_credentials(hit.key or _LINES.sub("", hit.message)),
     )

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from firstlight.document.reading import Dialect, Document
+from firstlight.model.clear_secret import ClearSecret
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, Stated
 from firstlight.model.place import Place
@@ -18,6 +19,9 @@ from firstlight.plan import build, facts
 from firstlight.plan.facts import Facts
 from firstlight.policy.auditing import chart_values
 from firstlight.policy.auditing.chart_values import Given
+
+LONGEST = 1_000
+"""Characters of a line that expressions look at: a longer one, which nobody wrote by hand, would keep them busy."""
 
 
 class Files(Protocol):
@@ -82,6 +86,8 @@ class Scene:
     """Permissions of files on the disk, of those that hold keys."""
     committed: Mapping[str, datetime.date] = dataclasses.field(default_factory=dict)
     """When files were committed last, of those that declare what bootstrap brings."""
+    clear_secrets: tuple[ClearSecret, ...] = ()
+    """Secrets whose values anybody can read who can read the repo."""
     renditions: tuple[Rendition, ...] = ()
     """What was really rendered; nothing unless somebody asked for it."""
     live: Mapping[str, Live] = dataclasses.field(default_factory=dict)
@@ -134,9 +140,14 @@ class Scene:
 
     def with_role(self, role: str, cluster: str = "") -> Iterator[Component]:
         """Components of a role, in all clusters or in one."""
-        return (
-            each for each in self.platform.components if each.role == role and (not cluster or each.cluster == cluster)
-        )
+        return (each for each in self._by_role.get(role, ()) if not cluster or each.cluster == cluster)
+
+    @cached_property
+    def _by_role(self) -> Mapping[str, Sequence[Component]]:
+        found: dict[str, list[Component]] = {}
+        for each in self.platform.components:
+            found.setdefault(each.role, []).append(each)
+        return found
 
     def value(self, component: Component, *path: str, side: Side | None = None) -> Given | None:
         """A value that a chart of a component is given, with the place that says it; the last one counts.
@@ -182,23 +193,5 @@ class Scene:
         """Where a text file has a regular expression, line by line."""
         expression = re.compile(pattern)
         for number, line in enumerate((self.files.text(path) or "").splitlines(), 1):
-            if match := expression.search(line):
+            if match := expression.search(line[:LONGEST]):
                 yield Place(path, number, match.start() + 1), match
-
-
-def dig(value: Any, *path: str | int) -> Any:
-    """A value inside of others; None where there is none."""
-    for step in path:
-        if isinstance(value, Mapping):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
-
-
-def listed(value: Any, *path: str | int) -> list[Any]:
-    """A list inside of others; an empty one where there is none."""
-    found = dig(value, *path)
-    return found if isinstance(found, list) else []

@@ -21,7 +21,8 @@ _DEEPEST = 200
 
 _INDICATORS = frozenset("#,[]{}&*!|>'\"%@`")
 _SIMPLE = re.compile(
-    r"(?!-(?: |$))[A-Za-z0-9_./$(=+~^\\-][A-Za-z0-9_./@$%()=+~^\\,;-]*(?: [A-Za-z0-9_./@$%()=+~^\\,;-]+)*"
+    r"(?!-(?: |$))[A-Za-z0-9_./$(=+~^\\-](?:[A-Za-z0-9_./@$%()=+~^\\,;-]|:(?=[A-Za-z0-9_./]))*"
+    r"(?: (?:[A-Za-z0-9_./@$%()=+~^\\,;-]|:(?=[A-Za-z0-9_./]))+)*"
 )
 """Plain texts that certainly stand for one scalar."""
 
@@ -62,7 +63,9 @@ def _replaced(value: Any, lookup: Lookup, found: Substituted, depth: int, before
     if isinstance(value, dict):
         changed: dict[str, Any] | None = None
         for name, each in value.items():
-            new = _replaced(each, lookup, found, depth + 1)
+            # Most values are texts without variables: not worth a call each.
+            is_plain_text = each.__class__ is str and "$" not in each
+            new = each if is_plain_text else _replaced(each, lookup, found, depth + 1)
             if new is not each or "$" in name:
                 changed = dict(value) if changed is None else changed
                 changed[name] = new

@@ -22,7 +22,10 @@ from firstlight.repo.scripts.step import HelmfileCall
 from firstlight.repo.work_tree import WorkTree
 
 _CRDS_FILE = re.compile(r"(?:^|[^a-z])crds?(?:[^a-z]|$)", re.I)
-_KEPT = ("labels", "wait", "waitForJobs", "timeout", "createNamespace", "atomic", "skipCRDs", "kubeContext", "args")
+_KEPT = (
+    "labels", "wait", "waitForJobs", "timeout", "createNamespace", "atomic", "skipCRDs", "takeOwnership", "kubeContext",
+    "args",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

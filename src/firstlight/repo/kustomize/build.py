@@ -1,7 +1,6 @@
 """What ``kustomize build`` would yield, told by reading alone."""
 
 import dataclasses
-import weakref
 
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
@@ -39,7 +38,8 @@ class _Known:
     builds: dict[tuple[str, bool, bool], Build] = dataclasses.field(default_factory=dict)
 
 
-_known: "weakref.WeakKeyDictionary[WorkTree, _Known]" = weakref.WeakKeyDictionary()
+_KNOWN = "_builds"
+"""Kept by the tree itself: it is held by what was built of it, so that no table of ours would ever let go of it."""
 
 
 def build(tree: WorkTree, path: str, *, over: overlay.Overlay | None = None, generate: bool = False) -> Build:
@@ -51,9 +51,9 @@ def build(tree: WorkTree, path: str, *, over: overlay.Overlay | None = None, gen
         over: What an engine adds to its kustomization.
         generate: Take all YAML files where there is no kustomization, as Flux does; else that is an error.
     """
-    known = _known.get(tree)
+    known: _Known | None = tree.__dict__.get(_KNOWN)
     if known is None:
-        known = _known[tree] = _Known(Accumulator(tree))
+        known = tree.__dict__[_KNOWN] = _Known(Accumulator(tree))
     key = (path, over is not None, generate)
     if over is not None and over.fields:
         return _built(known.accumulator, path, over, generate=generate)

@@ -3,7 +3,10 @@
 import copy
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firstlight.repo.flux import substitution
 from firstlight.repo.flux.envsubst import BadSubstitution
@@ -41,6 +44,8 @@ def substituted(value: Any) -> Any:
         ("x${NONE}", "x"),
         ("${DATE}", "2024-01-01"),
         ("${WORD} and ${WORD}", "web and web"),
+        ("https://${WORD}:80/a", "https://web:80/a"),
+        ("${COUNT}:30", "3:30"),
         ("- ${WORD}", "- web"),
         ("name: ${COUNT}", "name: 3"),
         ("${COUNT}\n", "3\n"),
@@ -64,6 +69,19 @@ def test_what_a_text_becomes(written: Any, expected: Any) -> None:
 def test_what_breaks_the_text_around_it(written: str) -> None:
     with pytest.raises(BadSubstitution):
         substituted(written)
+
+
+@given(st.text(r"aZ019_./@$%()=+~^\,;-: e", min_size=1, max_size=9), st.sampled_from(["value: ", "- "]))
+def test_what_is_not_read_again_would_be_the_same(text: str, before: str) -> None:
+    hypothesis.assume(substitution._SIMPLE.fullmatch(text))
+
+    try:
+        expected = substitution._read(before + text)
+    except BadSubstitution:
+        with pytest.raises(BadSubstitution):
+            substitution._scalar(text)
+    else:
+        assert substitution._scalar(text) == expected
 
 
 @pytest.mark.parametrize("where", ["labels", "annotations"])

@@ -1,22 +1,16 @@
-"""Cilium as Talos needs it, and what its next version drops."""
+"""Cilium as Talos needs it."""
 
-import dataclasses
-import functools
-import importlib.resources
 import ipaddress
 from collections.abc import Iterator
 
-import msgspec
-
-from firstlight.document import reading
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
-from firstlight.model.finding import Evidence, Severity
+from firstlight.model.finding import Evidence
 from firstlight.model.place import Place
-from firstlight.model.source import Chart
-from firstlight.plan import facts
 from firstlight.plan.versions import minor
+from firstlight.policy.auditing import charts
 from firstlight.policy.auditing.chart_values import Given
+from firstlight.policy.auditing.charts import are_values_known
 from firstlight.policy.auditing.hit import Hit
 from firstlight.policy.auditing.scene import Scene
 
@@ -26,80 +20,47 @@ _HOST_DNS = (1, 8)
 """Since this version Talos's DNS on the host answers CoreDNS by default."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Dropped:
-    """A kind or a value that a version of Cilium has no more."""
-
-    since: str
-    instead: str
-    kind: str = ""
-    """``group/Kind``, or ``group/version/Kind`` where only the version is dropped."""
-    value: str = ""
-    """The way to the value."""
-    only: tuple[str, ...] = ()
-    """Only these texts of the value."""
-
-
-@functools.cache
-def dropped() -> tuple[Dropped, ...]:
-    """Everything that is known to be dropped."""
-    file = importlib.resources.files("firstlight.policy") / "cilium_dropped.yaml"
-    (document,) = reading.read(file.read_bytes(), "cilium_dropped.yaml").documents
-    return tuple(msgspec.convert(document.value, list[Dropped]))
-
-
 def ciliums(scene: Scene) -> Iterator[tuple[Cluster, Component]]:
     """Every Cilium of a cluster of Talos machines that is installed from a chart."""
     for cluster in scene.clusters:
         if scene.facts[cluster.name].has_talos:
             for component in scene.with_role("cni", cluster.name):
-                if _chart(component) is not None:
+                if charts.has(component, "cilium"):
                     yield cluster, component
-
-
-def _chart(component: Component) -> Chart | None:
-    charts = [source for each in component.origins for source in facts.sources(each) if isinstance(source, Chart)]
-    return next((each for each in charts if each.name.rpartition("/")[2] == "cilium"), None)
-
-
-def _is_known(component: Component) -> bool:
-    """Whether all values are there to be read, so that what is not there is not said."""
-    charts = [source for each in component.origins for source in facts.sources(each) if isinstance(source, Chart)]
-    return all(
-        not each.unresolved and (each.file or each.inline is not None) for chart in charts for each in chart.values
-    )
 
 
 def _is_on(given: Given | None) -> bool:
     return given is not None and str(given.value).lower() in ("true", "strict")
 
 
-def _hit(component: Component, given: Given | None, message: str, **more: object) -> Hit:
+def _hit(component: Component, given: Given | None, message: str, *evidence: Evidence) -> Hit:
     place = given.place if given else component.origins[0].place
-    return Hit(message=message, place=place, clusters=(component.cluster,), component=component.name, **more)  # type: ignore[arg-type]
+    return Hit(message=message, place=place, clusters=(component.cluster,), component=component.name, evidence=evidence)
 
 
 def proxy_twice(scene: Scene) -> Iterator[Hit]:
     """kube-proxy of Talos beside Cilium, which replaces it."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
-        if _is_on(replaces) and cluster.network.kube_proxy is not False:
+        # It is the default, and where the repo has no machine config nothing tells.
+        runs = cluster.network.kube_proxy if cluster.network.kube_proxy is not None else bool(cluster.files)
+        if _is_on(replaces) and runs:
             said = cluster.said.get("network.kube_proxy", cluster.place)
-            evidence = (Evidence("cluster.proxy.disabled is not true", said),)
+            said_there = Evidence("cluster.proxy.disabled is not true", said)
             message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
-            yield _hit(component, replaces, message, evidence=evidence)
+            yield _hit(component, replaces, message, said_there)
 
 
 def proxy_missing(scene: Scene) -> Iterator[Hit]:
     """Neither kube-proxy nor Cilium in its place."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
-        is_told = replaces is not None or _is_known(component)
+        is_told = replaces is not None or are_values_known(component)
         if cluster.network.kube_proxy is False and is_told and not _is_on(replaces):
             said = cluster.said.get("network.kube_proxy", cluster.place)
-            evidence = (Evidence("cluster.proxy.disabled is true", said),)
+            said_there = Evidence("cluster.proxy.disabled is true", said)
             message = "Talos runs no kube-proxy and Cilium does not replace it: no Service answers"
-            yield _hit(component, replaces, message, evidence=evidence)
+            yield _hit(component, replaces, message, said_there)
 
 
 def api_address(scene: Scene) -> Iterator[Hit]:
@@ -109,7 +70,7 @@ def api_address(scene: Scene) -> Iterator[Hit]:
         replaces = scene.value(component, "kubeProxyReplacement")
         enabled, prism = _prism(cluster)
         if host is None:
-            if _is_on(replaces) and _is_known(component):
+            if _is_on(replaces) and are_values_known(component):
                 message = "Cilium replaces kube-proxy and is not told where the API server is: it never starts"
                 yield _hit(component, replaces, message)
             continue
@@ -118,7 +79,7 @@ def api_address(scene: Scene) -> Iterator[Hit]:
         wanted = str(prism)
         if not enabled:
             yield _hit(component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled")
-        elif port is None and _is_known(component):
+        elif port is None and are_values_known(component):
             yield _hit(component, host, f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}")
         elif port is not None and str(port.value) != wanted:
             yield _hit(component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
@@ -140,10 +101,12 @@ def cgroup(scene: Scene) -> Iterator[Hit]:
         mounts = scene.value(component, "cgroup", "autoMount", "enabled")
         root = scene.value(component, "cgroup", "hostRoot")
         if mounts is not None and mounts.value is False:
-            if (root is None and _is_known(component)) or (root is not None and root.value != "/sys/fs/cgroup"):
+            if (root is None and are_values_known(component)) or (root is not None and root.value != "/sys/fs/cgroup"):
                 message = "cgroup.hostRoot is not /sys/fs/cgroup, where Talos has it"
                 yield _hit(component, root or mounts, message)
-        elif mounts is not None or _is_known(component):
+        elif _is_on(scene.value(component, "securityContext", "privileged")):
+            continue  # such an agent may mount what it likes
+        elif mounts is not None or are_values_known(component):
             yield _hit(component, mounts, "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups")
 
 
@@ -156,7 +119,7 @@ def capabilities(scene: Scene) -> Iterator[Hit]:
                 yield _hit(component, given, f"the agent asks for {_MODULES}, and Talos gives it to no pod")
         elif (
             given is None
-            and _is_known(component)
+            and are_values_known(component)
             and not _is_on(scene.value(component, "securityContext", "privileged"))
         ):
             message = f"the agent's capabilities are the chart's own, with {_MODULES}, which Talos gives to no pod"
@@ -169,15 +132,15 @@ def address_families(scene: Scene) -> Iterator[Hit]:
         talos = {ipaddress.ip_network(each, strict=False).version for each in cluster.network.pods if _is_range(each)}
         six = scene.value(component, "ipv6", "enabled")
         said = cluster.said.get("network.pods", cluster.place)
-        if not talos or (six is None and not _is_known(component)):
+        if not talos or (six is None and not are_values_known(component)):
             continue
         has_six = _is_on(six)
         if (6 in talos) != has_six:
             ours = "have an IPv6 range" if 6 in talos else "have no IPv6 range"
             theirs = "ipv6.enabled is true" if has_six else "ipv6.enabled is not true"
-            evidence = (Evidence(f"podSubnets {', '.join(cluster.network.pods)}", said),)
+            said_there = Evidence(f"podSubnets {', '.join(cluster.network.pods)}", said)
             message = f"pods {ours} in Talos, and Cilium's {theirs}"
-            yield _hit(component, six, message, evidence=evidence)
+            yield _hit(component, six, message, said_there)
 
 
 def _is_range(text: str) -> bool:
@@ -197,14 +160,16 @@ def host_dns(scene: Scene) -> Iterator[Hit]:
             continue
         forwards, place = _forwards(cluster)
         if forwards:
-            evidence = (Evidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place),) if place else ()
+            evidence = [Evidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
             message = "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved"
-            yield _hit(component, masquerade, message, evidence=evidence)
+            yield _hit(component, masquerade, message, *evidence)
 
 
 def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
     version = minor(cluster.talos)
-    forwards = version is not None and version >= _HOST_DNS
+    # It is a default of generated configs: a whole one, which says its type itself, has what it says and no more.
+    is_whole = any(part.config.get("machine", "type") for part in cluster.parts)
+    forwards = version is not None and version >= _HOST_DNS and not is_whole
     place: Place | None = None
     steps = ("machine", "features", "hostDNS")
     for part in cluster.parts:
@@ -215,44 +180,3 @@ def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
             if said is True and field != "enabled":
                 forwards, place = True, part.config.place(*steps, field)
     return forwards, place
-
-
-def next_version_drops(scene: Scene) -> Iterator[Hit]:
-    """What this version of Cilium has no more, or the next one will not have."""
-    for cluster in scene.clusters:
-        component = next(iter(scene.with_role("cni", cluster.name)), None)
-        version = minor(component.version) if component else None
-        if component is None or version is None:
-            continue
-        for each in dropped():
-            since = minor(each.since) or (0, 0)
-            is_gone = version >= since
-            when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"
-            if not is_gone and since[1] - version[1] > 1:
-                continue
-            severity = None if is_gone else Severity.WARNING
-            for hit in _uses(scene, cluster, component, each):
-                yield dataclasses.replace(hit, message=f"{when} {hit.message}", severity=severity)
-
-
-def _uses(scene: Scene, cluster: Cluster, component: Component, each: Dropped) -> Iterator[Hit]:
-    if each.value:
-        given = scene.value(component, *each.value.split("."))
-        if given is not None and (not each.only or str(given.value).lower() in each.only):
-            shown = f"{each.value}: {given.value}" if each.only else each.value
-            yield _hit(component, given, f"no value {shown}", fix=each.instead)
-        return
-    group, _, kind = each.kind.rpartition("/")
-    group, _, only = group.partition("/")
-    for item in scene.of_cluster(cluster.name, f"{group}/{kind}"):
-        if only and item.value.get("apiVersion") != f"{group}/{only}":
-            continue
-        what = f"no {only} of {kind}" if only else f"no {kind}"
-        yield Hit(
-            message=f"{what}, which {item.object.id.name} is",
-            place=item.object.place,
-            clusters=(cluster.name,),
-            component=item.component.name,
-            evidence=(Evidence(f"Cilium {component.version}", component.origins[0].place),),
-            fix=each.instead,
-        )

@@ -4,16 +4,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.document.within import at, sequence
 from firstlight.model.finding import Evidence
-from firstlight.policy.auditing import schedules
+from firstlight.policy.auditing import backup_tools, schedules
 from firstlight.policy.auditing.hit import Hit
-from firstlight.policy.auditing.scene import Item, Scene, dig, listed
+from firstlight.policy.auditing.scene import Item, Scene
 
-POSTGRES = "postgresql.cnpg.io/Cluster"
-POSTGRES_SCHEDULE = "postgresql.cnpg.io/ScheduledBackup"
-MARIADB = "k8s.mariadb.com/MariaDB"
-MARIADB_BACKUPS = ("k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
-CRUNCHY = "postgres-operator.crunchydata.com/PostgresCluster"
+_POSTGRES = "postgresql.cnpg.io/Cluster"
+_POSTGRES_SCHEDULE = "postgresql.cnpg.io/ScheduledBackup"
+_MARIADB = "k8s.mariadb.com/MariaDB"
+_MARIADB_BACKUPS = ("k8s.mariadb.com/Backup", "k8s.mariadb.com/PhysicalBackup")
+_CRUNCHY = "postgres-operator.crunchydata.com/PostgresCluster"
 _DEPRECATED = ("spec", "backup", "barmanObjectStore")
 
 
@@ -32,22 +33,29 @@ class Schedule:
 
 def without_backup(scene: Scene) -> Iterator[Hit]:
     """Databases that nothing backs up."""
-    for item in scene.of_kind(POSTGRES):
-        if _is_replica(item.value) or _has_schedule(scene, item, POSTGRES_SCHEDULE):
-            continue
-        yield _unbacked(item, "ScheduledBackup")
-    for item in scene.of_kind(MARIADB):
-        if not any(_has_schedule(scene, item, kind) for kind in MARIADB_BACKUPS):
-            yield _unbacked(item, "Backup with a schedule")
-    for item in scene.of_kind(CRUNCHY):
-        repos = listed(item.value, "spec", "backups", "pgbackrest", "repos")
-        if not any(dig(each, "schedules") for each in repos):
-            yield _unbacked(item, "schedule of a pgBackRest repository")
+    saved = {each.name for each in scene.clusters if backup_tools.copy_databases(scene, each.name)}
+    for item, what in _lacking(scene):
+        if item.cluster not in saved:
+            yield _unbacked(item, what)
+
+
+def _lacking(scene: Scene) -> Iterator[tuple[Item, str]]:
+    """Databases whose operator makes no backups of them, and what they have not."""
+    for item in scene.of_kind(_POSTGRES):
+        if not _is_replica(item.value) and not _has_schedule(scene, item, _POSTGRES_SCHEDULE):
+            yield item, "ScheduledBackup"
+    for item in scene.of_kind(_MARIADB):
+        if not any(_has_schedule(scene, item, kind) for kind in _MARIADB_BACKUPS):
+            yield item, "Backup with a schedule"
+    for item in scene.of_kind(_CRUNCHY):
+        repos = sequence(item.value, "spec", "backups", "pgbackrest", "repos")
+        if not any(at(each, "schedules") for each in repos):
+            yield item, "schedule of a pgBackRest repository"
 
 
 def _unbacked(item: Item, what: str) -> Hit:
     return Hit(
-        message=f"{item.object.id} has no {what}: what it holds is lost with its volume",
+        message=f"{item.object.id} has no {what}, and nothing else dumps it: what it holds is lost with its volume",
         place=item.object.place,
         clusters=(item.cluster,),
         component=item.component.name,
@@ -56,13 +64,13 @@ def _unbacked(item: Item, what: str) -> Hit:
 
 def _is_replica(value: Mapping[str, Any]) -> bool:
     """A replica of another cluster's database, which is backed up there."""
-    return dig(value, "spec", "replica", "enabled") is True
+    return at(value, "spec", "replica", "enabled") is True
 
 
 def _has_schedule(scene: Scene, database: Item, kind: str) -> bool:
     for each in scene.of_cluster(database.cluster, kind):
-        named = dig(each.value, "spec", "cluster", "name") or dig(each.value, "spec", "mariaDbRef", "name")
-        is_timed = kind == POSTGRES_SCHEDULE or dig(each.value, "spec", "schedule") is not None
+        named = at(each.value, "spec", "cluster", "name") or at(each.value, "spec", "mariaDbRef", "name")
+        is_timed = kind == _POSTGRES_SCHEDULE or at(each.value, "spec", "schedule") is not None
         same = each.object.id.namespace == database.object.id.namespace
         if named == database.object.id.name and same and is_timed:
             return True
@@ -71,8 +79,8 @@ def _has_schedule(scene: Scene, database: Item, kind: str) -> bool:
 
 def legacy_backup(scene: Scene) -> Iterator[Hit]:
     """CloudNativePG's own way to a bucket, which has become a plugin's."""
-    for item in scene.of_kind(POSTGRES):
-        if dig(item.value, *_DEPRECATED) is not None:
+    for item in scene.of_kind(_POSTGRES):
+        if at(item.value, *_DEPRECATED) is not None:
             yield Hit(
                 message=f"{item.object.id} backs up by spec.backup.barmanObjectStore, which CloudNativePG takes away",
                 place=item.object.at(*_DEPRECATED),
@@ -112,7 +120,7 @@ def misread(scene: Scene) -> Iterator[Hit]:
 
 def _schedules(scene: Scene) -> Iterator[Schedule]:
     fields: dict[str, tuple[str | int, ...]] = {
-        POSTGRES_SCHEDULE: ("spec", "schedule"),
+        _POSTGRES_SCHEDULE: ("spec", "schedule"),
         "k8s.mariadb.com/Backup": ("spec", "schedule", "cron"),
         "k8s.mariadb.com/PhysicalBackup": ("spec", "schedule", "cron"),
         "velero.io/Schedule": ("spec", "schedule"),
@@ -121,13 +129,13 @@ def _schedules(scene: Scene) -> Iterator[Schedule]:
     }
     for kind, steps in fields.items():
         for item in scene.of_kind(kind):
-            expression = dig(item.value, *steps)
-            is_backup = kind != "longhorn.io/RecurringJob" or dig(item.value, "spec", "task") in ("backup", "snapshot")
+            expression = at(item.value, *steps)
+            is_backup = kind != "longhorn.io/RecurringJob" or at(item.value, "spec", "task") in ("backup", "snapshot")
             if isinstance(expression, str) and "${" not in expression and is_backup:
                 yield Schedule(
                     item,
                     expression,
                     steps,
-                    has_seconds=kind == POSTGRES_SCHEDULE,
-                    is_suspended=any(dig(item.value, "spec", key) is True for key in ("suspend", "paused")),
+                    has_seconds=kind == _POSTGRES_SCHEDULE,
+                    is_suspended=any(at(item.value, "spec", key) is True for key in ("suspend", "paused")),
                 )

@@ -5,31 +5,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document.reading import Document
+from firstlight.document.within import at, sequence
+from firstlight.model.finding import Evidence
 from firstlight.model.place import Place
+from firstlight.policy.auditing import listing
 from firstlight.policy.auditing.hit import Hit
-from firstlight.policy.auditing.scene import Scene, dig, listed
+from firstlight.policy.auditing.scene import Scene
 
 TALOS_SECRETS = "unencrypted Talos secrets in Git"
 """How the reader of Talos files begins what it says of them."""
+_MOST = 5
 _RULES = (".sops.yaml", ".sops.yml")
 _CREDENTIALS = ("client-key-data", "token", "password")
 _NO_SECRET = ("ENC[", "${", "{{", "op://", "ref+", "vault:", "$(", "<")
 _AGE = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{20,}")
-_PRIVATE = re.compile(r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----", re.MULTILINE)
+_PRIVATE = re.compile(r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*\n\s*[A-Za-z0-9+/=]{8,}\s*$", re.MULTILINE)
+"""With a line of the key itself: templates of Secrets have the first line and a variable."""
+_KEYS = (("a private key of age", "AGE-SECRET-KEY-1", _AGE), ("a private key", "PRIVATE KEY-----", _PRIVATE))
 _TEXTS = (
-    ".yaml",
-    ".yml",
-    ".json",
-    ".txt",
-    ".key",
-    ".pem",
-    ".agekey",
-    ".env",
-    ".sh",
-    ".toml",
-    "kubeconfig",
-    "talosconfig",
-)
+    ".yaml", ".yml", ".json", ".txt", ".key", ".pem", ".agekey", ".env", ".sh", ".toml", "kubeconfig", "talosconfig",
+    "id_rsa", "id_ed25519", "id_ecdsa", ".j2", ".gotmpl", ".tpl", ".tf", ".tfvars", ".ini", ".conf", ".cfg",
+)  # fmt: skip
 
 
 def talos_secrets(scene: Scene) -> Iterator[Hit]:
@@ -37,6 +33,19 @@ def talos_secrets(scene: Scene) -> Iterator[Hit]:
     for remark in scene.platform.remarks:
         if remark.message.startswith(TALOS_SECRETS):
             yield Hit(message=remark.message, place=remark.place, fix=remark.hint)
+
+
+def secrets_in_clear(scene: Scene) -> Iterator[Hit]:
+    """Secrets whose values stand in Git."""
+    for each in scene.clear_secrets:
+        keys = listing.listed(each.keys, _MOST)
+        yield Hit(message=f"{each.id} stands in Git unencrypted: {keys}", place=each.place, key=str(each.id))
+
+
+def _told(scene: Scene) -> frozenset[str]:
+    """Files whose secrets other rules tell of."""
+    talos = [each.place.path for each in scene.platform.remarks if each.message.startswith(TALOS_SECRETS)]
+    return frozenset([*talos, *(each.place.path for each in scene.clear_secrets)])
 
 
 def kubeconfigs(scene: Scene) -> Iterator[Hit]:
@@ -53,11 +62,11 @@ def _of_kubeconfig(document: Document) -> Iterator[Hit]:
     value = document.value
     if not isinstance(value, Mapping) or value.get("kind") != "Config" or "sops" in value:
         return
-    for number, each in enumerate(listed(value, "users")):
+    for number, each in enumerate(sequence(value, "users")):
         for key in _CREDENTIALS:
-            found = dig(each, "user", key)
+            found = at(each, "user", key)
             if isinstance(found, str) and found and not found.startswith(_NO_SECRET):
-                name = str(dig(each, "name"))
+                name = str(at(each, "name"))
                 yield Hit(
                     message=f"a kubeconfig with the {key} of {name} stands in Git",
                     place=document.place("users", number, "user", key),
@@ -67,13 +76,15 @@ def _of_kubeconfig(document: Document) -> Iterator[Hit]:
 
 
 def private_keys(scene: Scene) -> Iterator[Hit]:
-    """Private keys, of age or of TLS, that stand in a file by themselves."""
+    """Private keys, of age or of TLS; those in Secrets are told of as Secrets."""
+    told = _told(scene)
     for path in scene.files.files:
-        text = scene.files.text(path) if path.endswith(_TEXTS) else None
+        text = scene.files.text(path) if path.endswith(_TEXTS) and path not in told else None
         if not text or "ENC[AES256" in text:
             continue
-        for what, expression in (("a private key of age", _AGE), ("a private key", _PRIVATE)):
-            if match := expression.search(text):
+        for what, mark, expression in _KEYS:
+            # A mark is found at once, and few files have one; an expression goes through all of a text.
+            if mark in text and (match := expression.search(text)):
                 yield Hit(
                     message=f"{what} stands in Git", place=Place(path, text.count("\n", 0, match.start()) + 1), key=what
                 )
@@ -98,13 +109,14 @@ def world_readable(scene: Scene) -> Iterator[Hit]:
 
 
 def unencrypted_sops(scene: Scene) -> Iterator[Hit]:
-    """Files that are called encrypted and are not."""
+    """Files that are called encrypted and are not, without those whose secrets are told of already."""
+    told = _told(scene)
     for path in scene.files.files:
         name = path.rpartition("/")[2]
-        if not re.search(r"\.sops\.(?:ya?ml|json)$", name) or name in _RULES:
+        if not re.search(r"\.sops\.(?:ya?ml|json)$", name) or name in _RULES or path in told:
             continue
-        documents = scene.files.documents(path)
-        if documents and not any(_is_encrypted(each.value) for each in documents):
+        values = [each.value for each in scene.files.documents(path) if each.value is not None]
+        if values and not any(_is_encrypted(each) for each in values):
             yield Hit(message=f"{name} is called encrypted, and is not", place=Place(path, 1), key="clear")
 
 
@@ -120,17 +132,27 @@ def missing_rules(scene: Scene) -> Iterator[Hit]:
         )
         return
     covering = [(path.rpartition("/")[0], each) for path in rules for each in _expressions(scene, path)]
-    for path in encrypted:
-        inside = [(base, each) for base, each in covering if not base or path.startswith(f"{base}/")]
-        if not any(each is None or each.search(path.removeprefix(f"{base}/" if base else "")) for base, each in inside):
-            yield Hit(message=f"no rule of sops covers {path}", place=Place(path, 1), key="uncovered")
+    left = [path for path in encrypted if not any(_covers(base, each, path) for base, each in covering)]
+    if left:
+        yield Hit(
+            message=f"no rule of sops covers {listing.listed(left)}",
+            place=Place(left[0], 1),
+            evidence=tuple(Evidence(path, Place(path, 1)) for path in left[:_MOST]),
+            key="uncovered",
+        )
+
+
+def _covers(base: str, expression: re.Pattern[str] | None, path: str) -> bool:
+    """Whether a rule covers a file: its expression is for paths below the directory that its file is in."""
+    above = f"{base}/" if base else ""
+    return path.startswith(above) and (expression is None or bool(expression.search(path.removeprefix(above))))
 
 
 def _expressions(scene: Scene, path: str) -> Iterator[re.Pattern[str] | None]:
     """What the rules of a file cover; None for everything."""
     for document in scene.files.documents(path):
-        for rule in listed(document.value, "creation_rules"):
-            written = dig(rule, "path_regex")
+        for rule in sequence(document.value, "creation_rules"):
+            written = at(rule, "path_regex")
             if written is None:
                 yield None
                 continue
@@ -148,4 +170,4 @@ def _looks_encrypted(scene: Scene, path: str) -> bool:
 
 
 def _is_encrypted(value: Any) -> bool:
-    return isinstance(dig(value, "sops", "mac"), str)
+    return isinstance(at(value, "sops", "mac"), str)

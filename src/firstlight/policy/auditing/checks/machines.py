@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from firstlight.document.within import at, sequence
 from firstlight.model.cluster import Cluster
 from firstlight.model.finding import Evidence
 from firstlight.model.place import Place
 from firstlight.policy.auditing.hit import Hit
-from firstlight.policy.auditing.scene import Scene, dig, listed
+from firstlight.policy.auditing.scene import Scene
 
 SERVICE_CONFIG = "ExtensionServiceConfig"
 CONFIGURED = frozenset(
@@ -78,11 +79,11 @@ def _configs(scene: Scene, cluster: Cluster) -> Iterator[tuple[str, Place]]:
             groups = [
                 ("controlPlane",),
                 ("worker",),
-                *(("nodes", n) for n in range(len(listed(document.value, "nodes")))),
+                *(("nodes", n) for n in range(len(sequence(document.value, "nodes")))),
             ]
             for steps in groups:
-                for number, each in enumerate(listed(document.value, *steps, "extensionServices")):
-                    yield str(dig(each, "name")), document.place(*steps, "extensionServices", number)
+                for number, each in enumerate(sequence(document.value, *steps, "extensionServices")):
+                    yield str(at(each, "name")), document.place(*steps, "extensionServices", number)
 
 
 def _talconfigs(cluster: Cluster) -> list[str]:

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator
 
-from firstlight.model.finding import Evidence
+from firstlight.model.finding import Evidence, Severity
 from firstlight.model.place import Place
 from firstlight.model.plan import Problem
 from firstlight.policy.auditing.hit import Hit
 from firstlight.policy.auditing.scene import Scene
 
 
-def problems(scene: Scene, *rules: str) -> Iterator[Hit]:
+def problems(scene: Scene, *rules: str, severity: Severity | None = None) -> Iterator[Hit]:
     """The problems of plans that have one of these rules."""
     for cluster, plan in scene.plans.items():
         for problem in plan.problems:
             if problem.rule in rules:
-                yield _hit(problem, cluster, scene)
+                yield hit(problem, cluster, scene, severity=severity)
 
 
-def _hit(problem: Problem, cluster: str, scene: Scene) -> Hit:
+def hit(problem: Problem, cluster: str, scene: Scene, *, severity: Severity | None = None) -> Hit:
+    """What a plan has found, as the place where a rule fits."""
     said = next((each.place for each in problem.chain if each.place is not None), None)
     return Hit(
         message=problem.message,
@@ -26,6 +27,7 @@ def _hit(problem: Problem, cluster: str, scene: Scene) -> Hit:
         component=problem.component,
         evidence=tuple(Evidence(f"{each.name} {each.says}".strip(), each.place) for each in problem.chain),
         fix=problem.way_out,
+        severity=severity,
     )
 
 

@@ -1,12 +1,23 @@
 """Who may do anything: bindings of cluster-admin, roles of stars, namespaces whose pods may leave their containers."""
 
+import re
 from collections.abc import Iterator
 
+from firstlight.document.within import at, sequence, text
+from firstlight.model.finding import Severity
+from firstlight.policy.auditing import charts
 from firstlight.policy.auditing.hit import Hit
-from firstlight.policy.auditing.scene import Item, Scene, dig, listed
+from firstlight.policy.auditing.mentioning import mentions
+from firstlight.policy.auditing.scene import Item, Scene
 
 _GROUP = "rbac.authorization.k8s.io"
-_EVERYBODY = ("system:unauthenticated", "system:anonymous", "system:authenticated", "system:serviceaccounts")
+_STRANGERS = ("system:unauthenticated", "system:anonymous")
+_ACCOUNTS = ("system:authenticated", "system:serviceaccounts")
+"""All of them: with a namespace behind it, it is those of one namespace."""
+_FOR_ALL = (
+    "system:service-account-issuer-discovery", "system:public-info-viewer", "system:discovery", "system:basic-user",
+)  # fmt: skip
+"""Roles that Kubernetes means for everybody; the first is for whoever is to trust the cluster's tokens."""
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _ROLES = frozenset({"cni", "storage", "engine", "dns", "mirror", "monitoring", "backup", "virtualization"})
 """What has pods that must reach into their node."""
@@ -15,30 +26,43 @@ _SYSTEM = (
     "prometheus", "node-exporter", "nvidia", "gpu", "device-plugin", "kubevirt", "cdi", "system-upgrade", "spegel",
     "ceph", "csi", "storage", "network", "falco", "tetragon", "linstor", "piraeus", "velero", "volsync", "multus",
 )  # fmt: skip
+_REACHES = re.compile(
+    r"^(?:privileged|hostNetwork|hostPID|hostIPC): true$|^hostPath:|^type: hostPath$|^hostPort: \d"
+    r"|^(?:NET_ADMIN|SYS_[A-Z]+)$"
+)
+"""What the profile baseline does not allow."""
+_PLAIN_CHART = "app-template"
+"""A chart without pods of its own: all that they need stands in its values."""
 
 
 def for_everybody(scene: Scene) -> Iterator[Hit]:
-    """Powerful roles that are bound to everybody, or to every account."""
+    """Roles that are bound to strangers, and powerful ones that are bound to every account."""
     for item in scene.of_kind(f"{_GROUP}/ClusterRoleBinding", f"{_GROUP}/RoleBinding"):
-        role = dig(item.value, "roleRef", "name")
-        for number, each in enumerate(listed(item.value, "subjects")):
-            name = str(dig(each, "name"))
-            if not name.startswith(_EVERYBODY) or (name == _EVERYBODY[2] and not _is_powerful(scene, item)):
-                continue
-            if _is_powerful(scene, item) or name in _EVERYBODY[:2]:
+        role = text(item.value, "roleRef", "name")
+        if role in _FOR_ALL or _asks_only(scene, item):
+            continue
+        for number, each in enumerate(sequence(item.value, "subjects")):
+            name = text(each, "name")
+            if name in _STRANGERS or (name in _ACCOUNTS and _is_powerful(scene, item)):
                 yield _hit(item, f"{item.object.id} gives {role} to {name}", "subjects", number)
 
 
 def cluster_admins(scene: Scene) -> Iterator[Hit]:
     """Accounts of workloads that may do anything; the engine's own are among those that must."""
     for item in scene.of_kind(f"{_GROUP}/ClusterRoleBinding"):
-        if dig(item.value, "roleRef", "name") != "cluster-admin" or item.component.role == "engine":
+        if text(item.value, "roleRef", "name") != "cluster-admin" or _is_engines(item):
             continue
         accounts = [
-            str(dig(each, "name")) for each in listed(item.value, "subjects") if dig(each, "kind") == "ServiceAccount"
+            text(each, "name") for each in sequence(item.value, "subjects") if text(each, "kind") == "ServiceAccount"
         ]
         if accounts:
             yield _hit(item, f"{item.object.id} gives cluster-admin to {', '.join(accounts)}", "roleRef", "name")
+
+
+def _is_engines(item: Item) -> bool:
+    """Whether it comes with the engine, or is for its accounts: both engines apply whatever Git has."""
+    named = {text(each, "namespace") for each in sequence(item.value, "subjects")}
+    return item.component.role == "engine" or named <= {"flux-system", "argocd"}
 
 
 def star_roles(scene: Scene) -> Iterator[Hit]:
@@ -46,31 +70,70 @@ def star_roles(scene: Scene) -> Iterator[Hit]:
     for item in scene.of_kind(f"{_GROUP}/ClusterRole"):
         if item.component.role == "engine":
             continue
-        for number, rule in enumerate(listed(item.value, "rules")):
-            if all("*" in listed(rule, key) for key in ("apiGroups", "resources", "verbs")):
+        for number, rule in enumerate(sequence(item.value, "rules")):
+            if all("*" in sequence(rule, key) for key in ("apiGroups", "resources", "verbs")):
                 yield _hit(item, f"{item.object.id} allows everything on everything", "rules", number)
 
 
 def privileged_namespaces(scene: Scene) -> Iterator[Hit]:
-    """Namespaces whose pods may be privileged."""
+    """Namespaces whose pods may be privileged, where nothing is seen to need it."""
     for item in scene.of_kind("/Namespace"):
-        if dig(item.value, "metadata", "labels", _ENFORCE) != "privileged":
-            continue
+        steps = ("metadata", "labels", _ENFORCE)
         name = item.object.id.name
-        if item.component.role not in _ROLES and not any(each in name for each in _SYSTEM):
-            yield _hit(item, f"pods of namespace {name} may be privileged", "metadata", "labels", _ENFORCE)
+        if text(item.value, *steps) != "privileged" or item.component.role in _ROLES:
+            continue
+        if any(each in name for each in _SYSTEM) or _has_need(scene, item.cluster, name):
+            continue
+        severity = Severity.NOTE if _has_charts(scene, item.cluster, name) else None
+        yield _hit(item, f"pods of namespace {name} may be privileged", *steps, severity=severity)
 
 
-def _is_powerful(scene: Scene, item: Item) -> bool:
-    name = dig(item.value, "roleRef", "name")
-    if name in ("cluster-admin", "admin", "edit"):
-        return True
-    roles = scene.of_cluster(item.cluster, f"{_GROUP}/ClusterRole", f"{_GROUP}/Role")
+def _has_need(scene: Scene, cluster: str, namespace: str) -> bool:
+    """Whether something of a namespace asks for its node."""
+    here = (each.value for each in scene.items if each.cluster == cluster and each.object.id.namespace == namespace)
+    given = (
+        layer.value
+        for component in scene.platform.components_of(cluster)
+        for layer in scene.values(component)
+        if layer.chart.namespace == namespace
+    )
+    return any(mentions(each, _REACHES) for each in (*here, *given))
+
+
+def _has_charts(scene: Scene, cluster: str, namespace: str) -> bool:
+    """Whether charts bring pods there whose needs only rendering would tell."""
     return any(
-        each.object.id.name == name and any("*" in listed(rule, "verbs") for rule in listed(each.value, "rules"))
-        for each in roles
+        chart.namespace == namespace and charts.name(chart) != _PLAIN_CHART
+        for component in scene.platform.components_of(cluster)
+        for chart in charts.of(component)
     )
 
 
-def _hit(item: Item, message: str, *steps: str | int) -> Hit:
-    return Hit(message=message, place=item.object.at(*steps), clusters=(item.cluster,), component=item.component.name)
+def _roles(scene: Scene, binding: Item) -> Iterator[Item]:
+    """The role that a binding names, where the repo has it."""
+    kind, name = text(binding.value, "roleRef", "kind"), text(binding.value, "roleRef", "name")
+    for each in scene.of_cluster(binding.cluster, f"{_GROUP}/{kind}"):
+        if each.object.id.name == name and each.object.id.namespace in ("", binding.object.id.namespace):
+            yield each
+
+
+def _is_powerful(scene: Scene, item: Item) -> bool:
+    if text(item.value, "roleRef", "name") in ("cluster-admin", "admin", "edit"):
+        return True
+    return any("*" in sequence(rule, "verbs") for role in _roles(scene, item) for rule in sequence(role.value, "rules"))
+
+
+def _asks_only(scene: Scene, item: Item) -> bool:
+    """Whether a role is for paths such as /healthz alone, and for no objects."""
+    rules = [rule for role in _roles(scene, item) for rule in sequence(role.value, "rules")]
+    return bool(rules) and all(at(each, "nonResourceURLs") and not at(each, "resources") for each in rules)
+
+
+def _hit(item: Item, message: str, *steps: str | int, severity: Severity | None = None) -> Hit:
+    return Hit(
+        message=message,
+        place=item.object.at(*steps),
+        clusters=(item.cluster,),
+        component=item.component.name,
+        severity=severity,
+    )

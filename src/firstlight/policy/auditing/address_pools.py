@@ -1,0 +1,96 @@
+"""Pools of load-balancer addresses."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.document import within
+from firstlight.model.place import Place
+from firstlight.policy.auditing import spans
+from firstlight.policy.auditing.scene import Item, Scene
+from firstlight.policy.auditing.spans import Span
+
+CILIUM, METALLB = "cilium.io/CiliumLoadBalancerIPPool", "metallb.io/IPAddressPool"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """A pool of a cluster."""
+
+    cluster: str
+    kind: str
+    name: str
+    place: Place
+    blocks: tuple[Span, ...]
+    is_known: bool
+    """Whether all of its blocks are known."""
+    selector: Mapping[str, Any]
+    """Which services it serves; all where it is empty."""
+    item: Item | None = dataclasses.field(repr=False)
+    """None for one that only the cluster has."""
+
+
+def pools(scene: Scene, cluster: str) -> list[Pool]:
+    """The pools of a cluster: those of the repo, and those that only the cluster itself has."""
+    found = [_pool(each.cluster, each.value, each) for each in scene.of_cluster(cluster, CILIUM, METALLB)]
+    unique = {(each.kind, each.name): each for each in reversed(found)}
+    live = scene.live.get(cluster)
+    beside = [
+        _pool(cluster, value, None)
+        for kind in (CILIUM, METALLB)
+        for value in (live.of(kind) if live else ())
+        if (kind, str(within.at(value, "metadata", "name"))) not in unique
+    ]
+    declared = {id(each) for each in unique.values()}
+    return [*(each for each in found if id(each) in declared), *beside]
+
+
+def _pool(cluster: str, value: Mapping[str, Any], item: Item | None) -> Pool:
+    kind = CILIUM if value.get("kind") == "CiliumLoadBalancerIPPool" else METALLB
+    if kind == METALLB:
+        written = [spans.span(each) for each in within.sequence(value, "spec", "addresses")]
+        steps: tuple[str | int, ...] = ("spec", "addresses")
+    else:
+        field = "blocks" if within.at(value, "spec", "blocks") else "cidrs"
+        written = [_block(each) for each in within.sequence(value, "spec", field)]
+        steps = ("spec", field)
+    selector = within.at(value, "spec", "serviceSelector")
+    return Pool(
+        cluster=cluster,
+        kind=kind,
+        name=str(within.at(value, "metadata", "name") or ""),
+        place=item.object.at(*steps) if item else Place(cluster),
+        blocks=tuple(each for each in written if each),
+        is_known=bool(written) and all(written),
+        selector=selector if isinstance(selector, Mapping) else {},
+        item=item,
+    )
+
+
+def _block(block: Any) -> Span | None:
+    if within.at(block, "cidr"):
+        return spans.network(within.at(block, "cidr"))
+    first = within.at(block, "start")
+    return spans.between(first, within.at(block, "stop") or first)
+
+
+def selects(pool: Pool, labels: Mapping[str, str]) -> bool:
+    """Whether a pool serves a service with these labels."""
+    wanted = within.at(pool.selector, "matchLabels")
+    if isinstance(wanted, Mapping) and any(labels.get(key) != str(value) for key, value in wanted.items()):
+        return False
+    return all(_holds(each, labels) for each in within.sequence(pool.selector, "matchExpressions"))
+
+
+def _holds(expression: Any, labels: Mapping[str, str]) -> bool:
+    key, values = str(within.at(expression, "key")), [str(each) for each in within.sequence(expression, "values")]
+    match within.at(expression, "operator"):
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+    return True

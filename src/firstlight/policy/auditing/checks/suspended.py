@@ -1,0 +1,71 @@
+"""What Git itself has put to rest or overridden, and for how long."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.document.within import at, mapping
+from firstlight.model.component import Form
+from firstlight.model.finding import Evidence, Severity
+from firstlight.policy.auditing import days
+from firstlight.policy.auditing.hit import Hit
+from firstlight.policy.auditing.scene import Scene
+
+UNTIL, REASON = "firstlight.dev/suspended-until", "firstlight.dev/reason"
+_OVERRIDE = "firstlight.dev/override-until"
+"""How long an override is to stand; what has it is suspended on purpose."""
+_PAUSED = "argocd.argoproj.io/skip-reconcile"
+_FLUX = "toolkit.fluxcd.io"
+
+
+def overridden(scene: Scene) -> Iterator[Hit]:
+    """Overrides that stand longer than they were meant to."""
+    for item in scene.items:
+        end = days.day(mapping(item.value, "metadata", "annotations").get(_OVERRIDE))
+        if end is not None and end < scene.today:
+            yield Hit(
+                message=f"the override of {item.object.id} was to end on {end}",
+                place=item.object.at("metadata", "annotations", _OVERRIDE),
+                clusters=(item.cluster,),
+                component=item.component.name,
+            )
+
+
+def suspended(scene: Scene) -> Iterator[Hit]:
+    """Objects of the engine that are suspended in Git without an end, or beyond it."""
+    for item in scene.items:
+        steps = _way(item.value, item.object.id.group, item.object.id.kind)
+        if steps is None:
+            continue
+        annotations = mapping(item.value, "metadata", "annotations")
+        until, reason = str(annotations.get(UNTIL) or ""), str(annotations.get(REASON) or "")
+        end = days.day(until)
+        what = f"{item.object.id.kind} {item.object.id.name}"
+        if annotations.get(_OVERRIDE) or (end is not None and end >= scene.today):
+            continue
+        if until and end is None:
+            said = f"{what} is suspended until {until}, which is no day such as 2026-11-01"
+        elif end is not None:
+            said = f"{what} is suspended in Git, which was to end on {end}"
+        else:
+            said = f"{what} is suspended in Git, and nothing says until when"
+        evidence = (Evidence(f"reason: {reason}", item.object.at("metadata", "annotations", REASON)),) if reason else ()
+        yield Hit(
+            message=said,
+            place=item.object.at(*steps) if not until else item.object.at("metadata", "annotations", UNTIL),
+            clusters=(item.cluster,),
+            component=item.component.name,
+            evidence=evidence,
+            severity=None if end is not None else Severity.WARNING,
+        )
+
+
+def _way(value: Mapping[str, Any], group: str, kind: str) -> tuple[str, ...] | None:
+    """The way to what suspends an object; None where nothing does."""
+    if group.endswith(_FLUX) and at(value, "spec", "suspend") is True:
+        return ("spec", "suspend")
+    if group == "argoproj.io" and kind == Form.APPLICATION:
+        if str(at(value, "metadata", "annotations", _PAUSED)) == "true":
+            return ("metadata", "annotations", _PAUSED)
+        if at(value, "spec", "syncPolicy", "automated", "enabled") is False:
+            return ("spec", "syncPolicy", "automated", "enabled")
+    return None

@@ -1,0 +1,179 @@
+"""Manifests that nothing applies: somebody thinks that they are in the cluster."""
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from firstlight.model.component import Form, ObjectId, Origin, Side
+from firstlight.model.finding import Evidence, Severity
+from firstlight.model.place import Place
+from firstlight.model.remark import Grade
+from firstlight.model.source import Chart, Directory
+from firstlight.plan import facts
+from firstlight.policy.auditing import kustomize_files, listing
+from firstlight.policy.auditing.hit import Hit
+from firstlight.policy.auditing.scene import Scene
+
+_YAML = (".yaml", ".yml")
+_ASIDE = re.compile(
+    r"(templates?|examples?|samples?|archived?|disabled|deprecated|old|unused|docs?|documentation|tests?|testdata|"
+    r"testing|fixtures|hack|scripts?|ci|tools|schemas?|crossplane|terraform|ansible|packer|charts|components|talos|omni|vendor)"
+)
+"""Names of directories that show something, were put aside, are libraries, or belong to other tools."""
+_SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([-_.]|$)")
+"""Names of files that do."""
+_SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
+_TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
+_OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:#.*)?$")
+_NO_OBJECTS = ("kustomize.config.k8s.io", "talos.dev", "omni.sidero.dev")
+_SHOWN = 10
+
+Found = tuple[ObjectId, Place]
+
+
+def manifests(scene: Scene) -> Iterator[Hit]:
+    """Directories, or files of them, that no Kustomization or Application reaches; one finding a directory."""
+    origins = [each for component in scene.platform.components for each in component.origins]
+    used = _used(scene, origins)
+    tops = {
+        each.place.path.partition("/")[0] for each in origins if each.side is Side.GITOPS and "/" in each.place.path
+    }
+    tops |= {
+        path.partition("/")[0] for origin in origins for path in _directories(origin) if origin.side is Side.GITOPS
+    }
+    if not tops:
+        return
+    scripts = _scripts(scene)
+    living = frozenset(above for path in used for above in _above(path))
+    groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
+    for path in scene.files.files:
+        if path in used or not path.endswith(_YAML) or path.partition("/")[0] not in tops or _is_aside(path):
+            continue
+        objects = [*_objects(scene, path)]
+        if objects and not _is_named(path, scripts):
+            groups[_highest(path, living)][path] = objects
+    off = _commented(scene)
+    is_sure = not any(_leads_anywhere(each.message) for each in scene.platform.remarks if each.grade is Grade.UNKNOWN)
+    for directory, found in sorted(groups.items()):
+        is_meant = all(any(_is_below(path, each) for each in off) for path in found)
+        yield _hit(directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+
+
+def _used(scene: Scene, origins: list[Origin]) -> frozenset[str]:
+    """Files that something applies, reads or is declared in."""
+    by_hand = [each for each in scene.platform.unreached if each.side is Side.BOOTSTRAP]
+    starts = [path for origin in (*origins, *by_hand) for path in _directories(origin)]
+    found = set(kustomize_files.reached(scene.files, starts))
+    found |= {each.object.place.path for each in scene.items}
+    found |= {each.place.path for each in origins}
+    found |= {each.path for cluster in scene.clusters for each in (cluster.place, *cluster.files)}
+    return frozenset(found)
+
+
+def _directories(origin: Origin) -> Iterator[str]:
+    """Directories and files of the repo that an origin reads."""
+    for source in facts.sources(origin):
+        if isinstance(source, Directory):
+            yield source.path
+            yield from (posixpath.join(source.path, each) for each in source.components)
+        elif isinstance(source, Chart):
+            if not source.repository and source.name:
+                yield source.name
+            yield from (each.file for each in source.values if each.file)
+
+
+def _is_aside(path: str) -> bool:
+    parts = path.split("/")[:-1]
+    name = posixpath.basename(path).rpartition(".")[0].lower()
+    if name.startswith(".") or _SHOWS.search(name):
+        return True
+    return any(each.startswith(".") or _ASIDE.fullmatch(each.strip("_").lower()) for each in parts)
+
+
+def _objects(scene: Scene, path: str) -> Iterator[Found]:
+    """The Kubernetes objects of a file; none where it is something else."""
+    if posixpath.basename(path) in kustomize_files.NAMES:
+        return
+    for document in scene.files.documents(path):
+        value = document.value
+        if not isinstance(value, Mapping) or not isinstance(value.get("metadata"), Mapping):
+            continue
+        found = ObjectId.of(value)
+        if found.kind and found.name and value.get("apiVersion") and found.group not in _NO_OBJECTS:
+            yield found, document.place()
+
+
+def _scripts(scene: Scene) -> str:
+    """The text of everything that people run, and of what machines are made from."""
+    machines = {each.path for cluster in scene.clusters for each in cluster.files}
+    return "\n".join(
+        scene.files.text(path) or ""
+        for path in scene.files.files
+        if path in machines
+        or _SCRIPTS.fullmatch(posixpath.basename(path))
+        or any(_TASKS.fullmatch(each) for each in path.split("/")[:-1])
+    )
+
+
+def _is_named(path: str, scripts: str) -> bool:
+    """Whether a script names a file, or one of the directories that it is in."""
+    if "/".join(path.split("/")[-2:]) in scripts:
+        return True
+    above = [each for each in _above(path) if "/" in each and each in scripts]
+    return any(re.search(rf"{re.escape(each)}/?(?=[\s\"']|$)", scripts) for each in above)
+
+
+def _commented(scene: Scene) -> frozenset[str]:
+    """What kustomizations name in comments: somebody has turned it off, and knows."""
+    found: set[str] = set()
+    for path in scene.files.files:
+        if posixpath.basename(path) in kustomize_files.NAMES:
+            base = posixpath.dirname(path)
+            for line in (scene.files.text(path) or "").splitlines():
+                if match := _OFF.match(line):
+                    found.add(posixpath.normpath(posixpath.join(base, match["path"])))
+    return frozenset(found)
+
+
+def _is_below(path: str, named: str) -> bool:
+    """Whether a file is what is named, or belongs to it: ``app/ks.yaml`` stands for the whole of ``app``."""
+    directory = posixpath.dirname(named) if posixpath.basename(named).removesuffix(".yaml") == "ks" else named
+    return path == named or path.startswith(f"{directory}/")
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories that a file is in, from below."""
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _highest(path: str, living: frozenset[str]) -> str:
+    """The highest directory above a file in which nothing is used; its own where there is none."""
+    own, *others = _above(path)
+    for each in (own, *others):
+        if each in living:
+            break
+        own = each
+    return own
+
+
+def _leads_anywhere(message: str) -> bool:
+    """Whether a remark tells of something that may apply any directory of the repo."""
+    return message.startswith(("the Applications of", "ResourceSet")) or "has a variable that is not known" in message
+
+
+def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool) -> Hit:
+    objects = [each for several in found.values() for each in several]
+    # What brings other things says most about what is missing.
+    objects.sort(key=lambda each: each[0].kind not in (Form.KUSTOMIZATION, Form.HELM_RELEASE, Form.APPLICATION))
+    _, place = objects[0]
+    files = listing.listed(sorted(posixpath.basename(each) for each in found))
+    where = directory if is_whole else f"{files} in {directory}"
+    return Hit(
+        message=f"nothing applies {where}: {listing.first(str(each) for each, _ in objects)}",
+        place=place,
+        evidence=tuple(Evidence(str(each), there) for each, there in objects[:_SHOWN]),
+        key=f"nothing applies {directory}",
+        severity=None if is_sure else Severity.NOTE,
+    )
