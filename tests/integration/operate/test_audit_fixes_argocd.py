@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from firstlight.clients import kube as clients
@@ -80,6 +81,7 @@ async def harm(argocd: ArgoCD, one: Clone) -> None:
     await deleted(argocd, f"{name}-cilium")
 
 
+@pytest.mark.long  # in every run the same is shown with Flux: test_audit_fixes.py
 async def test_what_argocd_would_lose_stays(argocd: ArgoCD, site: str, tmp_path: Path) -> None:
     kept, plain = names = (f"{site}-kept", f"{site}-plain")
     charts = (await argocd.sources.create_charts(site)).url
