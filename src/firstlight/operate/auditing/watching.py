@@ -73,12 +73,15 @@ async def watch(
             means = dataclasses.replace(means, known=gathering.facts_of(found.scene))
         else:
             means = dataclasses.replace(means, known=None)
-        news = _contents(tree, _different(seen, now), fresh)
+        touched = _different(seen, now) | (set(fresh.files) ^ set(tree.files) if fresh is not None else set())
+        # Looked at before anything is read: what is written in between is there at the next look.
+        seen = _sight(tree, {*changed, *touched})
+        news = _contents(tree, touched, fresh)
         if fresh is not None and (fresh.links != tree.links or len(changed) + len(news) > _MANY):
             tree, changed = fresh, {}
+            seen = _sight(tree, ())
         else:
             changed = {**changed, **news}
-        seen = _sight(tree, changed)
         found = await _judged(OverlaidTree(tree, changed) if changed else tree, wishes, means, lambda text: None)
         yield found
 
@@ -127,8 +130,6 @@ def _different(seen: _Sight, now: _Sight) -> set[str]:
 
 def _contents(tree: WorkTree, names: set[str], fresh: WorkTree | None) -> dict[str, bytes | None]:
     """The files that have changed, come or gone, with what is in them now."""
-    if fresh is not None:
-        names = names | (set(fresh.files) ^ set(tree.files))
     known = set(fresh.files) if fresh is not None else names
     return {path: _read(f"{tree.root}/{path}") if path in known else None for path in sorted(names)}
 

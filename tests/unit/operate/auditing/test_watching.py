@@ -106,3 +106,24 @@ async def test_a_wrong_rule_is_said_until_it_is_right_again(repo: Path) -> None:
 
     assert isinstance(found[1], errors.ConfigError)
     assert places(found[2]) == ["clusters/home/web.yaml:7"]
+
+
+async def test_what_is_written_while_a_file_is_read_is_there_at_the_next_look(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = repo / "clusters/home/web.yaml"
+    read = watching._read
+    later = ["# one line more\n" + repos.WEB]
+
+    def read_and_write(path: str) -> bytes | None:
+        data = read(path)
+        if later:
+            web.write_text(later.pop())
+        return data
+
+    monkeypatch.setattr(watching, "_read", read_and_write)
+    found = await looks(
+        repo, lambda: web.write_text(repos.WEB.replace("replicas: 1", "replicas: 2")), lambda: None, lambda: None
+    )
+
+    assert [places(each) for each in found] == [["clusters/home/web.yaml:7"], [], ["clusters/home/web.yaml:8"]]
