@@ -126,12 +126,12 @@ def _schedules(scene: Scene) -> Iterator[Schedule]:
         "velero.io/Schedule": ("spec", "schedule"),
         "volsync.backube/ReplicationSource": ("spec", "trigger", "schedule"),
         "longhorn.io/RecurringJob": ("spec", "cron"),
+        "batch/CronJob": ("spec", "schedule"),
     }
     for kind, steps in fields.items():
         for item in scene.of_kind(kind):
             expression = at(item.value, *steps)
-            is_backup = kind != "longhorn.io/RecurringJob" or at(item.value, "spec", "task") in ("backup", "snapshot")
-            if isinstance(expression, str) and "${" not in expression and is_backup:
+            if isinstance(expression, str) and "${" not in expression and _is_backup(kind, item):
                 yield Schedule(
                     item,
                     expression,
@@ -139,3 +139,10 @@ def _schedules(scene: Scene) -> Iterator[Schedule]:
                     has_seconds=kind == _POSTGRES_SCHEDULE,
                     is_suspended=any(at(item.value, "spec", key) is True for key in ("suspend", "paused")),
                 )
+
+
+def _is_backup(kind: str, item: Item) -> bool:
+    """Whether it makes backups: some kinds do other things as well."""
+    if kind == "longhorn.io/RecurringJob":
+        return at(item.value, "spec", "task") in ("backup", "snapshot")
+    return kind != "batch/CronJob" or any(each in item.object.id.name for each in ("backup", "snapshot", "dump"))
