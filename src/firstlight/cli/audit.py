@@ -66,10 +66,9 @@ def audit(card: str | None, is_test: bool, root: Path | None, **typed: Any) -> i
         return _tested(root, wishes.form) if is_test else _explained(root, card or "", wishes.form)
     import asyncio
 
-    from firstlight.cli import audit_doing, ending
+    from firstlight.cli import audit_doing
 
-    with ending.orderly():
-        return asyncio.run(audit_doing.do(_top(root), wishes))
+    return asyncio.run(audit_doing.do(_top(root), wishes))
 
 
 def _top(root: Path | None) -> Path:

@@ -1,5 +1,6 @@
 """An audit, whole: rules over a scene, what people have excused, and the comparison of clusters."""
 
+import asyncio
 import dataclasses
 import posixpath
 import traceback
@@ -99,7 +100,9 @@ async def audit(
                 scene.platform, clusters=wishes.clusters, open_renderer=means.open_renderer, say=say
             )
             scene, skipped = dataclasses.replace(scene, renditions=renditions), (*skipped, *broken)
+        await asyncio.sleep(0)  # whoever has interrupted it while it read is heard here,
         found = judge(scene, book, wishes, baseline=baseline, skipped=skipped, say=say)
+        await asyncio.sleep(0)  # and here, before there is an answer
     return dataclasses.replace(found, unreached=unreached)
 
 

@@ -21,7 +21,6 @@ PATIENCE = 20.0
 """Seconds for Git's look at the past; a long one is left out."""
 _MANY = 2_000
 """Files whose past is asked for; a command line has an end."""
-_OWN = ".firstlight/"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

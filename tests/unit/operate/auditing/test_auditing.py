@@ -265,3 +265,19 @@ def test_a_baseline_is_not_written_through_a_link(
     with pytest.raises(errors.Refused, match="behind a link"):
         baseline_file.add(WorkTree(repo), judged, None, reason="known", until=datetime.date(2027, 1, 31))
     assert list(outside.iterdir()) == []
+
+
+async def test_whoever_interrupts_it_gets_no_answer(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = auditing.judge
+    running: list[asyncio.Task[object]] = []
+
+    def interrupted(*args: object, **named: object) -> object:
+        running[0].cancel()
+        return judge(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(auditing, "judge", interrupted)
+    wishes = Wishes(today=TODAY, rules=(repos.RULE,))
+    running.append(asyncio.ensure_future(auditing.audit(WorkTree(repo), wishes, Means())))
+
+    with pytest.raises(asyncio.CancelledError):
+        await running[0]

@@ -136,6 +136,8 @@ def test_a_cache_that_cannot_be_written_is_no_failure(repo: Path, tmp_path: Path
 
     keeping.keep(place, key(repo, place), judged)
 
+    assert place.read_text() == ""
+
 
 def test_a_package_of_rules_that_was_edited_makes_another_answer(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
