@@ -276,8 +276,13 @@ async def test_whoever_interrupts_it_gets_no_answer(repo: Path, monkeypatch: pyt
         return judge(*args, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(auditing, "judge", interrupted)
-    wishes = Wishes(today=TODAY, rules=(repos.RULE,))
-    running.append(asyncio.ensure_future(auditing.audit(WorkTree(repo), wishes, Means())))
+    answers: list[Judged] = []
+
+    async def asked() -> None:
+        answers.append(await auditing.audit(WorkTree(repo), Wishes(today=TODAY, rules=(repos.RULE,)), Means()))
+
+    running.append(asyncio.ensure_future(asked()))
 
     with pytest.raises(asyncio.CancelledError):
         await running[0]
+    assert answers == []
