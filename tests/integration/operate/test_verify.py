@@ -305,7 +305,9 @@ async def test_the_command_as_text_and_as_json(
     plain = await asyncio.to_thread(main.run, words)
     text = capsys.readouterr().out
 
-    assert code == plain == (0 if found["fine"] else 1)
+    # Two looks at a cluster that others use too: each answers for what it saw itself.
+    assert code == (0 if found["fine"] else 1)
+    assert plain == (0 if "all fine" in text else 1)
     assert [each["verdict"] for each in found["checks"] if each["name"] == "nodes"] == ["passed"]
     assert text.startswith("infra   ")
     assert "3 nodes ready" in text
