@@ -38,7 +38,14 @@ class RunStarted:
     is_rehearsal: bool = False
     is_dry_run: bool = False
     command: str = "up"
-    """The one that began it, and goes on with it: ``up`` or ``handover``."""
+    """The one that began it, and goes on with it: ``up``, ``handover``, ``node upgrade``."""
+    again: str = ""
+    """What else has to be typed to go on with it: ``infra --talos v1.13.1``; empty for the cluster alone."""
+
+    @property
+    def is_walk(self) -> bool:
+        """Whether it is work on a cluster that lives, and has no phases."""
+        return self.command not in ("up", "handover")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

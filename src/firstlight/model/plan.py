@@ -40,6 +40,8 @@ class Action(enum.StrEnum):
     RELEASE = "release from Talos"
     CERTIFY = "certify the handover"
     WATCH = "watch"
+    WALK = "walk"
+    """A stage of work on a cluster that lives."""
 
 
 class Subject(enum.StrEnum):

@@ -55,6 +55,10 @@ def lines(state: RunState, *, now: float, columns: int, rows: int, foot: str = S
 def phase_line(state: RunState, *, now: float, columns: int, colour: bool = False) -> str:
     """The cluster and its phases; what is narrow leaves out times, never a phase."""
     name = words.one_line(state.started.cluster) if state.started else "run"
+    if state.started is not None and state.started.is_walk:
+        done = sum(each.state in DONE for each in state.steps)
+        command = words.one_line(state.started.command)
+        return table.cut(f"{name}{table.GAP}{command} {done}/{len(state.steps)}", columns)
     for gap, has_times in ((table.GAP, True), ("  ", True), ("  ", False), (" ", False)):
         line = gap.join([name, *(_phase(each, now, has_times, colour) for each in state.phases)])
         if table.width(line) <= columns:

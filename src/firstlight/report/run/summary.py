@@ -29,7 +29,7 @@ def summary(state: RunState, *, now: float, columns: int) -> list[str]:
     live = [called[each.id] for each in state.steps if each.state in LIVE]
     if live and state.outcome in (RunOutcome.KILLED, RunOutcome.INTERRUPTED):
         end += _item("  was at", words.few(live, 6), columns)
-    if state.seconds(now) >= _LONG:
+    if state.seconds(now) >= _LONG and not state.started.is_walk:
         end += _item("  took", _phases(state, now), columns)
     for each in state.notes:
         end += _item("  note", words.one_line(each), columns)
@@ -99,7 +99,7 @@ def _phases(state: RunState, now: float) -> str:
 
 def _next(state: RunState, cluster: str) -> str:
     assert state.started is not None
-    again = f"firstlight {words.one_line(state.started.command)} {cluster}"
+    again = f"firstlight {words.one_line(state.started.command)} {words.one_line(state.started.again) or cluster}"
     if state.started.is_dry_run:
         return again
     match state.outcome:

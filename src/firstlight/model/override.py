@@ -1,0 +1,118 @@
+"""A break-glass change as a transaction: who rests, what was there before, what was applied, and how far it is.
+
+The record lives in the cluster, where everybody finds it, and as a copy beside the journal, for when the API is gone.
+It holds no values of secrets: snapshots of objects are kept apart, in a Secret.
+"""
+
+import dataclasses
+import enum
+
+from firstlight.model.component import ObjectId
+
+
+class Emergency(enum.StrEnum):
+    """Why the usual way is left."""
+
+    CLUSTER_DOWN = "cluster-down"
+    """The engine does not work, or nothing does."""
+    SECURITY = "security"
+    """Damage must be stopped at once."""
+    DATA_LOSS = "data-loss"
+    """Storage fails, and waiting loses data."""
+    OUTAGE = "outage"
+    """Something critical is down, and the usual way is too slow."""
+
+
+class Path(enum.StrEnum):
+    """Which way an emergency is met."""
+
+    RECOVERY = "recovery"
+    """The cluster is not accessible: it must be brought back first."""
+    OVERRIDE = "override"
+    """The engine does not work: it is held still, and the fix applied past it."""
+    EXPEDITED = "expedited"
+    """The engine works: a change of Git, reconciled now."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """The chosen way, and why."""
+
+    path: Path
+    answers: tuple[tuple[str, bool, str], ...]
+    """Each question of the flowchart, whether the answer is yes, and what was seen."""
+
+
+class Standing(enum.StrEnum):
+    """How far an override is. One that begins, ends or aborts was cut off, if nobody works on it."""
+
+    BEGINNING = "beginning"
+    OPEN = "open"
+    ENDING = "ending"
+    ABORTING = "aborting"
+    ENDED = "ended"
+    ABORTED = "aborted"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A Kustomization, HelmRelease or Application that rests, or something above it that would wake it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    why: str
+    """``owns Deployment shop/web``, ``applies Kustomization flux-system/apps``."""
+    depth: int = 0
+    """0 for the outermost: the first to rest, the last to go on."""
+    was_suspended: bool = False
+    """Somebody else had suspended it before; it stays so."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedChange:
+    """One thing that was changed past Git."""
+
+    at: float
+    who: str
+    object: ObjectId
+    fields: tuple[str, ...] = ()
+    """Ways to what differs from before: ``spec.replicas``."""
+    is_new: bool = False
+    is_deleted: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """One override."""
+
+    id: str
+    cluster: str
+    emergency: Emergency
+    reason: str
+    who: str
+    begun: float
+    until: float
+    """When it expires: from then on it is red everywhere, and anybody may end it."""
+    standing: Standing
+    scope: tuple[str, ...]
+    """What was asked for: ``component shop``, ``Deployment shop/web``."""
+    held: tuple[Held, ...] = ()
+    changes: tuple[AppliedChange, ...] = ()
+    aligned: str = ""
+    """The commit that has the changes, once Git has them."""
+    ended: float = 0.0
+    ended_by: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing rests for it any more."""
+        return self.standing in (Standing.ENDED, Standing.ABORTED)
+
+    def is_expired(self, now: float) -> bool:
+        """Whether its time is over and it is not."""
+        return not self.is_over and now >= self.until
