@@ -59,6 +59,7 @@ def served(contents: str) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.long  # what Talos 1.13 does is shown in every run: test_release.py
 async def test_talos_before_its_inventory_a_url_and_a_machine_that_joins_later(
     fresh_machines: machines.Make, tmp_path: Path
 ) -> None:
