@@ -7,6 +7,7 @@ fetched, never what is in them.
 import asyncio
 import contextlib
 import dataclasses
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ KINDS = (
     Wanted("cilium.io/CiliumLoadBalancerIPPool"),
     Wanted("metallb.io/IPAddressPool"),
     Wanted("ceph.rook.io/CephCluster"),
+    Wanted("kustomize.toolkit.fluxcd.io/Kustomization", is_outline=True),
+    Wanted("helm.toolkit.fluxcd.io/HelmRelease", is_outline=True),
+    Wanted("argoproj.io/Application", is_outline=True),
 )
 
 
@@ -104,7 +108,7 @@ async def look(client: "kube.Client", kinds: Sequence[Wanted] = KINDS) -> tuple[
             problems.append(answer)
         else:
             objects[group, kind] = answer
-    return Live(objects=objects), tuple(problems)
+    return Live(objects=objects, at=time.time()), tuple(problems)
 
 
 async def _listed(client: "kube.Client", wanted: Wanted, version: str) -> tuple[Mapping[str, Any], ...] | str:

@@ -34,15 +34,20 @@ def pools(scene: Scene, cluster: str) -> list[Pool]:
     """The pools of a cluster: those of the repo, and those that only the cluster itself has."""
     found = [_pool(each.cluster, each.value, each) for each in scene.of_cluster(cluster, CILIUM, METALLB)]
     unique = {(each.kind, each.name): each for each in reversed(found)}
-    live = scene.live.get(cluster)
+    asked = scene.live.get(cluster)
     beside = [
         _pool(cluster, value, None)
         for kind in (CILIUM, METALLB)
-        for value in (live.of(kind) if live else ())
+        for value in (asked.of(kind) if asked else ())
         if (kind, str(within.at(value, "metadata", "name"))) not in unique
     ]
     declared = {id(each) for each in unique.values()}
     return [*(each for each in found if id(each) in declared), *beside]
+
+
+def live(value: Mapping[str, Any], *, cluster: str) -> Pool:
+    """A pool as a cluster itself has it."""
+    return _pool(cluster, value, None)
 
 
 def _pool(cluster: str, value: Mapping[str, Any], item: Item | None) -> Pool:

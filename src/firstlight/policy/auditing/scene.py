@@ -62,6 +62,8 @@ class Live:
 
     objects: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = dataclasses.field(repr=False)
     """By group and kind; a kind that it does not serve has none."""
+    at: float | None = None
+    """When it answered; None where only the day of the scene is known."""
 
     def of(self, kind: str) -> tuple[Mapping[str, Any], ...]:
         """Objects of a kind, as ``group/Kind``; ``/Node`` for the core group."""

@@ -87,3 +87,46 @@ def test_steps_by_hand_name_what_they_change_and_no_value(tmp_path: Path) -> Non
 
 def test_the_table_says_of_every_chart_with_crds_where_they_are() -> None:
     assert all(bool(each.where) == bool(each.groups) for each in chart_crds.table().values())
+
+
+def test_a_service_config_that_no_machine_takes_in_is_shown(tmp_path: Path) -> None:
+    files = {
+        "talconfig.yaml": (
+            "clusterName: lab\ntalosVersion: v1.13.0\nendpoint: https://10.1.0.11:6443\nnodes:\n"
+            "  - {hostname: cp-1, ipAddress: 10.1.0.11, controlPlane: true,"
+            " schematic: {customization: {systemExtensions: {officialExtensions: [siderolabs/lldpd]}}}}\n"
+        ),
+        "talos/lldpd.yaml": "apiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: lldpd\n",
+        "talos/tailscale.yaml": "apiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: tailscale\n",
+    }
+
+    (found,) = _findings(tmp_path, files, "extension-unconfigured")
+
+    assert [each.place.path for each in found.evidence if each.place] == ["talos/lldpd.yaml"]
+
+
+def test_an_engine_that_another_engine_brings_is_shown(tmp_path: Path) -> None:
+    files = {
+        "omni/cluster.yaml": (
+            "kind: Cluster\nname: lab\nkubernetes: {version: v1.34.1}\ntalos: {version: v1.11.1}\npatches:\n"
+            "  - name: cni\n    inline: {cluster: {inlineManifests: [{name: cilium, contents: "
+            '"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: cilium, namespace: kube-system}}"}]}}\n'
+            "---\nkind: ControlPlane\nmachines: [0ced0642-b894-7686-7c54-31f0411a9c9f]\n"
+        ),
+        "omni/other.yaml": (
+            "kind: Cluster\nname: other\nkubernetes: {version: v1.34.1}\ntalos: {version: v1.11.1}\n"
+            "---\nkind: ControlPlane\nmachines: [add90642-14d4-bb34-de7a-cfda262fef47]\n"
+        ),
+        "applications/web.yaml": (
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\nspec:\n"
+            '  source: {repoURL: "https://git.example.org/me/lab", path: web, targetRevision: main}\n'
+            "  destination: {name: lab, namespace: web}\n"
+        ),
+        "web/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: web}\n",
+        "flux/all.yaml": RELEASE.replace("external-secrets", "argo-cd").replace("kubernetes/clusters/lab", "flux"),
+    }
+
+    (found,) = _findings(tmp_path, files, "engine-not-installed")
+
+    assert found.message.startswith("nothing in bootstrap installs Argo CD")
+    assert [each.text for each in found.evidence] == ["bootstrap begins with cilium", "argo-cd is brought by Flux"]

@@ -26,6 +26,7 @@ from firstlight.repo.work_tree import WorkTree
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios" / "audit"
 TODAY = datetime.date(2026, 11, 1)
+NOON = datetime.datetime(2026, 11, 1, 12, tzinfo=datetime.UTC).timestamp()
 
 
 def _cases(what: str) -> list[Any]:
@@ -74,7 +75,7 @@ def _live(objects: list[Mapping[str, Any]]) -> Live:
     for each in objects:
         named = ObjectId.of(each)
         found.setdefault((named.group, named.kind), []).append(each)
-    return Live(objects={key: tuple(each) for key, each in found.items()})
+    return Live(objects={key: tuple(each) for key, each in found.items()}, at=NOON)
 
 
 def _findings(rule: str, repo: Mapping[str, Any], root: Path) -> list[Finding]:

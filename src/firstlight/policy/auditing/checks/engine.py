@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import text
+from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Form, Origin, Side
 from firstlight.model.finding import Edit, EditVerb, Evidence
 from firstlight.model.place import Place
@@ -22,6 +23,7 @@ _SCRIPTED = {Form.KUBECTL_COMMAND, Form.KUSTOMIZE_COMMAND, Form.HELM_COMMAND, Fo
 _HEADS = "refs/heads/"
 _DEEPEST = 8
 _TITLES = {"flux": "Flux", "argocd": "Argo CD"}
+_CHARTS = {"flux": {"flux2", *_OPERATOR}, "argocd": {"argo-cd"}}
 
 
 def not_installed(scene: Scene) -> Iterator[Hit]:
@@ -33,12 +35,27 @@ def not_installed(scene: Scene) -> Iterator[Hit]:
             continue
         title = _TITLES.get(cluster.engine or "", "the GitOps engine")
         first = known.bootstrap[0]
+        count = len(known.gitops)
+        waiting = "1 component waits" if count == 1 else f"{count} components wait"
+        begins = Evidence(f"bootstrap begins with {first.name}", facts.place(first, Side.BOOTSTRAP))
         yield Hit(
-            message=f"nothing here installs {title}, and {len(known.gitops)} components wait for it",
+            message=f"nothing in bootstrap installs {title}, and {waiting} for it",
             place=cluster.place,
             clusters=(cluster.name,),
-            evidence=(Evidence(f"bootstrap begins with {first.name}", facts.place(first, Side.BOOTSTRAP)),),
+            evidence=(begins, *_by_another(scene, cluster)),
+            key=f"nothing in bootstrap installs {title}",
         )
+
+
+def _by_another(scene: Scene, cluster: Cluster) -> Iterator[Evidence]:
+    """The engine of a cluster as something that another engine of the repo brings, which has to be there first."""
+    for component in scene.with_role("engine"):
+        other = scene.platform.cluster(component.cluster)
+        if other is None or other.engine not in _TITLES or other.engine == cluster.engine:
+            continue
+        for origin in facts.origins(component, Side.GITOPS):
+            if charts.names(origin) & _CHARTS.get(cluster.engine or "", set()):
+                yield Evidence(f"{component.name} is brought by {_TITLES[other.engine]}", origin.place)
 
 
 def not_hooked(scene: Scene) -> Iterator[Hit]:

@@ -45,10 +45,20 @@ def unconfigured_extensions(scene: Scene) -> Iterator[Hit]:
         for name, place in sorted(_extensions(cluster).items()):
             if name in CONFIGURED - configured and _knows_all_configs(cluster):
                 yield Hit(
-                    message=f"the extension {name} is installed, and no {SERVICE_CONFIG} gives its service a config",
+                    message=f"the extension {name} is installed, and no machine config has an {SERVICE_CONFIG} for it",
                     place=place,
                     clusters=(cluster.name,),
+                    evidence=tuple(_left_out(scene, name)),
                 )
+
+
+def _left_out(scene: Scene, name: str) -> Iterator[Evidence]:
+    """Service configs that stand in a file of their own, for a command that somebody has to remember."""
+    for path in scene.files.files:
+        if path.endswith((".yaml", ".yml")) and SERVICE_CONFIG in (scene.files.text(path) or ""):
+            for document in scene.files.documents(path):
+                if at(document.value, "kind") == SERVICE_CONFIG and at(document.value, "name") == name:
+                    yield Evidence("a file has one that no machine config takes in", document.place())
 
 
 def missing_extensions(scene: Scene) -> Iterator[Hit]:

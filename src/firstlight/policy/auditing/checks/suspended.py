@@ -3,16 +3,21 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document.within import at, mapping
-from firstlight.model.component import Form
+from firstlight.document.within import at, mapping, text
+from firstlight.gates import status
+from firstlight.model.component import Form, ObjectId
 from firstlight.model.finding import Evidence, Severity
 from firstlight.policy.auditing import days
 from firstlight.policy.auditing.hit import Hit
-from firstlight.policy.auditing.scene import Scene
+from firstlight.policy.auditing.scene import Live, Scene
 
 UNTIL, REASON = "firstlight.dev/suspended-until", "firstlight.dev/reason"
 _OVERRIDE = "firstlight.dev/override-until"
 """How long an override is to stand; what has it is suspended on purpose."""
+_RESTING = (
+    "kustomize.toolkit.fluxcd.io/Kustomization", "helm.toolkit.fluxcd.io/HelmRelease", "argoproj.io/Application",
+)  # fmt: skip
+"""What an override lets rest, in the cluster and not in Git."""
 _PAUSED = "argocd.argoproj.io/skip-reconcile"
 _FLUX = "toolkit.fluxcd.io"
 
@@ -28,6 +33,25 @@ def overridden(scene: Scene) -> Iterator[Hit]:
                 clusters=(item.cluster,),
                 component=item.component.name,
             )
+    for cluster in scene.platform.clusters:
+        live = scene.live.get(cluster.name, Live(objects={}))
+        for value in (each for kind in _RESTING for each in live.of(kind)):
+            written = text(value, "metadata", "annotations", _OVERRIDE)
+            if _is_over(written, live, scene):
+                yield Hit(
+                    message=f"{ObjectId.of(value)} rests for an override that was to end on {written}",
+                    place=cluster.place,
+                    clusters=(cluster.name,),
+                    fix="firstlight override status tells which; anybody may end or abort it.",
+                )
+
+
+def _is_over(written: str, live: Live, scene: Scene) -> bool:
+    """Whether a moment has passed: an override stands for hours, and by its day alone it would be red too late."""
+    moment, last = status.moment(written), days.day(written)
+    if moment is not None and live.at is not None:
+        return moment < live.at
+    return last is not None and last < scene.today
 
 
 def suspended(scene: Scene) -> Iterator[Hit]:

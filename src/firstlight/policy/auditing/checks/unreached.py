@@ -25,7 +25,7 @@ _SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([
 """Names of files that do."""
 _SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
 _TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
-_OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:#.*)?$")
+_OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
 _NO_OBJECTS = ("kustomize.config.k8s.io", "talos.dev", "omni.sidero.dev")
 _SHOWN = 10
 
@@ -44,19 +44,19 @@ def manifests(scene: Scene) -> Iterator[Hit]:
     }
     if not tops:
         return
-    scripts = _scripts(scene)
+    scripts, followed = _scripts(scene), _followed(scene, origins)
     living = frozenset(above for path in used for above in _above(path))
     groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
     for path in scene.files.files:
         if path in used or not path.endswith(_YAML) or path.partition("/")[0] not in tops or _is_aside(path):
             continue
         objects = [*_objects(scene, path)]
-        if objects and not _is_named(path, scripts):
+        if objects and not _is_named(path, scripts, followed):
             groups[_highest(path, living)][path] = objects
-    off = _commented(scene)
+    off = _turned_off(scene) if groups else frozenset()
     is_sure = not any(_leads_anywhere(each.message) for each in scene.platform.remarks if each.grade is Grade.UNKNOWN)
     for directory, found in sorted(groups.items()):
-        is_meant = all(any(_is_below(path, each) for each in off) for path in found)
+        is_meant = off.issuperset(found)
         yield _hit(directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
 
 
@@ -116,16 +116,33 @@ def _scripts(scene: Scene) -> str:
     )
 
 
-def _is_named(path: str, scripts: str) -> bool:
+def _followed(scene: Scene, origins: list[Origin]) -> frozenset[str]:
+    """Directories with a kustomization that the engine reads: a script that names one points the engine at it."""
+    known = frozenset(scene.files.files)
+    read = {posixpath.normpath(path) for each in origins if each.side is Side.GITOPS for path in _directories(each)}
+    return frozenset(each for each in read if kustomize_files.file_of(known, each))
+
+
+def _is_named(path: str, scripts: str, followed: frozenset[str]) -> bool:
     """Whether a script names a file, or one of the directories that it is in."""
     if "/".join(path.split("/")[-2:]) in scripts:
         return True
-    above = [each for each in _above(path) if "/" in each and each in scripts]
+    own, *_ = _above(path)
+    above = [each for each in _above(path) if "/" in each and each in scripts and (each == own or each not in followed)]
     return any(re.search(rf"{re.escape(each)}/?(?=[\s\"']|$)", scripts) for each in above)
 
 
+def _turned_off(scene: Scene) -> frozenset[str]:
+    """What somebody has turned off, and knows: files that kustomizations name in comments, and what those lead to."""
+    named = _commented(scene)
+    directories = tuple(f"{_whole(each)}/" for each in named)
+    off = {path for path in scene.files.files if path in named or path.startswith(directories)}
+    starts = [posixpath.dirname(path) for path in off if posixpath.basename(path) in kustomize_files.NAMES]
+    return kustomize_files.reached(scene.files, starts) | off
+
+
 def _commented(scene: Scene) -> frozenset[str]:
-    """What kustomizations name in comments: somebody has turned it off, and knows."""
+    """What kustomizations name in comments."""
     found: set[str] = set()
     for path in scene.files.files:
         if posixpath.basename(path) in kustomize_files.NAMES:
@@ -136,10 +153,9 @@ def _commented(scene: Scene) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_below(path: str, named: str) -> bool:
-    """Whether a file is what is named, or belongs to it: ``app/ks.yaml`` stands for the whole of ``app``."""
-    directory = posixpath.dirname(named) if posixpath.basename(named).removesuffix(".yaml") == "ks" else named
-    return path == named or path.startswith(f"{directory}/")
+def _whole(named: str) -> str:
+    """The directory that is meant: ``app/ks.yaml`` stands for the whole of ``app``."""
+    return posixpath.dirname(named) if posixpath.basename(named).removesuffix(".yaml") == "ks" else named
 
 
 def _above(path: str) -> Iterator[str]:
