@@ -95,12 +95,12 @@ def without(reports: Sequence[MachineReport], name: str) -> Verdict:
     if not voting:
         return Waiting("no machine tells who is a member of etcd")
     own = {each.etcd.member for each in reports if each.machine.name == name}
-    well = {each.etcd.member for each in reports if _is_well(each)} & voting
+    well = {each.etcd.member for each in reports if is_well(each)} & voting
     stay, needed = len(well - own), len(voting) // 2 + 1
     if stay >= needed:
         return Passed(f"etcd keeps its quorum: {stay} of {len(voting)} members stay")
     others = [each for each in reports if each.machine.name != name]
-    sick = [f"{each.machine.name} {_sickness(each)}" for each in others if not _is_well(each)]
+    sick = [f"{each.machine.name} {_sickness(each)}" for each in others if not is_well(each)]
     known = {each.etcd.member for each in reports}
     if strange := voting - known - own:
         sick.append(f"{len(strange)} of its members {'is' if len(strange) == 1 else 'are'} not seen on any machine")
@@ -110,7 +110,8 @@ def without(reports: Sequence[MachineReport], name: str) -> Verdict:
     return Waiting(f"etcd would lose its quorum: {stay} of {len(voting)} members stay; {'; '.join(sick)}")
 
 
-def _is_well(report: MachineReport) -> bool:
+def is_well(report: MachineReport) -> bool:
+    """Whether a machine has a voting member of etcd that runs and knows a leader."""
     sight = report.etcd
     is_running = report.standing is Standing.OURS and sight.state == "Running" and bool(sight.member)
     return is_running and bool(sight.leader) and not sight.errors and sight.member not in sight.learners

@@ -32,7 +32,7 @@ def judge(view: View, machines: Sequence[Machine]) -> Verdict:
     nodes = view.all(looking.NODES)
     if not nodes:
         return Waiting("no node has joined yet; usually the kubelets still start")
-    joined = {machine.name: node for machine in machines if (node := _of(machine, nodes)) is not None}
+    joined = {machine.name: node for machine in machines if (node := of_machine(machine, nodes)) is not None}
     absent = [each for each in machines if each.name not in joined]
     if planes := [each.name for each in absent if each.role == MachineRole.CONTROL_PLANE]:
         noun = "control plane" if len(planes) == 1 else "control planes"
@@ -51,7 +51,7 @@ def judge(view: View, machines: Sequence[Machine]) -> Verdict:
     return Passed(f"{len(mine)} node{'s' if len(mine) > 1 else ''} ready{later}")
 
 
-def _of(machine: Machine, nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def of_machine(machine: Machine, nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The node that a machine is: by its name, else by its address, since not every repo declares host names."""
     for node in nodes:
         if _name(node) == machine.name:

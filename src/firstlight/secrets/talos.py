@@ -73,7 +73,7 @@ async def keep(path: Path, bundle: Secret, sops: clients.Sops, *, root: Path) ->
     check(bundle, name)
     if path.exists() or path.is_symlink():
         raise errors.Refused(f"{name} is there already, and is not written over", hint="name it in talosSecrets")
-    config = _config(path, root)
+    config = rules(path, root)
     if config is None:
         raise errors.Refused(
             f"{name}: there is no {clients.CONFIG} that says for whom it is encrypted", hint=_rule(name)
@@ -144,7 +144,7 @@ def check(bundle: Secret, about: str) -> None:
         )
 
 
-def _config(path: Path, root: Path) -> Path | None:
+def rules(path: Path, root: Path) -> Path | None:
     """The nearest .sops.yaml above a file, as sops would find it from there, but none outside of the repo."""
     top = root.resolve()
     for directory in path.resolve().parents:

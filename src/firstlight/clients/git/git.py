@@ -1,7 +1,7 @@
 """git as one class: a method for each thing that is asked of it, sorted into files by what they are about."""
 
-from firstlight.clients.git.remotes import Remotes
+from firstlight.clients.git.landing import Landing
 
 
-class Git(Remotes):
-    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes."""
+class Git(Landing):
+    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes, landing."""

@@ -459,6 +459,39 @@ class Client:
         )
         return wire.as_object(await self._exchange.perform(call), call)
 
+    async def evict(self, name: str, *, namespace: str, uid: str = "") -> None:
+        """Ask for a pod to end, as its disruption budgets allow.
+
+        Asked once: that a budget says no is an answer, not a reason to ask again at once.
+
+        Args:
+            name: The pod.
+            namespace: Where it is.
+            uid: Which one is meant; one of the same name that came after it is left alone.
+
+        Raises:
+            kube_errors.TooManyRequests: Not now: a budget holds it, or the server is busy; ``causes`` tell.
+            kube_errors.NotFound: It is not there.
+            kube_errors.Conflict: It is another one than ``uid`` says.
+        """
+        resource, place = await self._place("v1", "Pod", namespace)
+        metadata = {"name": name, "namespace": place}
+        eviction: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+        if uid:
+            eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
+        call = transport.Call(
+            "POST",
+            resource.path(namespace=place, name=wire.required(name), subresource="eviction"),
+            self._target("evict", "v1", "Pod", namespace=place, name=name),
+            retry.Repeat.ALWAYS if uid else retry.Repeat.NEVER,
+            headers={**_JSON, "Accept": "application/json"},
+            body=encoding.as_json(eviction),
+            expected=frozenset({429}),
+        )
+        answer = await self._exchange.perform(call)
+        if answer.status == 429:
+            raise kube_errors.from_status(call.target, answer.document, code=429, retry_after=answer.retry_after)
+
     async def request(
         self,
         method: str,

@@ -96,16 +96,48 @@ class Sops:
             problems.NoRule: The rules do not name anybody.
             problems.Unreadable: The rules, or the content, cannot be read.
         """
-        about = about or str(path)
-        arguments = [f"--config={config.absolute()}", "encrypt", f"--filename-override={path.absolute()}", "/dev/stdin"]
+        arguments = [f"--filename-override={path.absolute()}", "/dev/stdin"]
+        return (await self._encrypt(content, arguments, config=config, about=about or str(path))).stdout
+
+    async def encrypt_into(self, content: Secret, into: Path, *, rule: Path, config: Path, about: str) -> None:
+        """Encrypt whatever bytes into a file that is not there yet, for those who may read another one.
+
+        Args:
+            content: The bytes.
+            into: The file; what was there before is lost.
+            rule: The path whose rule counts.
+            config: The .sops.yaml.
+            about: What it is called in messages.
+
+        Raises:
+            problems.NoRule: The rules do not name anybody.
+            problems.Unreadable: The rules cannot be read, or leave the content as it is.
+        """
+        arguments = [
+            "--input-type=binary",
+            "--output-type=binary",
+            f"--filename-override={rule.absolute()}",
+            f"--output={into.absolute()}",
+            "/dev/stdin",
+        ]
+        await self._encrypt(content, arguments, config=config, about=about)
+        with into.open("rb") as file:
+            if b'"ENC[' not in file.read(200):
+                into.unlink()
+                raise problems.Unreadable("sops", about, f"by the rule of {rule.name} sops would leave it readable")
+
+    async def _encrypt(
+        self, content: Secret, arguments: Sequence[str], *, config: Path, about: str
+    ) -> command.Completed:
         # The rules come with the repo: whomever they name gets to see public keys only, and nobody a token.
         home = self._environ.get("HOME", "")
         keys = self._environ.get("GNUPGHOME", f"{home}/.gnupg" if home else "")
         env = {"PATH": self._environ.get("PATH", ""), **({"GNUPGHOME": keys} if keys else {})}
-        done = await self._run(arguments, about, env=env, stdin=content.reveal())
+        given = [f"--config={config.absolute()}", "encrypt", *arguments]
+        done = await self._run(given, about, env=env, stdin=content.reveal())
         if done.code != 0:
             raise _unencrypted(about, config, done)
-        return done.stdout
+        return done
 
     async def version(self) -> str:
         """Its version, such as ``3.13.3``."""

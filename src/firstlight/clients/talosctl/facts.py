@@ -12,6 +12,7 @@ from firstlight.clients.talosctl.target import Target, is_host
 from firstlight.model import machine
 
 _CLIENT = re.compile(r"Talos v(\S+)|Tag:\s+v(\S+)")
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -74,6 +75,11 @@ class Facts(Program):
             mode=answer.platform.mode,
             has_rbac=answer.features.rbac,
         )
+
+    async def boot_id(self, target: Target, *, timeout: float = READ) -> str:
+        """What names the boot that a machine lives in; each has another one."""
+        done = await self._ask(["read"], target, operands=[_BOOT_ID], timeout=timeout)
+        return done.text.strip()
 
     async def memory(self, target: Target, *, timeout: float = READ) -> tuple[machine.Memory, ...]:
         """The memory of machines."""

@@ -21,6 +21,9 @@ WipeMode = Literal["all", "system-disk", "user-disks"]
 WAIT = 30 * 60.0
 """Seconds for which talosctl itself waits by default: servers take ten minutes to check their memory."""
 
+INSTALL = 15 * 60.0
+"""Seconds in which an image is pulled and installed: from Talos 1.13 on that is over before the reboot is asked for."""
+
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9][A-Za-z0-9_./:-]*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
@@ -116,7 +119,9 @@ class Power(Program):
             *([] if drain else ["--drain=false"]),
             *([f"--drain-timeout={units.duration(drain_timeout)}"] if drain_timeout is not None else []),
         ]
-        await self._follow(["upgrade"], target, options, wait=wait or drain, timeout=timeout, on_line=on_line)
+        await self._follow(
+            ["upgrade"], target, options, wait=wait or drain, timeout=timeout, on_line=on_line, accepted=INSTALL
+        )
 
     async def _follow(
         self,
@@ -128,6 +133,7 @@ class Power(Program):
         timeout: float,
         on_line: Listener | None,
         in_maintenance: bool = False,
+        accepted: float = WRITE,
     ) -> None:
         # A machine in maintenance mode cannot be followed: it tells no events.
         wait = wait and not self._insecure
@@ -138,7 +144,7 @@ class Power(Program):
                 words,
                 target,
                 options=[*options, *following],
-                timeout=timeout + READ + GRACE if wait else min(timeout, WRITE),
+                timeout=timeout + READ + GRACE if wait else min(timeout, accepted),
                 in_maintenance=in_maintenance,
                 on_line=on_line,
                 stays=True,

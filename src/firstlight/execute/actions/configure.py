@@ -8,7 +8,7 @@ knows whether etcd was ever bootstrapped.
 import asyncio
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from firstlight import errors
@@ -54,8 +54,14 @@ class _Seen:
         return [each.machine for each in self.reports.values() if each.standing is standing]
 
 
-async def look(task: Configure, world: World, step: str) -> Change | None:
+async def look(task: Configure, world: World, step: str, *, only: Collection[str] = ()) -> Change | None:
     """What the machines lack.
+
+    Args:
+        task: The machines.
+        world: The run.
+        step: Its id.
+        only: Names of those that may be written to; the others are there to tell what the cluster is. All if empty.
 
     Raises:
         errors.Refused: A machine is another cluster's, a control plane does not answer, a config is wrong, or a disk or
@@ -65,7 +71,7 @@ async def look(task: Configure, world: World, step: str) -> Change | None:
     way = await cluster_keys.ensure(world)
     drawn = await _drawn(task.drafts, world)
     reports = await _surveyed([each.machine for each in task.drafts], world, way, step)
-    seen = await _rendered(task.drafts, drawn, reports, world, way)
+    seen = _narrowed(await _rendered(task.drafts, drawn, reports, world, way), only)
     await machine_configs.validate(seen.configs, world)
     await _check_hardware(seen, world, step)
     different = await _differences(seen, world)
@@ -73,6 +79,14 @@ async def look(task: Configure, world: World, step: str) -> Change | None:
         if report.standing is Standing.ABSENT:
             world.tell(step, f"{report.machine.name}: {machine_gate.state_of(report)}; it may join any time")
     return _change(seen, different, world, step, etcd=await _etcd_meanwhile(seen, different, world, step))
+
+
+def _narrowed(seen: _Seen, only: Collection[str]) -> _Seen:
+    if not only:
+        return seen
+    reports = {name: each for name, each in seen.reports.items() if name in only}
+    configs = {name: each for name, each in seen.configs.items() if name in only}
+    return dataclasses.replace(seen, reports=reports, configs=configs)
 
 
 def _refuse_omni(drafts: Sequence[MachineDraft]) -> None:

@@ -70,17 +70,21 @@ def redirected(config: kube.Config, url: str) -> kube.Config:
 
 
 async def _fetched(machines: Sequence[Machine], world: World, way: Way) -> Secret:
-    """From the first control plane that gives one."""
+    """From the first control plane that gives one; one that is bare for a while, or a stranger, is passed over."""
     deadline = time.monotonic() + world.patience
     while True:
         last: talosctl.TalosError | None = None
+        strange: errors.Refused | None = None
         for machine in machines:
             try:
                 return await way.admin.kubeconfig(way.at(machine), timeout=PATIENCE)
             except (talosctl.Untrusted, talosctl.Unauthorised) as error:
-                raise errors.Refused(f"{machine.name} is not of this cluster: {error}", hint=error.hint) from error
+                refused = errors.Refused(f"{machine.name} is not of this cluster: {error}", hint=error.hint)
+                strange = strange or refused
             except talosctl.TalosError as error:
                 last = error
+        if strange is not None and (last is None or time.monotonic() >= deadline):
+            raise strange
         if time.monotonic() >= deadline:
             assert last is not None
             raise errors.Unreachable(f"no control plane gives a kubeconfig: {last}", hint=last.hint) from last

@@ -1,0 +1,103 @@
+"""An upgrade of Talos or Kubernetes before it begins: which machine goes from which version to which, in what order."""
+
+import dataclasses
+import enum
+
+from firstlight.model.cluster import Machine
+from firstlight.model.place import Place
+
+
+class Product(enum.StrEnum):
+    """What is upgraded."""
+
+    TALOS = "talos"
+    KUBERNETES = "kubernetes"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MachineNow:
+    """A machine as it was found, and what the repo would install on it."""
+
+    machine: Machine
+    talos: str = ""
+    """``v1.13.0``; empty where it does not tell."""
+    why: str = ""
+    """What is the matter, in words that follow its name: ``does not answer (…)``; empty where it runs."""
+    image: str = ""
+    """The installer that its declaration comes to, patches included."""
+    installed: str = ""
+    """The installer that its config names now."""
+    extensions: tuple[str, ...] = ()
+    """What it runs besides Talos, by name; its schematic is not among them."""
+    schematic: str = ""
+    """The id of the schematic that it was installed from, if it tells."""
+    kubelet: str = ""
+    """The version of its kubelet."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What the repo says of a version."""
+
+    version: str = ""
+    """Empty where it says nothing."""
+    place: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One machine from one version to another."""
+
+    machine: Machine
+    before: str
+    after: str
+    image: str = ""
+    """The installer, of Talos only."""
+    is_done: bool = False
+    """It has that version already, or a later one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """All machines to one version, in their order: the next one begins when the one before is well."""
+
+    version: str
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return all(each.is_done for each in self.moves)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why it must not begin."""
+
+    message: str
+    hint: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradePlan:
+    """The whole of it."""
+
+    cluster: str
+    product: Product
+    rounds: tuple[Round, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """What becomes of the objects of Talos's own manifests: ``configured Deployment/kube-system/coredns``."""
+    repo: str = ""
+    """Which line of the repo has to change, or that it says the version already."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every machine has its version."""
+        return all(each.is_done for each in self.rounds)
+
+    @property
+    def waiting(self) -> tuple[Move, ...]:
+        """What is still to be done."""
+        return tuple(move for each in self.rounds for move in each.moves if not move.is_done)

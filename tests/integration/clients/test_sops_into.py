@@ -1,0 +1,56 @@
+"""Bytes encrypted for those who may read another file, whole, whatever its rule picks out."""
+
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import secret_errors
+from firstlight.clients.sops import Sops
+from firstlight.model.secret import Secret
+from firstlight.secrets import age
+from firstlight.tools import install
+from tests.integration.secrets.encrypted_repo import MINE
+
+CONTENT = Secret(b"\x00canary\xff" * 1000)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def program() -> Path:
+    return (await install.ensure(["sops"]))["sops"]
+
+
+def rules(root: Path, more: str = "") -> Path:
+    path = root / ".sops.yaml"
+    path.write_text(f"creation_rules:\n  - path_regex: ^talos/.*\n    age: {age.recipient(MINE)}\n{more}")
+    return path
+
+
+async def test_by_the_rule_of_another_file(program: Path, tmp_path: Path) -> None:
+    client = Sops(program, environ={"SOPS_AGE_KEY": age.identity(MINE).reveal().decode()})
+    into = tmp_path / "a.snapshot.gz.sops"
+
+    await client.encrypt_into(
+        CONTENT, into, rule=tmp_path / "talos" / "secrets.sops.yaml", config=rules(tmp_path), about="a snapshot"
+    )
+
+    assert b"canary" not in into.read_bytes()
+    assert await client.decrypt(into) == CONTENT
+
+
+async def test_a_rule_for_fields_of_secrets_leaves_nothing_readable(program: Path, tmp_path: Path) -> None:
+    config = rules(tmp_path, more="    encrypted_regex: ^(stringData)$\n")
+    into = tmp_path / "a"
+
+    await Sops(program).encrypt_into(
+        CONTENT, into, rule=tmp_path / "talos" / "secrets.sops.yaml", config=config, about="a snapshot"
+    )
+
+    assert b"canary" not in into.read_bytes()
+
+
+async def test_nobody_is_named(program: Path, tmp_path: Path) -> None:
+    with pytest.raises(secret_errors.NoRule):
+        await Sops(program).encrypt_into(
+            CONTENT, tmp_path / "a", rule=tmp_path / "elsewhere.yaml", config=rules(tmp_path), about="a snapshot"
+        )
