@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from firstlight import errors
 from firstlight.model.cluster import Cluster
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from firstlight.clients.kube import Client, Config
     from firstlight.execute.commands import Commands
     from firstlight.observe.watching import Watching
+
+T = TypeVar("T")
 
 LONGEST = 2.0
 """Seconds between two tries to reach the API: a run that waits for it should notice when it is back."""
@@ -107,6 +109,10 @@ class World:
                 self.commands.lead_to(self.kubeconfig, at=self.reach.kubernetes)
             run_command = self.commands.answer if self.commands is not None else None
             self._watching = await self._stack.enter_async_context(Watching(self._kube, run_command=run_command))
+
+    def holding(self, context: contextlib.AbstractContextManager[T]) -> T:
+        """Enter a context, such as a directory of files, that is left when the world is closed."""
+        return self._stack.enter_context(context)
 
     async def close(self) -> None:
         """End all connections and watches."""

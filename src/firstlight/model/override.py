@@ -9,6 +9,13 @@ import enum
 
 from firstlight.model.component import ObjectId
 
+MANAGER = "firstlight-override"
+"""The field manager of every change past Git, by which it is found and taken back."""
+ID, UNTIL, REASON = "firstlight.dev/override", "firstlight.dev/override-until", "firstlight.dev/reason"
+"""The annotations of whoever rests for an override."""
+LONGEST = 24 * 3600.0
+"""Seconds that an override may stand."""
+
 
 class Emergency(enum.StrEnum):
     """Why the usual way is left."""
@@ -65,7 +72,9 @@ class Held:
     why: str
     """``owns Deployment shop/web``, ``applies Kustomization flux-system/apps``."""
     depth: int = 0
-    """0 for the outermost: the first to rest, the last to go on."""
+    """0 for the outermost: the first to rest, and the first to go on."""
+    is_above: bool = False
+    """It owns nothing that is overridden, but would wake what does."""
     was_suspended: bool = False
     """Somebody else had suspended it before; it stays so."""
 
@@ -87,6 +96,16 @@ class AppliedChange:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One field, before and after; of Secrets there are no values."""
+
+    object: ObjectId
+    field: str
+    before: str
+    after: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
     """One override."""
 
@@ -101,18 +120,53 @@ class Override:
     standing: Standing
     scope: tuple[str, ...]
     """What was asked for: ``component shop``, ``Deployment shop/web``."""
+    objects: tuple[ObjectId, ...] = ()
+    """What may be changed: all of these were looked at before anything was written, and are in the snapshot."""
     held: tuple[Held, ...] = ()
     changes: tuple[AppliedChange, ...] = ()
-    aligned: str = ""
-    """The commit that has the changes, once Git has them."""
+    is_discarded: bool = False
+    """It ends with Git's form and not with its own."""
     ended: float = 0.0
     ended_by: str = ""
+    notes: tuple[str, ...] = ()
+    """What went another way than usual."""
+    revision: str = ""
+    """The commit that the engine must have before it goes on."""
+    repository: str = ""
+    """The repository that the commit is of."""
+    fields: tuple[FieldChange, ...] = ()
+    """What was changed, looked at when it was ended or aborted, and before anything was written for that."""
 
     @property
     def is_over(self) -> bool:
         """Whether nothing rests for it any more."""
         return self.standing in (Standing.ENDED, Standing.ABORTED)
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether somebody has begun to begin, end or abort it; nobody works on it any more, if the lease is free."""
+        return self.standing in (Standing.BEGINNING, Standing.ENDING, Standing.ABORTING)
+
+    @property
+    def changed(self) -> tuple[ObjectId, ...]:
+        """The objects that were changed past Git, each once."""
+        return tuple(dict.fromkeys(each.object for each in self.changes))
+
     def is_expired(self, now: float) -> bool:
         """Whether its time is over and it is not."""
         return not self.is_over and now >= self.until
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """An override as it was found."""
+
+    override: Override
+    awake: tuple[str, ...] = ()
+    """Those that should rest for it, and do not."""
+    differences: tuple[str, ...] = ()
+    """What of the changes Git does not have."""
+    is_compared: bool = False
+    """Whether the changes were held against what Git renders."""
+    is_copy: bool = False
+    """Only the copy on this computer was read: the API does not answer."""

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 
 from firstlight.clients import kube
@@ -14,6 +15,7 @@ from firstlight.observe import drift_watch
 from firstlight.observe.drift import Compared, Result
 from firstlight.operate import drift_revisions
 from firstlight.operate.drift_scene import Scene
+from firstlight.operate.override import telling
 
 
 async def look(scene: Scene, client: kube.Client) -> Drift:
@@ -32,13 +34,14 @@ async def look(scene: Scene, client: kube.Client) -> Drift:
 
 async def compared(scene: Scene, client: kube.Client) -> tuple[Drift, Compared]:
     """Look once, and keep what was seen."""
-    applied, seen = await asyncio.gather(
+    applied, seen, overridden = await asyncio.gather(
         drift_revisions.applied(scene.cluster, engines(scene), client, revision=scene.revision),
         observing.compare(scene.wanted, client, owners=scene.owners, known=scene.known),
+        telling.notes(client, now=time.time()),
     )
     base = Drift(
         cluster=scene.cluster.name, revision=scene.revision, drifted=(), compared=0,
-        applied=applied.others, notes=(*scene.notes, *applied.notes), unread=(*scene.unread, *seen.unread),
+        applied=applied.others, notes=(*scene.notes, *applied.notes, *overridden), unread=(*scene.unread, *seen.unread),
     )  # fmt: skip
     return _with(base, seen.results, seen.extra), seen
 

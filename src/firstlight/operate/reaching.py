@@ -29,6 +29,7 @@ async def reached(
     run: str = "",
     tell: Callable[[str, str], None] = lambda step, text: None,
     is_api_needed: bool = True,
+    patience: float = PATIENCE,
 ) -> AsyncIterator[World]:
     """The cluster, connected.
 
@@ -38,6 +39,7 @@ async def reached(
         run: What the API server hears as the user agent; made up if it is not given.
         tell: Told how far a step is.
         is_api_needed: Whether an API that does not answer is an error; else the world is not connected then.
+        patience: Seconds for each of them to answer.
 
     Raises:
         errors.Refused: It is another cluster than it was.
@@ -46,14 +48,14 @@ async def reached(
     world = World(
         cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
         reach=means.reach, run=run or run_id.make(cluster.name, now=means.now()), tell=tell,
-        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, patience=PATIENCE,
+        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, patience=patience,
         talos_secrets=lambda: means.talos_secrets(cluster),
     )  # fmt: skip
     planes = tuple(each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE)
     omni = cluster.name if cluster.omni_template else ""
     try:
         try:
-            async with asyncio.timeout(2 * PATIENCE):
+            async with asyncio.timeout(2 * patience):
                 await kubeconfig.look(FetchKubeconfig(control_planes=planes, omni=omni), world, "")
         except (errors.Unreachable, TimeoutError) as error:
             if is_api_needed:

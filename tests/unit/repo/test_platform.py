@@ -64,3 +64,30 @@ def test_a_cluster_whose_name_leads_out_of_the_repo_is_left_out_and_may_be_named
 
     assert [(each.name, len(each.machines)) for each in found.clusters] == [("home", 1)]
     assert not [each for each in found.remarks if each.grade is Grade.ERROR]
+
+
+DECLARED = """\
+apiVersion: firstlight.dev/v1alpha1
+kind: Platform
+metadata: {name: pair}
+clusters:
+  one:
+    machines: [{name: a, address: 10.0.0.1, role: controlplane, patches: [talos/a.yaml]}]
+    patches: [talos/all.yaml]
+  two: {machines: [{name: b, address: 10.0.0.2, role: controlplane}], patches: [./talos/all.yaml, talos/two.yaml]}
+"""
+
+
+def test_patches_that_a_declaration_lists_are_of_the_clusters_that_list_them(tmp_path: Path) -> None:
+    (tmp_path / "talos").mkdir()
+    (tmp_path / "firstlight.yaml").write_text(DECLARED)
+    for name in ("a", "all", "two"):
+        (tmp_path / "talos" / f"{name}.yaml").write_text("machine: {sysctls: {a: b}}\n")
+
+    found = platform.read(tmp_path)
+
+    files = {each.name: [place.path for place in each.files] for each in found.clusters}
+    assert files == {"one": ["talos/a.yaml", "talos/all.yaml"], "two": ["talos/all.yaml", "talos/two.yaml"]}
+    (machine,) = found.clusters[0].machines
+    assert [each.path for each in machine.patches] == ["talos/a.yaml"]
+    assert not any("which cluster" in each.message for each in found.remarks)

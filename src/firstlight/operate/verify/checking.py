@@ -19,6 +19,7 @@ from firstlight.model.verdict import Failed
 from firstlight.model.verification import Check, Verification
 from firstlight.model.work import Apply, CreateSecret, Install, Release, Work
 from firstlight.observe.watching import Watching
+from firstlight.operate.override import telling
 from firstlight.operate.verify import (
     agents,
     components,
@@ -95,6 +96,7 @@ async def verify(scene: Scene, *, tell: Callable[[Check], None] = lambda check: 
     await add("API endpoints", _single(endpoints.check(scene.client, scene.cluster.machines, reach=scene.apis)))
     await add(talos_release.NAME, *_talos(scene))
     await add("warnings", _single(warnings.check(scene.client, since=scene.since, now=scene.now())))
+    await add(telling.NAME, telling.checks(scene.client, now=scene.now()))
     if scene.work is not None and scene.ground is not None:
         await add("components", components.checks(scene.work, scene.ground, scene.watching, wait=scene.wait))
     if scene.is_probed:

@@ -1,0 +1,49 @@
+"""``firstlight override``: break-glass as a transaction. Each of its commands is imported when it is called."""
+
+import importlib
+
+import click
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "begin": ("firstlight.cli.override_begin:begin", "Let the engine rest, with a reason, a scope, an end, a snapshot"),
+    "apply": (
+        "firstlight.cli.override_apply:apply",
+        "Change objects past Git: recorded, and found again by its manager",
+    ),
+    "delete": ("firstlight.cli.override_apply:delete", "Delete an object past Git; abort makes it again"),
+    "status": ("firstlight.cli.override_status:status", "What is open, until when, what rests, and whether Git has it"),
+    "align": ("firstlight.cli.override_align:align", "Bring what was changed into the repo"),
+    "end": ("firstlight.cli.override_end:end", "Git has it: the engine goes on, and an incident record is written"),
+    "abort": ("firstlight.cli.override_end:abort", "Back to the snapshot, and the engine goes on"),
+}
+"""Command, where it lives, one line."""
+
+
+class Commands(click.Group):
+    """The commands of the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, no_args_is_help=True)
+def override() -> None:
+    """An emergency change past Git, with a way back to Git: begin, apply, align, end; or abort.
+
+    Whatever a crash cuts off, the next firstlight command that writes to the cluster finishes.
+    """

@@ -1,0 +1,1 @@
+"""``firstlight override``: an emergency change past Git, with a way back to Git."""

@@ -1,0 +1,138 @@
+"""Edits where an object is written: its manifest, the patches and transformers of kustomizations, its variables."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from firstlight.model.component import ObjectId, Origin
+from firstlight.model.finding import Edit, EditVerb
+from firstlight.model.place import Place
+from firstlight.ownership.field_values import ABSENT
+from firstlight.repo.aligning import generators, holders, new_patches, patches, sites, transformers, variables, ways
+from firstlight.repo.aligning.holders import Found, Holder
+from firstlight.repo.aligning.sites import Repo
+from firstlight.repo.aligning.wish import Candidate, Obstacle, Rank, Steps, Wish
+from firstlight.repo.flux.variables import is_encrypted
+from firstlight.repo.manifest import Manifest
+
+_DEEPEST = 3
+"""A Kustomization that is patched by the one that applies it, which is patched …"""
+
+
+def candidates(repo: Repo, wish: Wish, *, depth: int = 0) -> Found:
+    """What may be edited so that an object that is written in manifests has a field, the best first.
+
+    Args:
+        repo: The repo and the cluster.
+        wish: The field; ``before`` is what the object has there as it is applied.
+        depth: How many objects that declare others have led here.
+    """
+    known = repo.stating(wish.object)
+    if known is not None:
+        origin, value = known
+        yield from of_origin(repo, wish, origin, value=value, depth=depth)
+        return
+    # Nothing of the repo applies a root: it is as it stands in its file.
+    for origin in repo.origins():
+        if ObjectId.of(origin.definition) != wish.object:
+            continue
+        if manifest := repo.declaring(origin):
+            yield from _in_manifest(repo, manifest, wish, origin=None, value=manifest.value, depth=depth)
+        elif origin.maker and depth < _DEEPEST:
+            yield from _in_template(repo, wish, origin, depth=depth)
+        return
+
+
+def _in_template(repo: Repo, wish: Wish, origin: Origin, *, depth: int) -> Found:
+    """The template of the ApplicationSet that makes an Application; whatever else it makes must stay as it is."""
+    id, steps = ObjectId.of(origin.maker), ("spec", "template", *wish.steps)
+    before = ways.at(origin.maker, steps)
+    more = Wish(object=id, steps=steps, before=before, after=wish.after, path=ways.text(steps, origin.maker))
+    yield from candidates(repo, more, depth=depth + 1)
+    way = "give its generator a value for it, or make the Application by itself"
+    yield Obstacle(origin.place, f"{wish.object} is made by {id}, and written nowhere: {way}")
+
+
+def of_origin(repo: Repo, wish: Wish, origin: Origin, *, value: Any, depth: int = 0) -> Found:
+    """The same, where it is known who applies the object.
+
+    Args:
+        repo: The repo and the cluster.
+        wish: The field.
+        origin: Who applies it.
+        value: The object as it is applied.
+        depth: How many objects that declare others have led here.
+    """
+    here = sites.of(origin, repo.tree)
+    mine = nearest([each for each in here.manifests if sites.is_alike(each, wish.object)], wish.object)
+    names = {each.id.name for each in mine} | {wish.object.name}
+    if locked := [each for each in mine if is_encrypted(each)]:
+        # A patch would not do either: sops would find that the object is not what was encrypted.
+        path = locked[0].place.path
+        yield Obstacle(locked[0].place, f"{path} is encrypted and not edited: set {wish.path} with sops {path}")
+        return
+    found: list[Candidate | Obstacle] = []
+    for manifest in mine:
+        found += _in_manifest(repo, manifest, wish, origin=origin, value=value, depth=depth)
+    files = [holder for each in here.kustomizations if (holder := holders.of_file(each))]
+    for holder in [*files, *_engine(repo, origin, depth)]:
+        found += patches.candidates(repo.tree, holder, wish, value=value, names=names)
+        found += transformers.candidates(holder, wish, names=names)
+        found += generators.candidates(repo.tree, holder, wish)
+    name = mine[0].id.name if mine else wish.object.name
+    own = [each for each in reversed(files) if each.directory not in repo.shared]
+    for holder in [*own, *_engine(repo, origin, depth)]:
+        found += new_patches.candidates(holder, wish, value=value, name=name)
+    yield from sorted(found, key=lambda each: each.rank if isinstance(each, Candidate) else -1)
+
+
+def _engine(repo: Repo, origin: Origin, depth: int) -> Iterator[Holder]:
+    if depth < _DEEPEST:
+        found = holders.of_engine(origin, functools.partial(candidates, repo, depth=depth + 1))
+        if found is not None:
+            yield found
+
+
+def nearest(found: list[Manifest], id: ObjectId) -> list[Manifest]:
+    """Those of exactly this name where there are any: others only have a part of it."""
+    same = [each for each in found if each.id.name == id.name]
+    exact = [each for each in same if each.id.namespace in ("", id.namespace)]
+    return exact or same or found
+
+
+def _in_manifest(repo: Repo, manifest: Manifest, wish: Wish, *, origin: Origin | None, value: Any, depth: int) -> Found:
+    if manifest.way is None:
+        return
+    there, lacking = ways.found_in(manifest.value, wish.steps, of=value)
+    if lacking:
+        if wish.after is not ABSENT:
+            yield _edit(manifest, (*there, *lacking), wish.after, Rank.ADDED, f"the manifest of {wish.object}")
+        return
+    now = ways.at(manifest.value, there)
+    if isinstance(now, str) and variables.are_in(now) and origin is not None:
+        yield from _with_variable(repo, manifest, wish, there, now=now, origin=origin, depth=depth)
+    else:
+        yield _edit(manifest, there, wish.after, Rank.WRITTEN, f"the manifest of {wish.object}")
+
+
+def _with_variable(
+    repo: Repo, manifest: Manifest, wish: Wish, there: Steps, *, now: str, origin: Origin, depth: int
+) -> Found:
+    for text in variables.literal_parts(now, wish.before, wish.after):
+        yield _edit(manifest, there, text, Rank.WRITTEN, f"the manifest of {wish.object}")
+    if depth < _DEEPEST:
+        for more in variables.wishes(repo, origin, now, wish):
+            for each in candidates(repo, more, depth=depth + 1):
+                yield variables.as_variable(each, more)
+    says = f"the manifest of {wish.object}, in place of {now}"
+    yield variables.as_literal(_edit(manifest, there, wish.after, Rank.LITERAL, says))
+
+
+def _edit(manifest: Manifest, steps: Steps, value: Any, rank: Rank, says: str) -> Candidate:
+    assert manifest.way is not None
+    document, above = manifest.way
+    verb = EditVerb.REMOVE if value is ABSENT else EditVerb.SET
+    new = None if value is ABSENT else value
+    edit = Edit(path=manifest.place.path, verb=verb, steps=(*above, *steps), document=document, value=new)
+    found = manifest.at(*steps)
+    return Candidate(rank=rank, place=Place(found.path, found.line), says=says, edits=(edit,))

@@ -1,0 +1,85 @@
+"""An override in a lab for tests: the ground of its work, a Deployment to change, and questions to what came of it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from firstlight.clients import kube as kube_client
+from firstlight.execute.overriding.ground import Event, Ground, Said
+from firstlight.model.component import ObjectId
+from firstlight.model.override import MANAGER, Emergency
+from firstlight.operate.override.beginning import Wish
+
+CLUSTER = "lab"
+
+
+def ground(
+    client: kube_client.Client, state: Path, *, tell: Callable[[Event], None] = lambda event: None, **more: Any
+) -> Ground:
+    """Where an override works."""
+    return Ground(client=client, cluster=CLUSTER, state=state / ".firstlight", who="ann@desk", tell=tell, **more)
+
+
+def wish(*owners: str, objects: tuple[ObjectId, ...] = (), seconds: float = 3600) -> Wish:
+    """What is to be overridden."""
+    return Wish(
+        emergency=Emergency.OUTAGE, reason="the shop is down", seconds=seconds, owners=owners, objects=objects,
+        scope=(*owners, *map(str, objects)),
+    )  # fmt: skip
+
+
+def web(replicas: int = 1, *, image: str = "registry.example.org/web:1") -> dict[str, Any]:
+    """A Deployment."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "main", "image": image}]},
+            },
+        },
+    }
+
+
+def part(space: str, spec: Mapping[str, Any], *, name: str = "web") -> dict[str, Any]:
+    """A part of that Deployment, as somebody would apply it in an emergency."""
+    metadata = {"name": name, "namespace": space}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": dict(spec)}
+
+
+def placed(value: Mapping[str, Any], space: str) -> dict[str, Any]:
+    """An object in a namespace."""
+    return {**value, "metadata": {**value["metadata"], "namespace": space}}
+
+
+def web_id(space: str) -> ObjectId:
+    """What the Deployment is called."""
+    return ObjectId("apps", "Deployment", space, "web")
+
+
+async def deployment(client: kube_client.Client, space: str) -> dict[str, Any]:
+    """It, as it is."""
+    return dict(await client.get("apps/v1", "Deployment", "web", namespace=space))
+
+
+def managers(live: Mapping[str, Any]) -> set[str]:
+    """Who owns something of an object, without subresources."""
+    return {each["manager"] for each in live["metadata"]["managedFields"] if not each.get("subresource")}
+
+
+def is_marked(live: Mapping[str, Any]) -> bool:
+    """Whether an override has left anything on an object."""
+    annotations = live["metadata"].get("annotations") or {}
+    is_noted = any("override" in each for each in annotations) or any(
+        each.rpartition("/")[2] == "reconcile" for each in annotations
+    )
+    return is_noted or any(each.startswith(MANAGER) for each in managers(live))
+
+
+def texts(events: list[Event]) -> str:
+    """What people were told."""
+    return "\n".join(each.text for each in events if isinstance(each, Said))
