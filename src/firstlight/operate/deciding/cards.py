@@ -9,7 +9,7 @@ from firstlight.model.change import Matter
 from firstlight.model.component import Side
 from firstlight.model.decision import ProcedureStep, Risk, TreePath
 from firstlight.model.rule_card import RuleCard
-from firstlight.policy.deciding import answering, graph_factors, procedures, sentences, siding, trees, wording
+from firstlight.policy.deciding import answering, graph_factors, needing, procedures, sentences, siding, trees, wording
 from firstlight.policy.deciding.book import Book
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.form import Factor, Rule, When
@@ -131,7 +131,7 @@ def _procedures(book: Book, rule: Rule) -> dict[str, None]:
         name: None
         for matter in _matters(rule)
         for side in dict.fromkeys(siding.reached(each, matter) for each in sides)
-        for name in procedures.names(rule.procedure, book, side=side, matter=matter)
+        for name in needing.names(rule.procedure, book, side=side, matter=matter)
     }
 
 

@@ -38,6 +38,18 @@ class GitNames:
         found = self.facts.asked[1] if self.facts.asked[:1] == ("--patch",) else ""
         return f"./{found}" if found.startswith("-") and found != "-" else found
 
+    @property
+    def carried(self) -> list[str] | None:
+        """How ``firstlight change start`` is told of the change; None for a patch, for files and for own rules."""
+        match self.facts.asked:
+            case () | ("--staged",):
+                found = list(self.facts.asked)
+            case ("--diff", revisions) if self.facts.is_committed:
+                found = ["--diff", revisions]
+            case _:
+                return None
+        return None if self.facts.rules else found
+
     def asked(self, stage: Stage) -> list[str]:
         """How to ask about the same: of what is not committed as it was asked, and later by its commits."""
         return [*self._revisions(STAGES.index(stage)), *self.facts.rules]

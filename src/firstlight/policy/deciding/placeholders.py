@@ -7,7 +7,7 @@ import msgspec
 
 from firstlight.document.within import mapping, sequence
 from firstlight.model.change import Level
-from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.cluster import Engine
 from firstlight.model.component import Component, Form, Origin, Side
 from firstlight.model.decision import Item
 from firstlight.policy.deciding import machine_names, siding
@@ -25,10 +25,10 @@ _FORMS = {
 }
 _NEEDED = ("topic", "fresh", "undo", "files", "patch", "mentions")
 """What a step cannot do without."""
-_WANTED = ("image", "to")
+_WANTED = ("image", "to", "machine")
 """What a command cannot do without."""
 _OBJECT = ("name", "namespace")
-_OPTIONS = ("asked", "revert", "policy", "patch")
+_OPTIONS = ("asked", "carried", "which", "revert", "policy", "patch")
 """What we have written ourselves, options included."""
 _DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _REVERT = "git revert --no-edit {revert}"
@@ -105,21 +105,24 @@ class Names:
         return [each for each in self._all_files if step.stage != "add" or each not in facts.unaddable]
 
     def _values(self, step: Step) -> Iterator[Values]:
-        clusters = [name for name in self._clusters() if self._has_engine(name, step.engine)]
+        clusters = [name for name in self._clusters() if self._is_meant(name, step)]
         components = [
             each
             for each in self._components()
-            if self._has_engine(each.cluster, step.engine) and self._is_gone(each) is step.gone
+            if self._is_meant(each.cluster, step) and self._is_gone(each) is step.gone
         ]
         match step.each:
             case "":
-                if not step.engine or clusters:
+                if clusters or (not step.engine and step.omni is not True):
                     yield {}
+            case "carried":
+                if (carried := self._git.carried) is not None:
+                    yield {"carried": carried}
             case "look":
                 yield from self._looks(step, clusters)
             case "cluster":
                 yield from ({"cluster": name} for name in clusters)
-            case "machine" | "patched" | "kubernetes" | "minors":
+            case _ if step.each in machine_names.OF_MACHINES:
                 for name in clusters:
                     yield from ({"cluster": name, **each} for each in self._machines(step, name))
             case "component":
@@ -144,29 +147,22 @@ class Names:
         if not clusters:
             yield {"cluster": ""}
 
-    def _machines(self, step: Step, name: str) -> Iterator[Mapping[str, str]]:
-        cluster = self._cluster(name)
-        mine = [each for each in self._items if name in each.clusters]
-        match step.each:
-            case "patched":
-                return machine_names.patched(cluster, mine)
-            case "kubernetes":
-                return machine_names.upgraded(cluster, mine)
-            case "minors":
-                return machine_names.minors(mine)
-        return machine_names.installed(cluster, mine)
-
-    def _cluster(self, name: str) -> Cluster | None:
+    def _machines(self, step: Step, name: str) -> Iterator[Values]:
         before = self._scene.before
-        return self._scene.after.platform.cluster(name) or (before.platform.cluster(name) if before else None)
+        mine = [each for each in self._items if name in each.clusters]
+        then, once = self._scene.after.platform.cluster(name), before.platform.cluster(name) if before else None
+        return machine_names.named(step.each, mine, then=then, once=once)
 
     def _clusters(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._items for name in item.clusters))
 
-    def _has_engine(self, cluster: str, engine: str) -> bool:
-        platform = self._scene.after.platform
-        found = platform.cluster(cluster)
-        return not engine or ((found.engine if found else None) or platform.engine) == Engine(engine)
+    def _is_meant(self, cluster: str, step: Step) -> bool:
+        """Whether a step is for clusters like this one: by its engine, and by who keeps its machines."""
+        platform, before = self._scene.after.platform, self._scene.before
+        found = platform.cluster(cluster) or (before.platform.cluster(cluster) if before else None)
+        engine = (found.engine if found else None) or platform.engine
+        is_omni = bool(found and found.omni_template)
+        return (not step.engine or engine == Engine(step.engine)) and step.omni in (None, is_omni)
 
     def _components(self) -> list[Component]:
         """Components of the items as they are now, else as they were."""
@@ -203,7 +199,7 @@ class Names:
         form = _FORMS[step.each]
         form = Form.KUSTOMIZATION if (step.each, step.engine) == ("orphan", "flux") else form
         for each in self._components():
-            if not self._has_engine(each.cluster, step.engine):
+            if not self._is_meant(each.cluster, step):
                 continue
             if not step.gone and step.each != "orphan":
                 yield from self._appliers(each, form)

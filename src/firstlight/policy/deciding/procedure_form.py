@@ -22,22 +22,32 @@ either, and what needs nobody else's approval is not looked for one.
 STAGES: tuple[Stage, ...] = typing.get_args(Stage)
 
 Each = Literal[
-    "", "look", "cluster", "machine", "patched", "kubernetes", "minors", "component", "components", "inline",
-    "kustomization", "helmrelease", "application", "orphan",
+    "", "look", "carried", "cluster", "machines", "machine", "first", "joining", "leaving", "talos", "image",
+    "kubernetes", "minors", "component", "components", "inline", "kustomization", "helmrelease", "application",
+    "orphan",
 ]  # fmt: skip
 """For each of which a step is written; where there is none, the step falls away. ``look`` is every cluster that the
-change reaches, which ``asked`` then names; without any it is written once. ``patched`` is the first of the machines
-with each file that is a patch of its own, ``kubernetes`` a cluster that gets another version of it, ``minors`` one
-that would leave minor versions out, ``components`` is all that a cluster has of them at once, ``inline`` a component
-that stands inline in a machine config, ``orphan`` an Application or Kustomization whose objects stay when it goes."""
+change reaches, which ``asked`` then names; without any it is written once. ``carried`` is a change that ``firstlight
+change`` can carry through. ``machines`` is all machines of a cluster that it is about at once, ``machine`` each of
+them, ``first`` the one that tries it, ``joining`` and ``leaving`` those that come and go with the change, ``talos`` a
+cluster that gets another version of Talos, ``image`` each machine that gets another image of the same version,
+``kubernetes`` a cluster that gets another version of it; none of these are Omni's. ``minors`` is a cluster that would
+leave minor versions out, ``components`` is all that a cluster has of them at once, ``inline`` a component that stands
+inline in a machine config, ``orphan`` an Application or Kustomization whose objects stay when it goes."""
 
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "": ("branch", "topic", "fresh", "undo", "files", "patch", "asked", "revert", "since", "mentions"),
     "look": ("cluster",),
     "cluster": ("cluster",),
-    "machine": ("cluster", "machine", "address", "image"),
-    "patched": ("cluster", "machine", "address", "file"),
-    "kubernetes": ("cluster", "address", "to"),
+    "carried": ("carried",),
+    "machines": ("cluster", "which"),
+    "machine": ("cluster", "machine", "address"),
+    "first": ("cluster", "machine"),
+    "joining": ("cluster", "machine"),
+    "leaving": ("cluster", "machine"),
+    "talos": ("cluster", "to", "machines"),
+    "image": ("cluster", "machine", "address", "image"),
+    "kubernetes": ("cluster", "to"),
     "minors": ("cluster", "minors"),
     "component": ("cluster", "component", "version", "dependents"),
     "components": ("cluster", "components"),
@@ -53,8 +63,10 @@ name where it has to be made first, ``undo`` the branch on which it is taken bac
 the same at this stage (of commits, once there are any), ``revert`` the commits to take back, ``since`` the revision
 before them, ``mentions`` where the repo still speaks of an address range that goes, ``policy`` what an Application's
 ``--sync-policy`` is set to, with the flags that belong to it, ``image`` the installer that a machine's config names,
-``to`` the new version of Kubernetes. A step falls away where there is none of what its command names, or of
-``mentions``; of ``image`` and ``to`` only the command does. In commands all are quoted for a shell, and
+``to`` the new version of Talos or Kubernetes, ``which`` the options that name machines (``--all``, ``--machine cp-1``),
+``machines`` their names where not all are meant, ``carried`` how ``firstlight change start`` is told of the change. A
+step falls away where there is none of what its command names, or of ``mentions``; of ``image``, ``to`` and ``machine``
+only the command does. In commands all are quoted for a shell, and
 ``{--only components}`` has the option before each of them. Those of "" can stand anywhere.
 """
 PLACEHOLDER = re.compile(r"\{(?:(?P<option>--[a-z-]+) )?(?P<name>\w+)\}")
@@ -73,6 +85,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The half that it belongs to; empty for what belongs to neither."""
     engine: Literal["flux", "argocd", ""] = ""
     """Only in clusters with this engine; empty for any."""
+    omni: bool | None = None
+    """Only in clusters whose machines Omni keeps, or only in others; for any if it is left out."""
     gone: bool = False
     """For components that go with the change, in place of those that are there after it."""
 
@@ -82,7 +96,8 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``bootstrap``, ``gitops`` and ``none`` are the usual ones of their sides; a hybrid takes those of both. A rule may
     name another, which then stands in place of the usual one of its side. ``machine`` is the usual one of what makes
-    machines what they are. Where nothing works ``emergency-cluster`` comes first; where the engine does not, the steps
+    machines what they are. ``cluster-new`` and ``cluster-gone`` are for clusters that only one state of the repo
+    has. Where nothing works ``emergency-cluster`` comes first; where the engine does not, the steps
     of ``emergency-engine`` take the place of those that need it.
     """
 
@@ -95,6 +110,10 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     change would have without this one."""
     rollback_is_added: bool = False
     """Whether its rollback is added to that of the procedures that it is like; else it stands alone."""
+    covers: tuple[str, ...] = ()
+    """Procedures whose steps nobody needs in a cluster that gets this one: a cluster that is rebuilt has all of it."""
+    carried: bool = True
+    """Whether ``firstlight change`` does it; a change with a part that it does not do is not offered to it."""
     sources: tuple[str, ...] = ()
 
 

@@ -5,25 +5,22 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from firstlight.model.change import Matter
 from firstlight.model.component import Side
 from firstlight.model.decision import Approval, Item, ProcedureStep, Risk
+from firstlight.policy.deciding import needing
 from firstlight.policy.deciding.book import Book
-from firstlight.policy.deciding.checklist import halves
 from firstlight.policy.deciding.facts import Facts
 from firstlight.policy.deciding.placeholders import Names, Values, is_known, is_typeable
 from firstlight.policy.deciding.procedure_form import PLACEHOLDER, PLACEHOLDERS, STAGES, Procedure, Stage, Step
 from firstlight.policy.deciding.touching import Scene
 
 _CLUSTER_DOWN, _ENGINE_DOWN = "emergency-cluster", "emergency-engine"
-_USUAL = "usual"
-"""What stands in ``like`` for the procedure that a change would have otherwise."""
 _FIRST = "bootstrap's half comes first: what the engine applies after the merge may need it"
 _SPACED = re.compile(rf"(?P<space> ?){PLACEHOLDER.pattern}")
 """A placeholder with what goes with it where it stands for nothing."""
 _FEW = 3
 """Of one step, that are written one by one; of more the first, with the names of the rest."""
-_OF_THE_SAME = ("version", "dependents", "namespace", "address", "policy", "image", "to", "file")
+_OF_THE_SAME = ("version", "dependents", "namespace", "address", "policy", "image", "to", "which", "machines")
 """Placeholders that tell nothing apart."""
 _UNTYPED = "; by hand, since what it is called is no name that a command can have"
 _COMMITTED: tuple[Stage, ...] = ("add", "commit")
@@ -98,36 +95,22 @@ def _emergency(name: str, book: Book, names: Names) -> list[_Filled]:
 
 def _filled(items: Sequence[Item], *, scene: Scene, book: Book, facts: Facts, field: str) -> Iterator[_Filled]:
     """The steps of all procedures that the items need, each filled with the names of the items that need it."""
-    needed: dict[Step, tuple[dict[int, Item], set[Side | None]]] = {}
-    for item in items:
-        for side, name in dict.fromkeys(
-            (each.side, name)
-            for each in item.rulings
-            for name in names(each.procedure, book, side=each.side, matter=item.change.matter)
-        ):
-            usual = tuple(names("", book, side=side, matter=item.change.matter))
+    needed: dict[Step, tuple[dict[int, tuple[Item, dict[str, None]]], set[Side | None]]] = {}
+    wanted = list(zip(items, needing.needed(items, scene=scene, book=book), strict=True))
+    works = facts.operational is not False and facts.engine_works is not False
+    is_carried = works and all(book.procedures[name].carried for _, own in wanted for _, name in own)
+    for item, own in wanted:
+        for (side, name), clusters in own.items():
+            usual = tuple(needing.names("", book, side=side, matter=item.change.matter))
             for step in all_of(book.procedures[name], book, field, usual=usual):
+                if step.each == "carried" and not is_carried:
+                    continue
                 mine, sides = needed.setdefault(step, ({}, set()))
-                mine[id(item)] = item
+                mine.setdefault(id(item), (item, {}))[1].update(clusters)
                 sides.add(side)
     for step, (mine, sides) in needed.items():
-        own = Names(tuple(mine.values()), items, scene, facts, sides=sides, is_back=field == "rollback")
-        yield from _steps([step], own)
-
-
-def names(own: str, book: Book, *, side: Side | None, matter: Matter) -> Iterator[str]:
-    """The procedures of a rule: its own, else the usual ones of its side."""
-    if own and own != _USUAL:
-        usual = [own]
-    elif side is None:
-        usual = ["none"]
-    elif side is Side.HYBRID and "hybrid" in book.procedures:
-        usual = ["hybrid"]
-    elif matter is Matter.MACHINE and "machine" in book.procedures:
-        usual = ["machine", *(["gitops"] if side is Side.HYBRID else [])]
-    else:
-        usual = list(halves(side))
-    yield from (each for each in usual if each in book.procedures)
+        parts = tuple(needing.within(item, clusters) for item, clusters in mine.values())
+        yield from _steps([step], Names(parts, items, scene, facts, sides=sides, is_back=field == "rollback"))
 
 
 def unfilled(wanted: Iterable[str], book: Book, field: str) -> tuple[ProcedureStep, ...]:
@@ -158,7 +141,7 @@ def all_of(
     if field == "rollback" and own and not procedure.rollback_is_added:
         return own
     seen = (*seen, procedure.id)
-    like = [name for each in procedure.like for name in (usual if each == _USUAL else (each,))]
+    like = [name for each in procedure.like for name in (usual if each == needing.USUAL else (each,))]
     others = [book.procedures[each] for each in like if each in book.procedures and each not in seen]
     taken = (step for each in others for step in all_of(each, book, field, seen, usual=usual))
     return tuple(dict.fromkeys([*taken, *own]))

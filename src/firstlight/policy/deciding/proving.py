@@ -125,10 +125,11 @@ def _condition(at: _Steps, when: When) -> Iterator[tuple[_Steps, str, str]]:
 
 
 def _procedure(at: _Steps, procedure: Procedure, names: Names) -> Iterator[tuple[_Steps, str, str]]:
-    for number, name in enumerate(procedure.like):
-        if name not in names.procedures or name == procedure.id:
-            others = [each for each in names.procedures if each != procedure.id]
-            yield (*at, "like", number), f"there is no other procedure {name}", mistakes.near(name, others)
+    others = [each for each in names.procedures if each != procedure.id]
+    for field in ("like", "covers"):
+        for number, name in enumerate(getattr(procedure, field)):
+            if name not in others:
+                yield (*at, field, number), f"there is no other procedure {name}", mistakes.near(name, others)
     for field in ("steps", "rollback"):
         for number, step in enumerate(getattr(procedure, field)):
             yield from _step((*at, field, number), step)

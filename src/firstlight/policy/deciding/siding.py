@@ -53,6 +53,8 @@ def side(
         is_of_machines: Whether it stands in a file that shapes machines.
     """
     found = _meant(word, change, component)
+    if found is None and change.matter is Matter.PLATFORM and not is_own:
+        return None, ""  # all fields of firstlight.yaml are known, also where it lists machines
     if (is_of_machines or change.matter is Matter.MACHINE) and found in (None, Side.GITOPS):
         return Side.BOOTSTRAP, "no engine reaches machine configuration"
     if found is None and component is None and change.matter not in _OF_NO_CLUSTER and not is_own:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from firstlight.document import within
-from firstlight.model.change import Change, Level, Verb
+from firstlight.model.change import Change, Level, Matter, Verb
 from firstlight.model.component import Component
 from firstlight.model.decision import Touched
 from firstlight.policy.deciding.belonging import Belonging
@@ -50,6 +50,8 @@ class Scene:
 
     def clusters(self, change: Change, components: Sequence[Component]) -> tuple[str, ...]:
         """All clusters that a change reaches."""
+        if declared := self._declared(change):
+            return declared
         found = [change.cluster] if change.cluster else []
         found += [each.cluster for each in components]
         for belonging, path in ((self.after, change.place.path), (self.before, change.old_path or change.place.path)):
@@ -58,6 +60,15 @@ class Scene:
             elif belonging is not None:
                 found += belonging.machines.get(path, ())
         return tuple(dict.fromkeys(found))
+
+    def _declared(self, change: Change) -> tuple[str, ...]:
+        """The clusters whose declarations in firstlight.yaml change; none where it also says something of all."""
+        if change.matter is not Matter.PLATFORM or not all(each.steps[:1] == ("clusters",) for each in change.fields):
+            return ()
+        both = [each.platform for each in (self.after, self.before) if each is not None]
+        known = {each.name for one in both for each in one.clusters}
+        named = dict.fromkeys(each.steps[1] for each in change.fields if len(each.steps) > 1)
+        return tuple(named) if named.keys() <= known else ()
 
     def parts(self, change: Change) -> tuple[Change, ...]:
         """A change; where something moved to a place that its cluster does not look at, that it went and came."""

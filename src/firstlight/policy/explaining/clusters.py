@@ -44,12 +44,19 @@ def machine(home: Cluster, found: Machine) -> Explanation:
             name="change",
             sentences=(
                 Sentence(text="Edit its files; a merge alone changes nothing on a machine."),
-                Sentence(text="See what would be done", command=f"firstlight up {shlex.quote(home.name)} --dry-run"),
+                Sentence(text="See what would be done", command=f"{_given(home, found)} --dry-run"),
             ),
         ),
     ]
     see = (role, "machine config", "node", "Talos")
     return Explanation(sort=Sort.MACHINE, name=found.name, clusters=(home.name,), parts=tuple(parts), see=see)
+
+
+def _given(home: Cluster, found: Machine) -> str:
+    """The command by which a machine gets what its files say; one of Omni gets it there, with all others."""
+    if home.omni_template:
+        return f"firstlight up {shlex.quote(home.name)} --until machine"
+    return f"firstlight node apply {shlex.quote(home.name)} --machine {shlex.quote(found.name)}"
 
 
 def _says(word: str) -> tuple[Sentence, ...]:

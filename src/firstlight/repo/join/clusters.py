@@ -61,8 +61,11 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
         named[only] += nameless
         aliases[""] = only
     else:
+        listed = {place.path for parts in named.values() for each in parts for place in each.files}
         remarks += [
-            Remark(each.place, Grade.WARNING, "nothing says which cluster this is for", _NAME_HINT) for each in nameless
+            Remark(each.place, Grade.WARNING, "nothing says which cluster this is for", _NAME_HINT)
+            for each in nameless
+            if not each.files or not listed.issuperset(place.path for place in each.files)
         ]
     clusters = []
     for name, parts in named.items():

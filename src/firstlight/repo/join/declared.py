@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import Component, Form, Origin, Owner, Phase, Side
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import Directory
@@ -39,8 +40,9 @@ def clusters(declaration: Declaration) -> Iterator[Cluster]:
             engine=Engine(gitops.engine) if gitops.engine is not UNSET else None,
             url=gitops.url,
             branch=gitops.branch,
-            path=each.path.strip("/").removeprefix("./"),
+            path=_clean(each.path),
             machines=tuple(_machines(declaration, name, each)),
+            files=tuple(Place(_clean(path)) for _, listed in _patch_files(each) for path in listed),
             network=Network(**network),
             talos=each.talos,
             kubernetes=each.kubernetes,
@@ -61,7 +63,7 @@ def _machines(declaration: Declaration, name: str, cluster: form.Cluster) -> Ite
         place = declaration.place("clusters", name, "machines", index)
         yield Machine(
             name=each.name, role=MachineRole(each.role), place=place, address=each.address, install_disk=each.disk,
-            schematic=each.schematic,
+            schematic=each.schematic, patches=tuple(Place(_clean(path)) for path in each.patches),
         )  # fmt: skip
 
 
@@ -73,8 +75,8 @@ def aliases(declaration: Declaration, found: Sequence[Cluster]) -> dict[tuple[st
     """
     names: dict[tuple[str, str], str] = {}
     for name, each in declaration.platform.clusters.items():
-        machines = each.machines.strip("/").removeprefix("./") if isinstance(each.machines, str) else ""
-        path = each.path.strip("/").removeprefix("./")
+        machines = _clean(each.machines) if isinstance(each.machines, str) else ""
+        path = _clean(each.path)
         for cluster in found:
             places = [place.path for place in (cluster.place, *cluster.files)]
             has_machines = machines and any(_is_below(place, machines) for place in places)
@@ -112,8 +114,13 @@ def _patch_files(cluster: form.Cluster) -> Iterator[tuple[tuple[str | int, ...],
         yield ("machines", index), each.patches
 
 
+def _clean(path: str) -> str:
+    """A path as files of the repo are called."""
+    return path.strip("/").removeprefix("./")
+
+
 def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Remark]:
-    clean = path.strip("/").removeprefix("./")
+    clean = _clean(path)
     if path and not tree.is_file(clean) and not tree.is_dir(clean):
         hint = _near(clean, tree.files) or "Write a path from the top of the repo."
         yield Remark(declaration.place(*steps), Grade.ERROR, f"there is no {clean} in the repo", hint)

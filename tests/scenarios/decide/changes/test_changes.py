@@ -50,6 +50,10 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     factor: str = ""
     """One that must be among those of the gravest item."""
     items: int | None = None
+    commands: tuple[str, ...] = ()
+    """Commands that must be among those of the procedure."""
+    without: tuple[str, ...] = ()
+    """Words that no command has, neither there nor on the way back."""
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -119,6 +123,10 @@ def wrong(case: Case, decision: Decision) -> Iterator[str]:
     factors = {factor.id for each in item.rulings for factor in each.factors} if item else set()
     if expect.factor and expect.factor not in factors:
         yield f"its factors are {sorted(factors)}, without {expect.factor}"
+    done = [each.command for each in decision.procedure]
+    yield from (f"{each} is not done" for each in expect.commands if each not in done)
+    for each in (*done, *(each.command for each in decision.rollback)):
+        yield from (f"{each!r} has {word!r}" for word in expect.without if word in each)
     if expect.items is not None and len(decision.items) != expect.items:
         yield f"{len(decision.items)} items: {[f'{each.change.verb} {each.change.title}' for each in decision.items]}"
 

@@ -7,8 +7,9 @@ import pytest
 from tests.scenarios.decide.changes.test_changes import CLASSES, answered
 
 WRITES = re.compile(
-    r"firstlight (up|down|handover)\b(?!.*--(dry-run|check))|firstlight drift .*--correct|kubectl patch"
-    r"|talosctl (upgrade|upgrade-k8s|patch|rollback)\b(?!.*--dry-run)|flux (reconcile|suspend|resume)|argocd app set"
+    r"firstlight (up|down|handover|node|override)\b(?!.*--(dry-run|check))|firstlight drift .*--correct|kubectl patch"
+    r"|talosctl (upgrade|upgrade-k8s|patch|rollback)\b(?!.*--dry-run)|omnictl|flux (reconcile|suspend|resume)"
+    r"|argocd app set"
 )
 
 

@@ -6,7 +6,7 @@ from firstlight import errors
 from firstlight.model.change import Matter
 from firstlight.model.component import Side
 from firstlight.operate.deciding import cards
-from firstlight.policy.deciding import graph_factors, loading, procedures
+from firstlight.policy.deciding import graph_factors, loading, needing, procedures
 from firstlight.policy.deciding.form import Rule, SideWord, When
 
 BOOK = loading.book()
@@ -48,12 +48,12 @@ def test_what_a_procedure_is_like_counts_over_all_levels() -> None:
 
 def test_a_rule_has_the_usual_procedure_of_its_side_and_of_what_it_is_about() -> None:
     usual = [
-        list(procedures.names("", BOOK, side=side, matter=matter))
+        list(needing.names("", BOOK, side=side, matter=matter))
         for side, matter in ((None, Matter.OBJECT), (Side.BOOTSTRAP, Matter.MACHINE), (Side.HYBRID, Matter.MACHINE))
     ]
 
     assert usual == [["none"], ["machine"], ["hybrid"]]
-    assert list(procedures.names("to-gitops", BOOK, side=None, matter=Matter.OBJECT)) == ["to-gitops"]
+    assert list(needing.names("to-gitops", BOOK, side=None, matter=Matter.OBJECT)) == ["to-gitops"]
 
 
 def test_what_a_rule_is_about_answers_questions_of_the_trees() -> None:

@@ -1,6 +1,7 @@
 """Our own procedures: nothing is touched before it is approved, only commands that can work, and ways back that do."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ EMERGENCIES = ("emergency-cluster", "emergency-override")
 """Where somebody's word by the quickest way has to do, before the review."""
 OURS = [each for each in BOOK.procedures if each != "usual"]
 WRITES = re.compile(
-    r"firstlight (up|down|handover)\b(?!.*--(dry-run|check))|firstlight drift .*--correct|kubectl patch"
-    r"|talosctl (upgrade|upgrade-k8s|patch|rollback|reset)\b(?!.*--dry-run)"
+    r"firstlight (up|down|handover|node|override)\b(?!.*--(dry-run|check))|firstlight drift .*--correct|kubectl patch"
+    r"|talosctl (upgrade|upgrade-k8s|patch|rollback|reset)\b(?!.*--dry-run)|omnictl"
     r"|flux (reconcile|suspend|resume)|argocd app set"
 )
 
@@ -69,7 +70,7 @@ def test_a_revert_is_made_on_a_branch_of_its_own_and_pushed_before_anything_gets
 
     places = [found.index(each) for each in order]
     assert places == sorted(places)
-    assert not any(WRITES.search(each) for each in found[: places[-1]])
+    assert name in EMERGENCIES or not any(WRITES.search(each) for each in found[: places[-1]])
 
 
 # Flux
@@ -291,19 +292,28 @@ def test_one_machine_tries_it_first() -> None:
     found = changed("talos/patches/network.yaml", "53", "54")
     own = typed(found)
 
-    tried = "talosctl patch machineconfig --nodes 10.0.0.2 --patch @talos/patches/network.yaml --mode try"
-    assert own[own.index(tried) + 1] == "firstlight up home --until machine"
-    assert "firstlight up home --until machine" in back(found)
-    assert not any("talosctl patch" in each for each in typed(changed("talos/talconfig.yaml", "sda", "sdb")))
+    tried = "firstlight node apply home --machine w-1 --try 5m"
+    assert own[own.index(tried) + 1] == "firstlight node apply home --all"
+    assert "firstlight node apply home --all --dry-run" in own
+    assert "firstlight node apply home --all" in back(found)
+
+
+def test_only_the_machine_whose_file_it_is_gets_it() -> None:
+    patched = TALCONFIG.replace("hostname: w-1,", 'hostname: w-1, patches: ["@./patches/w-1.yaml"],')
+    base = {**MACHINES, "talos/talconfig.yaml": patched, "talos/patches/w-1.yaml": PATCH}
+    found = repos.judged(base, {"talos/patches/w-1.yaml": PATCH.replace("53", "54")})
+
+    assert "firstlight node apply home --machine w-1" in typed(found)
+    assert not any("--all" in each for each in [*typed(found), *back(found)])
 
 
 @pytest.mark.parametrize(("path", "old"), [("firstlight.yaml", "v1.34.1"), ("talos/talconfig.yaml", "v1.34.1")])
-def test_kubernetes_is_upgraded_from_one_control_plane(path: str, old: str) -> None:
+def test_kubernetes_is_upgraded_once_its_plan_was_seen_and_approved(path: str, old: str) -> None:
     found = changed(path, old, "v1.35.2")
     own = typed(found)
 
     assert repos.rules(found) == {"kubernetes-version"}
-    command = "talosctl upgrade-k8s --nodes 10.0.0.1 --to 1.35.2"
+    command = "firstlight node upgrade home --kubernetes v1.35.2"
     approved = next(at for at, each in enumerate(own) if each.endswith("--approvals"))
     assert own.index(f"{command} --dry-run") < approved < own.index(command)
 
@@ -313,20 +323,38 @@ def test_minor_versions_that_are_left_out_are_named_and_no_command_jumps() -> No
 
     assert found.risk.value == "critical"
     assert "one minor version at a time: 1.35, then 1.36, then 1.37" in said(found)
-    assert "--to" not in " ".join(typed(found))
     skipped = changed("talos/talconfig.yaml", "v1.11.2", "v1.13.0")
     assert "one minor version at a time: 1.12, then 1.13" in said(skipped)
+    older = changed("firstlight.yaml", "v1.34.1", "v1.33.0")
+    assert not any("node upgrade" in each for one in (found, skipped, older) for each in typed(one))
 
 
-def test_no_machine_is_upgraded_without_its_image() -> None:
-    image = "machine: {install: {image: factory.example.org/installer/ab:v1.11.2}}\n"
-    base = {**MACHINES, "talos/patches/network.yaml": image}
-    found = repos.judged(base, {"talos/patches/network.yaml": image.replace("1.11.2", "1.11.3")})
+IMAGE = "machine: {install: {image: factory.example.org/installer/ab:v1.11.2}}\n"
 
-    assert "talosctl upgrade --nodes 10.0.0.1 --image factory.example.org/installer/ab:v1.11.3" in typed(found)
-    unknown = changed("talos/talconfig.yaml", "v1.11.2", "v1.11.3")
-    assert not any("talosctl upgrade" in each for each in typed(unknown))
-    assert "w-1 gets the image that its config names" in said(unknown)
+
+def imaged(old: str, new: str) -> Decision:
+    base = {**MACHINES, "talos/patches/network.yaml": IMAGE}
+    return repos.judged(base, {"talos/patches/network.yaml": IMAGE.replace(old, new)})
+
+
+def test_talos_is_upgraded_to_the_version_that_the_change_says() -> None:
+    for found in (imaged("1.11.2", "1.11.3"), changed("talos/talconfig.yaml", "v1.11.2", "v1.11.3")):
+        own = typed(found)
+        assert own.index("firstlight node upgrade home --talos v1.11.3 --dry-run") < own.index("git commit")
+        upgraded = own.index("firstlight node upgrade home --talos v1.11.3")
+        assert own[upgraded + 1] == "firstlight node apply home --all"
+        assert not any("talosctl upgrade" in each for each in own)
+
+
+def test_no_machine_gets_another_image_of_its_version_without_its_name() -> None:
+    """An upgrade to the version that runs already would do nothing."""
+    found = imaged("/ab:", "/cd:")
+
+    assert "talosctl upgrade --nodes 10.0.0.1 --image factory.example.org/installer/cd:v1.11.2" in typed(found)
+    assert not any("node upgrade" in each for each in typed(found))
+    unsaid = repos.judged({**MACHINES, "talos/patches/network.yaml": IMAGE}, {"talos/patches/network.yaml": PATCH})
+    assert not any("talosctl upgrade" in each for each in typed(unsaid))
+    assert "w-1 gets the image that its config names" in said(unsaid)
 
 
 DECLARED_MACHINES = DECLARED.replace(
@@ -344,9 +372,81 @@ def test_a_machine_of_the_declaration_that_comes_is_wiped_on_the_way_back() -> N
 
     assert repos.rules(found) == {"node-added"}
     assert "maintenance mode" in said(found)
-    assert any("talosctl reset" in each.text for each in found.rollback)
+    assert "firstlight node add w-3 --cluster home" in typed(found)
+    assert "firstlight node remove w-3 --cluster home" in back(found)
     assert repos.rules(gone) == {"node-removed"}
-    assert "kubectl drain" in said(gone)
+    assert "firstlight node remove w-3 --cluster home" in typed(gone)
+    assert "firstlight node add w-3 --cluster home" in back(gone)
+
+
+OMNI = """kind: Cluster
+name: home
+kubernetes: {version: v1.34.1}
+talos: {version: v1.11.2}
+---
+kind: ControlPlane
+machines: [a, b, c]
+patches: [{name: net, inline: {machine: {network: {nameservers: [10.0.0.53]}}}}]
+---
+kind: Workers
+machines: [d]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("0.53", "0.54", "node-dns"),
+        ("v1.34.1", "v1.35.2", "kubernetes-version"),
+        ("v1.11.2", "v1.11.3", "talos-version"),
+        ("machines: [d]", "machines: [d, e]", "node-added"),
+        ("machines: [d]", "machines: []", "node-removed"),
+    ],
+)
+def test_machines_of_omni_are_omnis(old: str, new: str, rule: str) -> None:
+    """Omni upgrades and configures them by the template, and refuses others who would."""
+    found = repos.judged({"omni/template.yaml": OMNI}, {"omni/template.yaml": OMNI.replace(old, new)})
+
+    assert rule in repos.rules(found)
+    assert "firstlight up home --until machine" in typed(found)
+    assert not any(re.search(r"talosctl|firstlight node", each) for each in [*typed(found), *back(found)])
+
+
+# What one command carries through
+
+
+def test_a_change_is_offered_to_be_carried_through() -> None:
+    after = {"apps/web/all.yaml": FLUX["apps/web/all.yaml"].replace("1.0.0", "1.0.1")}
+    committed = {"asked": ("--diff", "main...web"), "is_committed": True, "topic": "web"}
+
+    def carried(**facts: Any) -> list[str]:
+        found = repos.judged(FLUX, after, facts=Facts(**facts))
+        own = [each for each in typed(found) if each.startswith("firstlight change")]
+        assert any("firstlight change revert" in each.text for each in found.rollback) == bool(own)
+        return own
+
+    assert carried() == ["firstlight change start --why REASON"]
+    assert carried(asked=("--staged",)) == ["firstlight change start --staged --why REASON"]
+    assert carried(**committed) == ["firstlight change start --diff main...web --why REASON"]
+    for other in (
+        {"asked": ("--patch", "a.patch")},
+        {"asked": ("--files", "a.yaml")},
+        {"asked": ("--diff", "main")},
+        {"rules": ("--rules", "a.yaml")},
+        {"engine_works": False},
+        {"operational": False},
+    ):
+        assert carried(**other) == []
+
+
+def test_what_another_command_does_is_not_offered_to_be_carried_through() -> None:
+    both = {
+        "firstlight.yaml": DECLARED.replace("v1.34.1", "v1.35.2"),
+        "apps/web/all.yaml": FLUX["apps/web/all.yaml"].replace("1.0.0", "1.0.1"),
+    }
+
+    assert not any("firstlight change" in each for each in typed(repos.judged(MACHINES, both)))
+    assert any("firstlight change" in each for each in typed(changed("talos/patches/network.yaml", "53", "54")))
 
 
 CILIUM = """apiVersion: helm.toolkit.fluxcd.io/v2

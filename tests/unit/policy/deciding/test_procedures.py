@@ -235,10 +235,10 @@ def test_argo_cd_goes_on_as_before(policy: dict[str, Any], words: str) -> None:
     definition = {"spec": {"syncPolicy": policy}}
     origin = dataclasses.replace(WEB[0].origins[0], form=Form.APPLICATION, definition=definition)
     on = platform(dataclasses.replace(WEB[0], origins=(origin,), parent=""), engine=Engine.ARGOCD)
-    own = "rules: [{id: mine, title: M, side: gitops, risk: low, why: x, when: [{}], procedure: emergency-override}]"
+    own = "rules: [{id: mine, title: M, side: gitops, risk: low, why: x, when: [{}], procedure: cluster-rebuild}]"
     found = decide([release("web", VERSION)], platform=on, book=loading.book([("r.yaml", own.encode())]))
 
-    assert f"argocd app set web --sync-policy {words}" in commands(found)
+    assert found.rollback[-1].command == f"argocd app set web --sync-policy {words}"
 
 
 def test_something_gone_still_has_a_name() -> None:

@@ -1,6 +1,5 @@
 """Components of real repos, explained."""
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from firstlight.policy.dependents import Graph
 from firstlight.policy.explaining import depending, finding
 from firstlight.policy.explaining.scene import Scene
 from firstlight.repo import platform
+from tests import command_lines
 from tests.unit.policy.explaining import repos
 from tests.unit.repo import trees
 
@@ -231,8 +231,11 @@ def test_an_application_is_explained_by_what_it_applies() -> None:
 
 
 def test_commands_can_be_typed_as_they_are() -> None:
-    for root in (*repos.EXAMPLES, *repos.SCENARIOS):
-        for component in repos.scene(root).components:
-            for each in finding.explain(component.name, repos.scene(root)):
-                for sentence in (sentence for part in each.parts for sentence in part.sentences if sentence.command):
-                    assert shlex.split(sentence.command)[0] == "firstlight"
+    for scene in map(repos.scene, (*repos.EXAMPLES, *repos.SCENARIOS)):
+        names = {each.name for each in scene.components}
+        for cluster in scene.clusters:
+            names |= {cluster.name, *(each.name for each in cluster.machines)}
+        for name in names:
+            parts = [part for each in finding.explain(name, scene) for part in each.parts]
+            for command in (each.command for part in parts for each in part.sentences if each.command):
+                command_lines.understand(command)

@@ -14,7 +14,7 @@ async def look(decision: Decision, scene: Scene) -> list[Note]:
     if not touched:
         return [note.skipped("it belongs to no component that could be rendered")]
     if scene.unrendered:
-        return [note.skipped(f"nothing was rendered: {scene.unrendered}", todo="run it without --no-render")]
+        return [note.skipped(f"nothing was rendered: {scene.unrendered}")]
     notes = [found for each in touched for found in _of(each, scene)]
     fine = [each for each in touched if not _errors(scene.after, each)]
     if fine and not notes:

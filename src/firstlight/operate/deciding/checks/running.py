@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from firstlight import errors
 from firstlight.model.decision import Check, CheckState, Decision, Moment
@@ -68,19 +68,22 @@ MORE: Mapping[str, Looking] = {
 """What single rules ask for, and a program can look at."""
 
 
-async def run(decision: Decision, moment: Moment, scene: Scene) -> tuple[Check, ...]:
+async def run(
+    decision: Decision, moment: Moment, scene: Scene, *, only: Collection[str] | None = None
+) -> tuple[Check, ...]:
     """All checks of a moment, each with its answer.
 
     Args:
         decision: What was decided, with the checks that its rules ask for.
         moment: Before the change, or after.
         scene: What may be looked at.
+        only: The ids of those that are made; all if it is not given.
     """
     known = PRE if moment is Moment.PRE else POST
     looks = {**{id: look for id, (_, look) in known.items()}, **MORE}
     listed = {each.id: each for each in decision.checks if each.moment == moment}
     usual = {id: Check(id=id, moment=moment, title=title) for id, (title, _) in known.items()}
-    wanted = {**usual, **listed}
+    wanted = {id: each for id, each in {**usual, **listed}.items() if only is None or id in only}
     if not decision.items:
         return tuple(
             dataclasses.replace(each, state=CheckState.SKIPPED, says="there is no change to look at")
