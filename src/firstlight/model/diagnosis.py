@@ -50,6 +50,10 @@ class Symptom:
     """What it is wrong with: ``GitRepository flux-system/home``; two symptoms of one rule differ in it."""
     says: str
     """A sentence without a full stop."""
+    title: str = ""
+    """What the rule recognises, whatever it is wrong with."""
+    remedy: str = ""
+    """What one can do about it."""
     evidence: tuple[Evidence, ...] = ()
     next: tuple[NextCommand, ...] = ()
     since: float = 0.0

@@ -1,0 +1,140 @@
+"""Everything that rules may look at, gathered at once; what does not answer is said, and stops nothing."""
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.execute.overriding import keeping
+from firstlight.model.cluster import Cluster
+from firstlight.model.diagnosis import Diagnosis
+from firstlight.model.override import Override
+from firstlight.model.plan import Problem
+from firstlight.model.platform import Platform
+from firstlight.model.reach import Reach
+from firstlight.observe.doctor import api, logs, machines, objects
+from firstlight.observe.machines import Way
+from firstlight.operate.doctor import masked
+from firstlight.policy.diagnosing import diagnosing
+from firstlight.policy.diagnosing import logs as log_rules
+from firstlight.policy.diagnosing.scene import ApiSight, Scene
+
+PATIENCE = 60.0
+"""Seconds for which something may be unfinished without being wrong."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ways:
+    """How a cluster is reached; where there is no way, why not."""
+
+    client: kube.Client | None = None
+    no_api: str = ""
+    way: Way | None = None
+    no_keys: str = ""
+    program: Path | None = None
+    """talosctl, for machines without keys."""
+    reach: Reach = dataclasses.field(default_factory=Reach)
+    hide: Callable[[str], str] = lambda text: text
+    """Takes values that must not be seen out of what was printed, before anything else is done to it."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Known:
+    """What the repo says of a cluster; nothing where there is none."""
+
+    cluster: Cluster
+    foundation: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    """Their copies on this computer."""
+
+    @classmethod
+    def of(cls, platform: Platform, cluster: Cluster, *, state: Path, problems: Sequence[Problem] = ()) -> "Known":
+        """What a platform says of one of its clusters, and what runs have left in the state directory."""
+        foundation = tuple(
+            (each.namespace, each.name) for each in platform.secrets if each.cluster in ("", cluster.name)
+        )
+        return cls(
+            cluster=cluster, foundation=foundation, problems=tuple(problems),
+            overrides=keeping.local(state, cluster.name),
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Examined:
+    """What was seen, and what is wrong."""
+
+    scene: Scene
+    diagnosis: Diagnosis
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether nothing could be looked at: neither the API nor any machine gave an answer."""
+        return not self.scene.api.is_reached and not self.scene.machines
+
+
+async def examine(
+    known: Known, ways: Ways, *, now: Callable[[], float] = time.time, patience: float = PATIENCE
+) -> Examined:
+    """Look, and say what is wrong; nothing is written anywhere.
+
+    Args:
+        known: What the repo says.
+        ways: How the cluster is reached.
+        now: The clock.
+        patience: Seconds for which something may be unfinished without being wrong.
+    """
+    began = time.monotonic()
+    scene = dataclasses.replace(await look(known, ways, now=now), patience=patience)
+    found = masked.diagnosis(diagnosing.diagnose(scene), hide=ways.hide)
+    return Examined(scene=scene, diagnosis=dataclasses.replace(found, seconds=time.monotonic() - began))
+
+
+async def look(known: Known, ways: Ways, *, now: Callable[[], float] = time.time) -> Scene:
+    """The scene, in two looks: what is there, then the logs of what is suspicious in it."""
+    (sight, seen, told), metal = await asyncio.gather(_of_api(ways), _of_machines(known.cluster, ways))
+    overrides = known.overrides if told is None else told
+    scene = Scene(
+        cluster=known.cluster, now=now(), objects=seen.objects, events=seen.events, certificates=seen.certificates,
+        machines=metal.machines, members=metal.members, member_statuses=metal.member_statuses, alarms=metal.alarms,
+        api=sight, unserved=seen.unserved, unlisted=seen.unlisted, foundation=known.foundation,
+        problems=known.problems,
+        overrides=tuple(each for each in overrides if not each.is_over), unseen=(*metal.unseen, *seen.unseen),
+    )  # fmt: skip
+    if ways.client is None or not sight.is_reached:
+        return scene
+    lines, unread = await logs.look(ways.client, log_rules.wanted(scene), hide=ways.hide)
+    return dataclasses.replace(scene, logs=lines, unseen=(*scene.unseen, *([unread] if unread else [])))
+
+
+async def _of_api(ways: Ways) -> tuple[ApiSight, objects.Seen, tuple[Override, ...] | None]:
+    if ways.client is None:
+        return ApiSight(), objects.Seen(unseen=(f"API: {ways.no_api or 'there is no way to it'}",)), None
+    sight = await api.look(ways.client)
+    if not sight.is_reached:
+        return sight, objects.Seen(unseen=("objects, events and logs: the API does not answer",)), None
+    seen, told = await asyncio.gather(objects.look(ways.client, hide=ways.hide), _overrides(ways.client))
+    return sight, seen, told
+
+
+async def _overrides(client: kube.Client) -> tuple[Override, ...] | None:
+    """The records that the cluster has; None where it does not tell, for which the copies on this computer are."""
+    try:
+        return await keeping.listed(client)
+    except errors.FirstlightError:
+        return None
+
+
+async def _of_machines(cluster: Cluster, ways: Ways) -> machines.Seen:
+    if not cluster.machines:
+        return machines.Seen(unseen=("machines: none are declared here",))
+    if ways.way is not None:
+        return await machines.look(cluster, ways.way)
+    why = f"machines: {ways.no_keys or 'there are no keys for them'}"
+    if ways.program is None:
+        return machines.Seen(unseen=(why,))
+    seen = await machines.look_without_keys(cluster, ways.program, reach=ways.reach)
+    return dataclasses.replace(seen, unseen=(f"{why}; only whether they answer was seen",))

@@ -1,0 +1,1 @@
+"""The rules, by subject: each looks at the scene and says what is wrong."""

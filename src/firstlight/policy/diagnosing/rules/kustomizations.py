@@ -1,0 +1,241 @@
+"""Kustomizations that are not ready: what they build, decrypt, substitute, apply, wait for, and depend on."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.document.within import at, mapping, text
+from firstlight.gates import status
+from firstlight.model.diagnosis import NextCommand
+from firstlight.policy.diagnosing import applying, engine_objects, found
+from firstlight.policy.diagnosing.found import Found
+from firstlight.policy.diagnosing.scene import Scene, name_of
+
+_BUILDING = (
+    (r"kustomization path not found", "path-missing"),
+    (r"variable not set \(strict mode\)|variable substitution failed|substitute from '", "variable-missing"),
+    (r"sops|decrypt", "decryption-failed"),
+    (r"[Ss]ource artifact not found|[Ss]ource is not ready|artifact not found", "source-waits"),
+    (r"(GitRepository|OCIRepository|Bucket)\S* \"[^\"]+\" not found|[Ss]ource '[^']+' not found", "source-missing"),
+    (r"health check failed|HealthCheckFailed", "health-check"),
+    (r"kustomize build failed|failed to build|accumulating resources|^build failed", "build-failed"),
+)  # fmt: skip
+_REASONS = {
+    "DependencyNotReady": "dependency-waits",
+    "HealthCheckFailed": "health-check",
+    "BuildFailed": "build-failed",
+    "ArtifactFailed": "source-waits",
+    "SourceNotReady": "source-waits",
+}
+
+
+def failing_kustomizations(scene: Scene) -> Iterator[Found]:
+    """Kustomizations that are not Ready by their own word."""
+    for value, reason, said in engine_objects.failing(scene, engine_objects.KUSTOMIZATION):
+        if reason == "DependencyNotReady":
+            continue  # told with all that depend on something
+        space = text(value, "metadata", "namespace")
+        rule = next((rule for pattern, rule in _BUILDING if re.search(pattern, said)), "") or applying.rule(said)
+        rule = rule or _REASONS.get(reason, "") or "kustomization-failed"
+        if rule == "health-check" and not _is_hopeless(value, said, scene):
+            continue
+        secret = text(value, "spec", "decryption", "secretRef", "name")
+        yield Found(
+            rule=rule,
+            subject=name_of(value),
+            says=f"{name_of(value)}: {_says(rule, value, said, scene)}",
+            evidence=(found.of_condition(value, "Ready"),),
+            next=_next(rule, value, said),
+            since=status.since(value, "Ready"),
+            needs=found.names(
+                engine_objects.rests_on(value),
+                applying.needs(said, space),
+                engine_objects.inventory(value) if rule in ("health-check", "kustomization-failed") else (),
+                f"Secret {space}/{secret}" if rule == "decryption-failed" and secret else "",
+                _substituted(said, space) if rule == "variable-missing" else (),
+            ),
+        )
+
+
+def _is_hopeless(value: Mapping[str, Any], said: str, scene: Scene) -> bool:
+    """A check that timed out says so; one that is at its first try has not failed yet."""
+    return "timeout" in said or "failed early" in said or scene.is_over(status.since(value, "Ready"), times=5)
+
+
+def _says(rule: str, value: Mapping[str, Any], said: str, scene: Scene) -> str:
+    told, space = status.said(said), text(value, "metadata", "namespace")
+    match rule:
+        case "path-missing":
+            return f"the path {text(value, 'spec', 'path')} is not in its source"
+        case "variable-missing":
+            if match := re.search(r'strict mode\): "?([^"\s]+)"?', said):
+                return f"the variable {match[1]} is not set by anything that it substitutes from"
+            return f"a variable cannot be substituted: {told}"
+        case "decryption-failed":
+            return _decryption(value, scene, space)
+        case "source-waits":
+            return f"its source {engine_objects.reference(value, 'spec', 'sourceRef')} has no artifact"
+        case "source-missing":
+            return f"its source {engine_objects.reference(value, 'spec', 'sourceRef')} does not exist"
+        case "health-check":
+            waits = ", ".join(applying.unready(said)) or "what it applies"
+            return f"{waits} did not become ready in time"
+        case "kind-missing":
+            kinds = ", ".join(applying.kinds(said)) or "a kind"
+            return (
+                f"the server does not know {kinds}: the CRD is not there yet, and nothing that it depends on brings it"
+            )
+        case "immutable-field":
+            return f"{applying.refused(said) or 'an object'} has a field that cannot be changed once it is there"
+        case "namespace-missing":
+            name = next(iter(re.findall(r'namespaces "([^"]+)" not found', said)), "")
+            return f"the namespace {name} does not exist"
+    return told or "no reason given"
+
+
+def _decryption(value: Mapping[str, Any], scene: Scene, space: str) -> str:
+    secret = text(value, "spec", "decryption", "secretRef", "name")
+    if not at(value, "spec", "decryption"):
+        return "it has encrypted Secrets, and no spec.decryption that says how they are decrypted"
+    if not secret:
+        return "its Secrets cannot be decrypted: no key fits"
+    live = scene.one("/Secret", secret, namespace=space)
+    if live is None and scene.is_listed("/Secret"):
+        return f"the Secret {space}/{secret} with the key for decryption does not exist"
+    return f"its Secrets cannot be decrypted: no key in the Secret {space}/{secret} fits"
+
+
+def _substituted(said: str, space: str) -> Iterator[str]:
+    for kind, name in re.findall(r"substitute from '(ConfigMap|Secret)/([^']+)'", said):
+        yield f"{kind} {space}/{name}"
+
+
+def _next(rule: str, value: Mapping[str, Any], said: str) -> tuple[NextCommand, ...]:
+    space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
+    again = found.command(f"flux reconcile kustomization {name} -n {space} --with-source", "once it is mended")
+    secret = text(value, "spec", "decryption", "secretRef", "name")
+    match rule:
+        case "decryption-failed" if secret:
+            return (
+                found.command(f"kubectl -n {space} describe secret {secret}", "which keys it holds, by name"),
+                again,
+            )
+        case "health-check":
+            return (found.command(f"flux tree kustomization {name} -n {space}", "what it applies"), again)
+        case "path-missing" | "build-failed" | "variable-missing":
+            return (found.command("firstlight render", "the same build on this computer"), again)
+        case "apply-conflict" | "immutable-field":
+            return (
+                found.command("firstlight owners --flaws", "who owns the object, and what is wrong with that"),
+                again,
+            )
+        case "kind-missing":
+            return (found.command("kubectl get crds", "whether something has brought it since"), again)
+    return (found.kubectl("describe", value), again)
+
+
+def waiting_for_dependencies(scene: Scene) -> Iterator[Found]:
+    """Kustomizations and HelmReleases that wait for others: for one that is missing, in a circle, or just waiting."""
+    kinds = (engine_objects.KUSTOMIZATION, engine_objects.HELM_RELEASE)
+    known = {name_of(each): each for each in scene.of(*kinds)}
+    graph = {name: [each for each in engine_objects.depends(value) if each in known] for name, value in known.items()}
+    yield from _circles(graph, known)
+    for value, reason, _ in engine_objects.failing(scene, *kinds):
+        if reason != "DependencyNotReady":
+            continue
+        missing = [each for each in engine_objects.depends(value) if each not in known]
+        if missing:
+            yield _missing(value, missing[0])
+        elif scene.is_over(status.since(value, "Ready"), times=10) or _is_held(name_of(value), known, graph):
+            yield _waits(value, known)
+
+
+def _is_held(name: str, known: Mapping[str, Mapping[str, Any]], graph: Mapping[str, list[str]]) -> bool:
+    """Whether something that it waits for, near or far, fails or rests; what still starts holds nobody for long."""
+    seen, todo = {name}, list(graph[name])
+    for each in todo:
+        if each in seen:
+            continue
+        seen.add(each)
+        ready = status.condition(known[each], "Ready")
+        if engine_objects.is_resting(known[each]):
+            return True
+        if text(ready, "status") == "False" and text(ready, "reason") != "DependencyNotReady":
+            return True
+        todo += graph[each]
+    return False
+
+
+def _circles(graph: Mapping[str, list[str]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Found]:
+    told: set[str] = set()
+    for start in sorted(graph):
+        circle = _circle(start, graph)
+        if not circle or told & set(circle):
+            continue
+        told |= set(circle)
+        value = known[start]
+        yield Found(
+            rule="dependency-cycle",
+            subject=start,
+            says=f"{' waits for '.join([*circle, circle[0]])}: none of them is ever applied",
+            evidence=tuple(
+                found.of_field(known[each], "spec.dependsOn", ", ".join(engine_objects.depends(known[each])))
+                for each in circle
+            ),
+            next=(found.command("firstlight graph", "what needs what"), found.kubectl("get -o yaml", value)),
+            since=status.since(value, "Ready"),
+            names=frozenset(circle),
+        )
+
+
+def _circle(start: str, graph: Mapping[str, list[str]]) -> list[str]:
+    """The shortest way from one back to itself."""
+    before: dict[str, str] = {}
+    todo = [start]
+    for each in todo:
+        for one in sorted(graph[each]):
+            if one == start:
+                way = [each]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                return way[::-1]
+            if one not in before:
+                before[one] = each
+                todo.append(one)
+    return []
+
+
+def _missing(value: Mapping[str, Any], missing: str) -> Found:
+    return Found(
+        rule="dependency-missing",
+        subject=name_of(value),
+        says=f"{name_of(value)} depends on {missing}, which does not exist",
+        evidence=(found.of_condition(value, "Ready"),),
+        next=(
+            found.command("flux get all -A", "what there is, and how it is called"),
+            found.kubectl("describe", value),
+        ),
+        since=status.since(value, "Ready"),
+        needs=found.names(missing, found.controller(engine_objects.CONTROLLERS[_kind(value)])),
+    )
+
+
+def _kind(value: Mapping[str, Any]) -> str:
+    return engine_objects.KUSTOMIZATION if text(value, "kind") == "Kustomization" else engine_objects.HELM_RELEASE
+
+
+def _waits(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Found:
+    others = engine_objects.depends(value)
+    named = re.search(r"dependency '([^']+)'", text(status.condition(value, "Ready"), "message"))
+    waits = next((each for each in others if named and each.endswith(f" {named[1]}")), others[0] if others else "")
+    state = "which is suspended" if at(known.get(waits), "spec", "suspend") is True else "which is not ready"
+    return Found(
+        rule="dependency-waits",
+        subject=name_of(value),
+        says=f"{name_of(value)} waits for {waits or 'what it depends on'}, {state}",
+        evidence=(found.of_condition(value, "Ready"),),
+        next=(found.kubectl("describe", mapping(known.get(waits)) or value, "why it is not ready"),),
+        since=status.since(value, "Ready"),
+        names=engine_objects.kinds_of(value),
+        needs=found.names(others, f"Namespace {text(value, 'metadata', 'namespace')}"),
+    )

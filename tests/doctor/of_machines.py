@@ -1,0 +1,166 @@
+"""What can be wrong with machines, etcd and the API: virtual Talos machines, asked by the real talosctl."""
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import Any
+
+from firstlight.clients import kube as kube_client
+from firstlight.model.cluster import Cluster, Machine, MachineConfig, MachinePart, MachineRole
+from firstlight.model.place import Place
+from firstlight.model.reach import Reach
+from firstlight.model.secret import Secret
+from firstlight.observe.machines import Way
+from firstlight.operate.doctor import looking
+from firstlight.operate.doctor.looking import Examined, Known, Ways
+from tests import machines
+from tests.doctor.failure import Expected, Look, Registry
+from tests.labs import condition, until
+
+PLACE = Place("tests")
+CLUSTER: Registry[machines.Cluster] = Registry("machines")
+BARE: Registry[machines.Cluster] = Registry("bare machines")
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A document of machine config."""
+
+    value: Any
+
+    def place(self, *steps: str | int) -> Place:
+        return PLACE
+
+    def get(self, *steps: str | int) -> Any:
+        raise NotImplementedError
+
+    def text(self, *steps: str | int) -> str:
+        raise NotImplementedError
+
+
+def declared(one: machines.Cluster, *, install_disk: str = "", config: MachineConfig | None = None) -> Cluster:
+    """The cluster as a repo would declare it."""
+    found = tuple(
+        Machine(
+            name=name, address=address, place=PLACE, install_disk=install_disk,
+            role=MachineRole.WORKER if name.startswith("worker") else MachineRole.CONTROL_PLANE,
+        )
+        for name, address in one.declared.items()
+    )  # fmt: skip
+    parts = (MachinePart(config=config),) if config is not None else ()
+    return Cluster(name="lab", place=PLACE, machines=found, parts=parts)
+
+
+def reach(one: machines.Cluster) -> Reach:
+    """Where its machines listen."""
+    return Reach(machines={address: one.loopbacks[name] for name, address in one.declared.items()})
+
+
+def with_keys(one: machines.Cluster, client: kube_client.Client | None, *, talosconfig: Secret | None = None) -> Look:
+    """Looks at machines and the API."""
+    way = Way(program=one.program, talosconfig=talosconfig or one.talosconfig, reach=reach(one))
+
+    async def look(expected: Expected) -> Examined:
+        known = Known(cluster=declared(one))
+        return await looking.examine(known, expected.ways or Ways(client=client, way=way), patience=0.0)
+
+    return look
+
+
+@CLUSTER.failure("machine-off", "a machine that is off", how="the plug of a worker pulled", sample=True)
+async def machine_off(on: machines.Cluster) -> AsyncIterator[Expected]:
+    await on.lab.machine("worker-1", "off")
+    try:
+        yield Expected(rule="machine-unreachable", subject="machine worker-1", asked="worker-1")
+    finally:
+        await on.lab.machine("worker-1", "on")
+        await on.answers("worker-1")
+        await until(lambda: _is_ready(on, "worker-1"), "the node")
+
+
+@CLUSTER.failure("foreign", "machines of another cluster", how="the same machines, asked with another cluster's keys")
+async def foreign(on: machines.Cluster) -> AsyncIterator[Expected]:
+    other = await machines.another(on)
+    way = Way(program=on.program, talosconfig=other.talosconfig, reach=reach(on))
+    yield Expected(rule="machine-foreign", subject="machine cp-1", ways=Ways(way=way))
+
+
+@CLUSTER.failure("interface", "an interface that the machine does not have",
+                 how="a config that names enp9s0, applied to a worker", simulated="links are declared")  # fmt: skip
+async def interface(on: machines.Cluster) -> AsyncIterator[Expected]:
+    async with _configured(on, "machine: {network: {interfaces: [{interface: enp9s0, dhcp: true}]}}"):
+        yield Expected(rule="interface-missing", subject="machine worker-1", asked="machine worker-1")
+
+
+@CLUSTER.failure("quorum", "etcd without a majority", how="the plugs of two of three control planes pulled")
+async def quorum(on: machines.Cluster) -> AsyncIterator[Expected]:
+    for name in ("cp-2", "cp-3"):
+        await on.lab.machine(name, "off")
+    try:
+        yield Expected(rule="machine-unreachable", subject="machine cp-2")
+    finally:
+        for name in ("cp-2", "cp-3"):
+            await on.lab.machine(name, "on")
+        for name in ("cp-2", "cp-3"):
+            await on.answers(name)
+        await on.serves()
+
+
+@CLUSTER.failure(
+    "api-down", "an API server that does not answer", how="kube-apiserver stopped, machines and etcd alive"
+)
+async def api_down(on: machines.Cluster) -> AsyncIterator[Expected]:
+    await on.lab.process("kube-apiserver", "stop")
+    try:
+        yield Expected(rule="api-unreachable", subject="Kubernetes API")
+    finally:
+        await on.lab.process("kube-apiserver", "continue")
+        await on.serves()
+
+
+@BARE.failure("no-disk", "a machine without the disk that it is to be installed on",
+              how="a bare machine, for which the repo names another disk than it has",
+              simulated="disks are declared", sample=True)  # fmt: skip
+async def no_disk(on: machines.Cluster) -> AsyncIterator[Expected]:
+    yield Expected(
+        rule="install-disk-missing",
+        subject="machine cp-1",
+        known=Known(cluster=declared(on, install_disk="/dev/nvme9n1")),
+    )
+
+
+@BARE.failure("bare-interface", "an interface that a bare machine does not have",
+              how="a bare machine, for which the repo names another interface than it has",
+              simulated="links are declared")  # fmt: skip
+async def bare_interface(on: machines.Cluster) -> AsyncIterator[Expected]:
+    part = Part({"machine": {"network": {"interfaces": [{"interface": "enp9s0", "dhcp": True}]}}})
+    yield Expected(
+        rule="interface-missing", subject="machine cp-1", known=Known(cluster=declared(on, config=part))
+    )  # fmt: skip
+
+
+def without_keys(one: machines.Cluster) -> Look:
+    """Looks at bare machines, for which nobody has keys yet."""
+
+    async def look(expected: Expected) -> Examined:
+        assert expected.known is not None
+        return await looking.examine(expected.known, Ways(program=one.program, reach=reach(one)), patience=0.0)
+
+    return look
+
+
+async def _is_ready(on: machines.Cluster, name: str) -> bool:
+    async with kube_client.Client(kube_client.load(on.lab.kubeconfig)) as client:
+        return condition(await client.get("v1", "Node", name), "Ready") == "True"
+
+
+@contextlib.asynccontextmanager
+async def _configured(on: machines.Cluster, patch: str) -> AsyncIterator[None]:
+    """A worker with something else in its config, for a while."""
+    before = await on.talos.machine_config(on.here("worker-1"))
+    after = await on.talos.patch_config(before, [Secret(patch)])
+    await on.talos.apply_config(on.here("worker-1"), after, mode="no-reboot")
+    try:
+        yield
+    finally:
+        await on.talos.apply_config(on.here("worker-1"), before, mode="no-reboot")
