@@ -56,7 +56,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "firstlight.cli.decide:decide",
             "Where a change belongs, how dangerous it is, who must agree, how it is done",
         ),
+        "change": ("firstlight.cli.change:change", "A change carried through: committed, merged, reconciled, checked"),
         "audit": ("firstlight.cli.audit:audit", "What will hurt, in all clusters of a repo: evidence, fixes, a matrix"),
+        "node": ("firstlight.cli.node:node", "The machines of a cluster that lives, one at a time"),
+    },
+    "rescue": {
+        "override": (
+            "firstlight.cli.override:override",
+            "An emergency change past Git: the engine rests, the fix is applied, Git gets it",
+        ),
+        "doctor": ("firstlight.cli.doctor:doctor", "Why it does not work: the one cause on top, and what to type next"),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),
@@ -65,6 +74,27 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 """Group, command, where it lives, one line. The groups are those of the design; one appears with its first command."""
 
 SUBCOMMANDS = {
+    "override": {
+        "override begin": "The engine rests: a reason, a scope, an end, a snapshot",
+        "override apply, delete": "A change past Git, recorded, that can be taken back",
+        "override status": "What is open, until when, and whether Git has it",
+        "override align": "Bring what was changed into the repo",
+        "override end, abort": "The engine goes on, with the fix in Git or without it",
+    },
+    "change": {
+        "change start": "A change carried through: committed, merged, reconciled, checked",
+        "change resume": "Go on with one that was interrupted, or waited for its merge",
+        "change revert": "Take one back, and see that clusters are as before",
+        "change list, show": "The records: what, why, who, checks and times",
+    },
+    "node": {
+        "node list": "Every machine: declared, running, in etcd, and equal to the repo",
+        "node apply": "The repo's machine configs, one machine first, then the rest",
+        "node maintain": "A machine drained, rebooted, waited for, and given back",
+        "node add": "A machine that the repo declares joins its cluster",
+        "node upgrade": "Talos or Kubernetes in another version, one machine at a time",
+        "node reset, remove": "A machine leaves: drained, wiped, out of etcd, its node deleted",
+    },
     "lab": {
         "lab up": "Bring a lab up, or what is missing of it",
         "lab down": "Stop a lab and delete everything it has",

@@ -87,7 +87,14 @@ def command(
     platform: "Platform", component: "Component", options: Options, *, offline: bool = False, refresh: bool = False
 ) -> int:
     """Render a component twice, and embed it; the exit code."""
-    first, again, crds = asyncio.run(_rendered(platform, component, offline=offline, refresh=refresh))
+    return asyncio.run(embed(platform, component, options, offline=offline, refresh=refresh))
+
+
+async def embed(
+    platform: "Platform", component: "Component", options: Options, *, offline: bool = False, refresh: bool = False
+) -> int:
+    """The same where a loop runs already."""
+    first, again, crds = await _rendered(platform, component, offline=offline, refresh=refresh)
     return run(platform, component, first, options, again=again, crds=crds)
 
 

@@ -25,6 +25,7 @@ class ChangeStanding(enum.StrEnum):
     DONE = "done"
     FAILED = "failed"
     """It stopped, and can be gone on with or reverted."""
+    REVERTING = "being reverted"
     REVERTED = "reverted"
 
 
@@ -44,11 +45,30 @@ class ChangeStep:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePart:
+    """What is merged at once: all of a change, or what is for the next of its clusters."""
+
+    cluster: str = ""
+    """The one that it is for; empty where it is for all of them."""
+    files: tuple[str, ...]
+    branch: str = ""
+    commit: str = ""
+    """Its own, on the branch."""
+    merged: str = ""
+    """The commit of the followed branch that has it."""
+    reverting: str = ""
+    """The commit that is to take it back, and its branch where it has one, before it is merged."""
+    reverting_branch: str = ""
+    reverted: str = ""
+    """The commit of the followed branch that has taken it back."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRecord:
     """One change."""
 
     id: str
-    """``20261116-1931-retention``: its day, time and name."""
+    """``20261116-193104-retention``: its day, time and name."""
     title: str
     why: str
     who: str
@@ -65,15 +85,40 @@ class ChangeRecord:
     base: str = ""
     """The commit that it stands on."""
     branch: str = ""
+    """Where all of it is committed."""
     commit: str = ""
-    """Its own, on the branch."""
-    merged: str = ""
-    """The commit of the followed branch that has it."""
-    reverted: str = ""
-    """The commit that took it back."""
+    """All of it, on its branch."""
+    parts: tuple[ChangePart, ...] = ()
+    """In the order in which they are merged."""
     begun: float = 0.0
     ended: float = 0.0
     checks: tuple[Check, ...] = ()
+    """As they were last made, those of before the change first."""
+    anyway: str = ""
+    """Why it was carried through although checks of before it failed."""
+    without_backup: str = ""
+    """Why nothing was kept before bootstrap changed machines or components; empty where it was, or did not."""
     steps: tuple[ChangeStep, ...] = ()
+    emergency: str = ""
+    """The kind of emergency that it was for; empty where it was none."""
     incident: str = ""
-    """The id of the incident record, where it was an emergency."""
+    """Where the incident record is, from the repo's top, where it was an emergency."""
+    is_at_once: bool = False
+    """Whether all clusters get what they share at the same moment."""
+    held: tuple[str, ...] = ()
+    """Clusters in which what it touches rests until their turn has come."""
+    repository: str = ""
+    followed: str = ""
+    """The branch that the engine follows."""
+    failure: str = ""
+    """Why it stopped."""
+
+    @property
+    def merged(self) -> str:
+        """The newest commit of the followed branch that has a part of it."""
+        return next((each.merged for each in reversed(self.parts) if each.merged), "")
+
+    @property
+    def reverted(self) -> str:
+        """The commit that took the last of it back."""
+        return next((each.reverted for each in self.parts if each.reverted), "")

@@ -82,6 +82,8 @@ def _task(step: Step, ready: Ready) -> Task:
             return handing.certify(ready)
         case Action.WATCH_ADOPTION | Action.WATCH:
             return works.Watch(revision=ready.revision)
+        case Action.WALK:
+            raise AssertionError("a walk has stages of its own, and is in no plan of a run")
         case _:
             assert_never(step.action)
 

@@ -1,0 +1,1 @@
+"""Changes carried through: decided, committed, merged, reconciled or applied, checked, recorded, taken back."""

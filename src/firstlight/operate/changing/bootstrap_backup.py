@@ -1,0 +1,126 @@
+"""What is kept before bootstrap changes anything: a snapshot of etcd, and the configs that machines have.
+
+Both hold every secret of the cluster, so that they are written encrypted, for those who can read its Talos secrets, and
+not at all where nothing says for whom. How to get at them: docs/change.md.
+"""
+
+import datetime
+from pathlib import Path
+
+import yaml
+
+from firstlight import errors
+from firstlight.clients.sops import Sops
+from firstlight.execute import stowing
+from firstlight.execute.change import Change
+from firstlight.execute.walking import OnVerdict, Stage
+from firstlight.execute.world import World
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Phase
+from firstlight.model.machine_report import Standing
+from firstlight.model.secret import Secret
+from firstlight.model.verdict import Passed, Skipped, Verdict
+from firstlight.observe import machines as observed
+from firstlight.operate import reaching
+from firstlight.operate.changing.carrying import Carrying
+from firstlight.operate.node import upgrading_snapshot as etcd
+from firstlight.render import private_directory
+from firstlight.secrets import talos
+
+_WITHOUT = "--no-backup REASON"
+
+
+def stage(carrying: Carrying, cluster: Cluster, *, with_configs: bool) -> Stage:
+    """The backup, made once for a change: what a second run would keep is not what was there before.
+
+    Args:
+        carrying: The change.
+        cluster: Its cluster.
+        with_configs: Whether machine configs change.
+    """
+    snapshot, configs = paths(carrying, cluster)
+
+    async def look(world: World) -> Change | None:
+        if why_not(carrying, cluster):
+            return None
+        await require(carrying, cluster, world)
+        writes = [] if snapshot.exists() else [f"keep etcd of {cluster.name}, encrypted: {_shown(carrying, snapshot)}"]
+        if with_configs and not configs.exists():
+            writes.append(f"keep the machine configs of {cluster.name}, encrypted: {_shown(carrying, configs)}")
+
+        async def perform() -> None:
+            if not snapshot.exists():
+                kept = etcd.stage(cluster, root=carrying.root, now=carrying.record.begun)
+                change = await kept.look(world)
+                assert change is not None
+                await change.perform()
+            if with_configs and not configs.exists():
+                await _keep_configs(carrying, cluster, configs, world)
+
+        return Change(writes=tuple(writes), perform=perform) if writes else None
+
+    async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
+        kept = [_shown(carrying, each) for each in (snapshot, configs) if each.exists()]
+        verdict: Verdict = Passed(f"kept in {', '.join(kept)}") if kept else Skipped(why_not(carrying, cluster))
+        on_verdict(verdict)
+        return verdict, ""
+
+    return Stage(
+        id=f"{cluster.name}:backup", name=f"back {cluster.name} up", what="etcd, machine configs", phase=Phase.MACHINE,
+        look=look, wait=wait,
+    )  # fmt: skip
+
+
+def paths(carrying: Carrying, cluster: Cluster) -> tuple[Path, Path]:
+    """Where the snapshot of a change and its machine configs are, or will be."""
+    home = carrying.means.state / cluster.name
+    stamp = datetime.datetime.fromtimestamp(carrying.record.begun, datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    return home / "etcd" / f"{stamp}.snapshot.gz.sops", home / "machine-configs" / f"{stamp}.yaml.sops"
+
+
+def why_not(carrying: Carrying, cluster: Cluster) -> str:
+    """Why there is no backup; empty where one is made."""
+    if carrying.record.without_backup:
+        return f"no backup: {carrying.record.without_backup}"
+    if carrying.is_reverting:
+        return "no backup: it is taken back, and what was there before it was kept then"
+    return "" if cluster.machines else "no backup: the repo has no machines of this cluster"
+
+
+async def require(carrying: Carrying, cluster: Cluster, world: World) -> None:
+    """See that a backup can be made.
+
+    Raises:
+        errors.Refused: Nothing says for whom it would be encrypted, and nobody said to go without.
+    """
+    if why_not(carrying, cluster):
+        return
+    if cluster.omni_template:
+        message = f"etcd of {cluster.name} is Omni's to back up"
+        raise errors.Refused(message, hint=f"See that Omni does, and say so: {_WITHOUT}")
+    found = await etcd.refusal(cluster, world, root=carrying.root)
+    if found is not None:
+        raise errors.Refused(found.message, hint=found.hint.replace("--no-snapshot", _WITHOUT))
+
+
+async def _keep_configs(carrying: Carrying, cluster: Cluster, file: Path, world: World) -> None:
+    """The configs of all machines that answer, in one file; it touches no disk before it is encrypted."""
+    root = carrying.root
+    rule = etcd.rule_of(cluster, root)
+    config = talos.rules(rule, root)
+    assert config is not None
+    assert world.programs.sops is not None
+    way = await reaching.way(world)
+    reports = await observed.look_at_all(cluster.machines, way)
+    ours = [each.machine for each in reports if each.standing is Standing.OURS]
+    held = {each.name: (await way.admin.machine_config(way.at(each))).reveal().decode() for each in ours}
+    content = Secret(yaml.dump(held, Dumper=yaml.CSafeDumper, sort_keys=False))
+    with private_directory.made("etcd") as home:
+        await Sops(world.programs.sops).encrypt_into(
+            content, home / "configs", rule=rule, config=config, about="the machine configs"
+        )
+        stowing.write((home / "configs").read_bytes(), file)
+
+
+def _shown(carrying: Carrying, file: Path) -> str:
+    return str(file.relative_to(carrying.root)) if file.is_relative_to(carrying.root) else str(file)

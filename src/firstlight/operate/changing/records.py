@@ -1,0 +1,121 @@
+"""What is written down of changes: ``.firstlight/changes/ID.json`` to go on with, and ``ID.md`` for people.
+
+A record is written whole at each step. It says how far a change was when somebody last looked; where it really is, Git
+and the clusters say.
+"""
+
+import dataclasses
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from firstlight import errors
+from firstlight.execute import lasting
+from firstlight.journal import directory
+from firstlight.model.change_record import ChangeRecord, ChangeStep
+from firstlight.report import change_markdown, safe
+
+DIRECTORY = "changes"
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9][a-z0-9-]{0,59}")
+_SLUG = re.compile(r"[^a-z0-9]+")
+_LONGEST = 40
+
+
+def new_id(title: str, *, now: float) -> str:
+    """The id of a change that begins: sorted by name, changes are sorted by time."""
+    name = _SLUG.sub("-", title.lower())[:_LONGEST].strip("-") or "change"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{name}"
+
+
+class Keeper:
+    """Keeps the record of one change."""
+
+    def __init__(self, state: Path, record: ChangeRecord, *, now: Callable[[], float] = time.time) -> None:
+        """Keep a record; nothing is written before it is ``set``.
+
+        Args:
+            state: ``.firstlight`` of the repo.
+            record: As it is.
+            now: The clock of its steps.
+        """
+        self.record = record
+        self._directory = state / DIRECTORY
+        self._now = now
+
+    @property
+    def markdown(self) -> Path:
+        """Where people read it."""
+        return self._directory / f"{self.record.id}.md"
+
+    def set(self, **fields: Any) -> ChangeRecord:
+        """Change fields of the record, and write it whole.
+
+        Raises:
+            errors.FirstlightError: It cannot be written.
+        """
+        self.record = dataclasses.replace(self.record, **fields)
+        directory.enter(self.markdown)
+        shown = safe.data(msgspec.to_builtins(self.record))
+        content = msgspec.json.format(msgspec.json.encode(shown), indent=2) + b"\n"
+        try:
+            lasting.write(self._directory / f"{self.record.id}.json", content)
+            lasting.write(self.markdown, change_markdown.text(self.record).encode())
+        except OSError as error:
+            raise errors.FirstlightError(f"{self.markdown} cannot be written: {error.strerror or error}") from error
+        return self.record
+
+    def begin(self, step: str, *, cluster: str, title: str) -> None:
+        """Note that a step begins; one that was begun before keeps its time."""
+        known = next((each for each in self.record.steps if each.id == step), None)
+        begun = known.begun if known is not None and known.verdict != "passed" else self._now()
+        self._put(ChangeStep(id=step, cluster=cluster, title=title, begun=begun or self._now()))
+
+    def end(self, step: str, *, verdict: str, says: str = "") -> None:
+        """Note what came of a step that was begun."""
+        known = next(each for each in self.record.steps if each.id == step)
+        self._put(dataclasses.replace(known, verdict=verdict, says=says, ended=self._now()))
+
+    def _put(self, step: ChangeStep) -> None:
+        steps = {each.id: each for each in self.record.steps} | {step.id: step}
+        self.set(steps=tuple(steps.values()))
+
+
+def read(state: Path, id: str) -> ChangeRecord:
+    """One record.
+
+    Raises:
+        errors.UsageError: There is none of that id.
+        errors.ConfigError: It cannot be read.
+    """
+    path = state / DIRECTORY / f"{id}.json"
+    if not _ID.fullmatch(id) or not path.is_file():
+        known = [each.id for each in every(state)][-3:]
+        hint = f"There is {', '.join(known)}; all: firstlight change list" if known else "There is none so far."
+        raise errors.UsageError(f"there is no change {id!r:.80}", hint=hint)
+    return _decoded(path)
+
+
+def every(state: Path) -> tuple[ChangeRecord, ...]:
+    """All records, the oldest first.
+
+    Raises:
+        errors.ConfigError: One cannot be read.
+    """
+    place = state / DIRECTORY
+    found = sorted(place.glob("*.json")) if place.is_dir() else []
+    return tuple(_decoded(each) for each in found if _ID.fullmatch(each.stem))
+
+
+def _decoded(path: Path) -> ChangeRecord:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ChangeRecord)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise errors.ConfigError(
+            f"this is no record of a change: {error}",
+            path=str(path),
+            hint="Only firstlight writes these; move it away.",
+        ) from error

@@ -1,0 +1,1 @@
+"""Upgrades of the network plugin: which steps are allowed, and what is looked at before them."""
