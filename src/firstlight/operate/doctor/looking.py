@@ -24,6 +24,8 @@ from firstlight.policy.diagnosing.scene import ApiSight, Scene
 
 PATIENCE = 60.0
 """Seconds for which something may be unfinished without being wrong."""
+LISTED = 40.0
+"""Seconds for all lists together: an API server that is not well may answer each of them late."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ async def look(known: Known, ways: Ways, *, now: Callable[[], float] = time.time
         problems=known.problems,
         overrides=tuple(each for each in overrides if not each.is_over), unseen=(*metal.unseen, *seen.unseen),
     )  # fmt: skip
-    if ways.client is None or not sight.is_reached:
+    if ways.client is None or not seen.objects:
         return scene
     lines, unread = await logs.look(ways.client, log_rules.wanted(scene), hide=ways.hide)
     return dataclasses.replace(scene, logs=lines, unseen=(*scene.unseen, *([unread] if unread else [])))
@@ -116,7 +118,14 @@ async def _of_api(ways: Ways) -> tuple[ApiSight, objects.Seen, tuple[Override, .
     sight = await api.look(ways.client)
     if not sight.is_reached:
         return sight, objects.Seen(unseen=("objects, events and logs: the API does not answer",)), None
-    seen, told = await asyncio.gather(objects.look(ways.client, hide=ways.hide), _overrides(ways.client))
+    if any(each.startswith("etcd") for each in sight.failed_checks):
+        # Each list would wait for its own deadline, one after the other: minutes for nothing.
+        return sight, objects.Seen(unseen=("objects, events and logs: the API server does not reach etcd",)), None
+    try:
+        async with asyncio.timeout(LISTED):
+            seen, told = await asyncio.gather(objects.look(ways.client, hide=ways.hide), _overrides(ways.client))
+    except TimeoutError:
+        return sight, objects.Seen(unseen=(f"objects, events and logs: not listed within {LISTED:g} s",)), None
     return sight, seen, told
 
 
