@@ -78,6 +78,10 @@ class Living:
         return {self.machines.declared[name]: host for name, host in self.machines.loopbacks.items()}
 
     async def node(self, *arguments: str) -> Told:
+        """Run ``firstlight node …``."""
+        return await self.typed("node", *arguments)
+
+    async def typed(self, *arguments: str) -> Told:
         """Run a command in a thread of this process."""
 
         async def given(*_: object, **__: object) -> Means:
@@ -86,7 +90,7 @@ class Living:
         def run() -> Told:
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main.run(["node", *arguments, "--repo", str(self.root)])
+                code = main.run([*arguments, "--repo", str(self.root)])
             return Told(code, out.getvalue(), err.getvalue())
 
         with unittest.mock.patch.object(own_means, "means", given):

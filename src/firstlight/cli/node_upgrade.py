@@ -115,13 +115,14 @@ async def _carried_out(
     wishes: "upgrading.Wishes | kubernetes_upgrading.Wishes", yes: bool, form: "Form",
 ) -> int:  # fmt: skip
     from firstlight.cli import up, walked
-    from firstlight.operate.node import kubernetes_upgrading, upgrading, upgrading_snapshot
+    from firstlight.operate.backup import snapshot
+    from firstlight.operate.node import kubernetes_upgrading, upgrading
     from firstlight.operate.walk import Walk
 
     for turn in plan.rounds:
         kept = None
         if wishes.is_snapshot_kept:
-            kept = upgrading_snapshot.stage(world.cluster, root=platform.root, now=means.now())
+            kept = snapshot.stage(world.cluster, root=platform.root, now=means.now())
         if isinstance(wishes, upgrading.Wishes):
             stages = upgrading.stages(turn, wishes, before_planes=kept)
         else:

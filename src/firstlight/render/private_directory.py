@@ -11,7 +11,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory made there has a name that nobody can guess, and is ours
 _OURS = "firstlight-"
-_PURPOSES = ("render", "decide", "etcd")
+_PURPOSES = ("render", "decide", "etcd", "backup")
 
 
 @contextlib.contextmanager

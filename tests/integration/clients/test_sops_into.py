@@ -54,3 +54,26 @@ async def test_nobody_is_named(program: Path, tmp_path: Path) -> None:
         await Sops(program).encrypt_into(
             CONTENT, tmp_path / "a", rule=tmp_path / "elsewhere.yaml", config=rules(tmp_path), about="a snapshot"
         )
+
+
+async def test_back_into_a_file_that_only_its_owner_reads(program: Path, tmp_path: Path) -> None:
+    client = Sops(program, environ={"SOPS_AGE_KEY": age.identity(MINE).reveal().decode()})
+    rule = tmp_path / "talos" / "secrets.sops.yaml"
+    large = Secret(b"\x00canary\xff" * (2 << 20))  # more than is decrypted into memory
+    await client.encrypt_into(large, tmp_path / "a.sops", rule=rule, config=rules(tmp_path), about="a snapshot")
+
+    await client.decrypt_into(tmp_path / "a.sops", tmp_path / "plain")
+
+    assert Secret((tmp_path / "plain").read_bytes()) == large
+    assert (tmp_path / "plain").stat().st_mode & 0o077 == 0
+
+
+async def test_what_cannot_be_decrypted_leaves_no_file(program: Path, tmp_path: Path) -> None:
+    rule = tmp_path / "talos" / "secrets.sops.yaml"
+    await Sops(program).encrypt_into(CONTENT, tmp_path / "a.sops", rule=rule, config=rules(tmp_path), about="it")
+    stranger = Sops(program, environ={"SOPS_AGE_KEY": age.identity(b"\x09" * 32).reveal().decode()})
+
+    with pytest.raises(secret_errors.Undecryptable):
+        await stranger.decrypt_into(tmp_path / "a.sops", tmp_path / "plain")
+
+    assert not (tmp_path / "plain").exists()

@@ -28,17 +28,20 @@ def _work(spec: dict[str, object], installations: dict[str, object] | None = Non
     )  # fmt: skip
 
 
-def test_every_action_has_a_task() -> None:
+def test_every_action_of_a_plan_has_a_task() -> None:
+    actions = set(Action) - {Action.WALK}
     platform, _ = platforms.make({"components": {"a": {"phase": "core"}}})
     (cluster,) = platform.clusters
-    steps = tuple(Step(id=each.value, phase=Phase.CORE, action=each, name=each.value, component="a") for each in Action)
+    steps = tuple(
+        Step(id=each.value, phase=Phase.CORE, action=each, name=each.value, component="a") for each in actions
+    )
 
     work = tasks.work(
         platform, cluster, Plan(cluster=cluster.name, steps=steps), renditions=(), installations={}, drafts=(),
         revision="",
     )  # fmt: skip
 
-    assert set(work.tasks) == {each.value for each in Action}
+    assert set(work.tasks) == {each.value for each in actions}
 
 
 @pytest.mark.parametrize("charts", [{}, {"certs": ((), ())}])

@@ -20,6 +20,8 @@ TIMEOUT = 60.0
 """Seconds; a key on a card may wait for somebody to touch it."""
 SIZE = 8 << 20
 """Bytes of the largest file that is decrypted: Kubernetes takes 1 MiB in a Secret."""
+WHOLE = 16 << 30
+"""Bytes of the largest that is decrypted into a file: etcd has 8 GiB at most, and encrypted it is a third larger."""
 CONFIG = ".sops.yaml"
 
 _INHERITED = (
@@ -68,6 +70,29 @@ class Sops:
         if done.code != 0:
             raise self._undecrypted(about, done, found)
         return Secret(done.stdout)
+
+    async def decrypt_into(self, path: Path, into: Path, *, about: str = "") -> None:
+        """Decrypt a file of whatever bytes, as ``encrypt_into`` made it, into one that only its owner can read.
+
+        Args:
+            path: The file.
+            into: Where its content goes, in a private place; what was there before is lost.
+            about: What it is called in messages; its path if it is not given.
+
+        Raises:
+            problems.NoSuchFile: It is not there.
+            problems.NotEncrypted: It is plain.
+            problems.Undecryptable: None of the user's keys decrypts it.
+            problems.Damaged: It was changed after it was encrypted.
+        """
+        about = about or str(path)
+        found = self._metadata(path, about, largest=WHOLE)
+        into.touch(mode=0o600)
+        arguments = ["--input-type=binary", "--output-type=binary", f"--output={into.absolute()}", str(path.absolute())]
+        done = await self._run(["decrypt", *arguments], about, env=self._environment(found.kinds))
+        if done.code != 0:
+            into.unlink(missing_ok=True)
+            raise self._undecrypted(about, done, found)
 
     async def reread(self, encrypted: bytes, path: Path, *, about: str, is_whole: bool = True) -> Secret:
         """What would be decrypted from a file that is not written yet; its name tells its form.
@@ -145,16 +170,16 @@ class Sops:
         match = re.match(rb"sops (\d\S*)", done.stdout)
         return match[1].decode() if match else ""
 
-    def _metadata(self, path: Path, about: str) -> metadata.Metadata:
+    def _metadata(self, path: Path, about: str, *, largest: int = SIZE) -> metadata.Metadata:
         try:
             with path.open("rb") as file:
-                data = file.read(SIZE + 1)
+                data = file.read(largest + 1)
         except (FileNotFoundError, NotADirectoryError):
             raise problems.NoSuchFile("sops", about, "there is no such file", hint=_WRITE_IT) from None
         except OSError as error:
             raise problems.Unreadable("sops", about, f"it cannot be read: {error.strerror}") from None
-        if len(data) > SIZE:
-            raise problems.Unreadable("sops", about, f"it has more than {SIZE >> 20} MiB")
+        if len(data) > largest:
+            raise problems.Unreadable("sops", about, f"it has more than {largest >> 20} MiB")
         return self._checked(data, path, about)
 
     def _checked(self, data: bytes, path: Path, about: str) -> metadata.Metadata:

@@ -4,28 +4,21 @@ Both hold every secret of the cluster, so that they are written encrypted, for t
 not at all where nothing says for whom. How to get at them: docs/change.md.
 """
 
-import datetime
 from pathlib import Path
 
-import yaml
-
 from firstlight import errors
-from firstlight.clients.sops import Sops
 from firstlight.execute import stowing
 from firstlight.execute.change import Change
 from firstlight.execute.walking import OnVerdict, Stage
 from firstlight.execute.world import World
+from firstlight.model import backup
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
-from firstlight.model.machine_report import Standing
-from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Skipped, Verdict
-from firstlight.observe import machines as observed
-from firstlight.operate import reaching
+from firstlight.operate.backup import machine_configs, sealing
+from firstlight.operate.backup import snapshot as etcd
 from firstlight.operate.changing.carrying import Carrying
-from firstlight.operate.node import upgrading_snapshot as etcd
 from firstlight.render import private_directory
-from firstlight.secrets import talos
 
 _WITHOUT = "--no-backup REASON"
 
@@ -73,9 +66,9 @@ def stage(carrying: Carrying, cluster: Cluster, *, with_configs: bool) -> Stage:
 
 def paths(carrying: Carrying, cluster: Cluster) -> tuple[Path, Path]:
     """Where the snapshot of a change and its machine configs are, or will be."""
-    home = carrying.means.state / cluster.name
-    stamp = datetime.datetime.fromtimestamp(carrying.record.begun, datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    return home / "etcd" / f"{stamp}.snapshot.gz.sops", home / "machine-configs" / f"{stamp}.yaml.sops"
+    state, begun = carrying.means.state, carrying.record.begun
+    configs = state / cluster.name / "machine-configs" / f"{backup.stamp(begun)}.yaml.sops"
+    return etcd.place(state, cluster.name, begun), configs
 
 
 def why_not(carrying: Carrying, cluster: Cluster) -> str:
@@ -98,27 +91,19 @@ async def require(carrying: Carrying, cluster: Cluster, world: World) -> None:
     if cluster.omni_template:
         message = f"etcd of {cluster.name} is Omni's to back up"
         raise errors.Refused(message, hint=f"See that Omni does, and say so: {_WITHOUT}")
-    found = await etcd.refusal(cluster, world, root=carrying.root)
+    found = await etcd.refusal(cluster, world, root=carrying.root, without=_WITHOUT)
     if found is not None:
-        raise errors.Refused(found.message, hint=found.hint.replace("--no-snapshot", _WITHOUT))
+        raise errors.Refused(found.message, hint=found.hint)
 
 
 async def _keep_configs(carrying: Carrying, cluster: Cluster, file: Path, world: World) -> None:
     """The configs of all machines that answer, in one file; it touches no disk before it is encrypted."""
-    root = carrying.root
-    rule = etcd.rule_of(cluster, root)
-    config = talos.rules(rule, root)
-    assert config is not None
-    assert world.programs.sops is not None
-    way = await reaching.way(world)
-    reports = await observed.look_at_all(cluster.machines, way)
-    ours = [each.machine for each in reports if each.standing is Standing.OURS]
-    held = {each.name: (await way.admin.machine_config(way.at(each))).reveal().decode() for each in ours}
-    content = Secret(yaml.dump(held, Dumper=yaml.CSafeDumper, sort_keys=False))
+    by = sealing.of(cluster, world.programs, root=carrying.root)
+    held = await machine_configs.of(world)
+    for name, why in held.silent.items():
+        world.tell(f"{cluster.name}:backup", f"the config of {name} is not kept: {why}")
     with private_directory.made("etcd") as home:
-        await Sops(world.programs.sops).encrypt_into(
-            content, home / "configs", rule=rule, config=config, about="the machine configs"
-        )
+        await by.encrypt(held.content, home / "configs", about="the machine configs")
         stowing.write((home / "configs").read_bytes(), file)
 
 

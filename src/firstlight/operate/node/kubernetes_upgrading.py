@@ -25,7 +25,8 @@ from firstlight.model.verdict import Passed
 from firstlight.observe import machines as observed
 from firstlight.observe import owned
 from firstlight.observe.machines import Way
-from firstlight.operate.node import coming_back, upgrading_snapshot, upgrading_survey
+from firstlight.operate.backup import snapshot
+from firstlight.operate.node import coming_back, upgrading_survey
 from firstlight.ownership import engine_marks
 from firstlight.policy.upgrading import kubernetes, manifests
 
@@ -65,7 +66,7 @@ async def plan(platform: Platform, world: World, wishes: Wishes) -> UpgradePlan:
         return made
     made = await _with_manifests(made, world, wishes)
     if wishes.is_snapshot_kept:
-        refused = await upgrading_snapshot.refusal(world.cluster, world, root=platform.root)
+        refused = await snapshot.refusal(world.cluster, world, root=platform.root, without="--no-snapshot")
         made = dataclasses.replace(made, refusals=(*made.refusals, *([refused] if refused else [])))
     return made
 

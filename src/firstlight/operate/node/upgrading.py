@@ -20,13 +20,13 @@ from firstlight.model.draining import Drain, Weight
 from firstlight.model.node_upgrade import Move, Round, UpgradePlan
 from firstlight.model.platform import Platform
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
+from firstlight.operate.backup import snapshot
 from firstlight.operate.node import (
     coming_back,
     draining,
     nodes,
     settling,
     storage,
-    upgrading_snapshot,
     upgrading_survey,
 )
 from firstlight.policy.upgrading import talos
@@ -68,7 +68,7 @@ async def plan(platform: Platform, world: World, wishes: Wishes) -> UpgradePlan:
     )  # fmt: skip
     if not wishes.is_snapshot_kept or not any(map(_is_plane, made.waiting)):
         return made
-    refused = await upgrading_snapshot.refusal(world.cluster, world, root=platform.root)
+    refused = await snapshot.refusal(world.cluster, world, root=platform.root, without="--no-snapshot")
     return dataclasses.replace(made, refusals=(*made.refusals, refused)) if refused is not None else made
 
 

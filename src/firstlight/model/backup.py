@@ -1,0 +1,129 @@
+"""A backup of a cluster: its parts, and what is known of them without a key."""
+
+import dataclasses
+import datetime
+
+from firstlight.model.verdict import lets_on
+from firstlight.model.verification import Check
+
+VERSION = 1
+"""Of the manifest; a number that is not known is not read."""
+STAMP = "%Y%m%dT%H%M%SZ"
+"""How the name of a backup is written: when it was begun, in UTC."""
+
+
+def stamp(at: float) -> str:
+    """The name of what is kept at a moment."""
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime(STAMP)
+
+
+def moment(name: str) -> datetime.datetime:
+    """When a backup was begun, by its name.
+
+    Raises:
+        ValueError: It is the name of something else.
+    """
+    return datetime.datetime.strptime(name, STAMP).replace(tzinfo=datetime.UTC)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Part:
+    """One file of a backup."""
+
+    name: str
+    """What it is, for people."""
+    file: str
+    size: int
+    sha256: str
+    """Of the file as it lies there, encrypted."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Etcd:
+    """What the snapshot of etcd holds."""
+
+    machine: str
+    """Whose member it was taken from."""
+    revision: int
+    keys: int
+    """Those that are there; older revisions and what was deleted do not count."""
+    size: int
+    hash: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Repo:
+    """Which state of the repo the backup belongs to."""
+
+    commit: str = ""
+    branch: str = ""
+    url: str = ""
+    is_dirty: bool = False
+    """Whether the work tree differed from the commit."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a backup is, in plain: nothing in it is secret."""
+
+    version: int
+    stamp: str
+    at: float
+    cluster: str
+    firstlight: str
+    uid: str
+    """Of kube-system; empty where the API did not answer and nobody had written it down."""
+    kubernetes: str
+    """The version of the API server; empty where it did not answer."""
+    talos: dict[str, str]
+    """The version that each machine runs, by name."""
+    silent: dict[str, str]
+    """Machines whose config is not in it, and why."""
+    secrets: str
+    """Where the repo has the Talos secrets."""
+    is_in_git: bool
+    """Whether Git has them there, encrypted."""
+    etcd: Etcd
+    repo: Repo
+    parts: tuple[Part, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return sum(each.size for each in self.parts)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A backup as it lies there."""
+
+    stamp: str
+    path: str
+    manifest: Manifest | None = None
+    problem: str = ""
+    """Why it has no manifest that can be read."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Proof:
+    """What came of looking through a backup."""
+
+    stamp: str
+    path: str
+    checks: tuple[Check, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the cluster could be brought back with it."""
+        return all(lets_on(each.verdict) for each in self.checks)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pruning:
+    """What retention lets go, and what it leaves."""
+
+    gone: tuple[str, ...]
+    stays: tuple[str, ...]
+    sound: str = ""
+    """The newest that verifies, which stays whatever was asked for; empty where none had to be looked through."""
+    is_dry_run: bool = False

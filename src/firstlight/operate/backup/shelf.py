@@ -1,0 +1,138 @@
+"""Where backups are: one directory each, named after its moment, put there whole and taken away whole."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from firstlight import errors
+from firstlight.journal import directory
+from firstlight.model import backup
+from firstlight.model.backup import Kept, Manifest
+from firstlight.render import private_directory
+
+MANIFEST = "manifest.json"
+LARGEST = 1 << 20
+"""Bytes of a manifest: it names files."""
+
+
+def home(state: Path, cluster: str) -> Path:
+    """Where backups of a cluster are, if nobody says where."""
+    return state / cluster / "backups"
+
+
+@contextlib.contextmanager
+def begun(place: Path, stamp: str) -> Iterator[Path]:
+    """A directory to fill. It gets its name at the end, or is gone; one of a run that was killed goes at the next.
+
+    Args:
+        place: Where backups are.
+        stamp: The name that it is to have.
+
+    Raises:
+        errors.Refused: There is one of that name, or a link is on the way.
+        errors.FirstlightError: It cannot be written: no room, no right.
+    """
+    whole = place / stamp
+    try:
+        if directory.is_kept(whole / MANIFEST):
+            directory.enter(whole)
+        else:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if whole.exists() or whole.is_symlink():
+            raise errors.Refused(f"{whole} is there already", hint="Run again: a second later it has another name.")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(0, "Permission denied")
+        with private_directory.made("backup", memory=place) as partial:
+            yield partial
+            for each in partial.iterdir():
+                _sync(each)
+            _sync(partial)
+            partial.rename(whole)
+            _sync(place)
+    except OSError as error:
+        raise errors.FirstlightError(
+            f"the backup cannot be written to {place}: {error.strerror or error}; nothing is left of it",
+            hint="Make room, or write it elsewhere: --to DIR",
+        ) from error
+
+
+def kept(place: Path) -> tuple[Kept, ...]:
+    """The backups that are there, newest first; one without a manifest is among them, and says so."""
+    try:
+        names = [each.name for each in place.iterdir() if each.is_dir() and not each.is_symlink()]
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return tuple(_kept(place / each) for each in sorted(names, reverse=True) if _is_stamp(each))
+
+
+def find(place: Path, stamp: str) -> Kept:
+    """One of them; the newest if none is named.
+
+    Raises:
+        errors.Refused: It is not there.
+    """
+    found = kept(place)
+    if not found:
+        raise errors.Refused(f"there is no backup in {place}", hint="Make one: firstlight backup create")
+    chosen = [each for each in found if stamp in ("", each.stamp)]
+    if not chosen:
+        names = ", ".join(each.stamp for each in found[:3])
+        raise errors.Refused(f"there is no backup {stamp} in {place}", hint=f"There is {names}.")
+    return chosen[0]
+
+
+def write_manifest(manifest: Manifest, into: Path) -> None:
+    """Write what a backup is, for people and programs."""
+    (into / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def remove(one: Kept) -> None:
+    """Let a backup go: first its manifest, without which what is left of it is none.
+
+    Raises:
+        errors.FirstlightError: It cannot be deleted.
+    """
+    path = Path(one.path)
+    try:
+        (path / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(path)
+    except OSError as error:
+        raise errors.FirstlightError(f"{path} cannot be deleted: {error.strerror or error}") from error
+
+
+def _kept(path: Path) -> Kept:
+    try:
+        with (path / MANIFEST).open("rb") as file:
+            found = msgspec.json.decode(file.read(LARGEST), type=Manifest)
+    except OSError as error:
+        return Kept(stamp=path.name, path=str(path), problem=f"its manifest cannot be read: {error.strerror}")
+    except msgspec.MsgspecError as error:
+        return Kept(stamp=path.name, path=str(path), problem=f"its manifest is wrong: {error}")
+    if found.version != backup.VERSION:
+        return Kept(stamp=path.name, path=str(path), problem=f"its manifest has version {found.version}")
+    strange = [each.file for each in found.parts if Path(each.file).name != each.file]
+    if strange:
+        return Kept(stamp=path.name, path=str(path), problem=f"its manifest names a file elsewhere: {strange[0]}")
+    return Kept(stamp=path.name, path=str(path), manifest=found)
+
+
+def _is_stamp(name: str) -> bool:
+    try:
+        backup.moment(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Make what was written last; some file systems do not offer that."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,142 @@
+"""Backups of machines that live: made, listed, proven by restoring, and refused where they would be of no use."""
+
+import shutil
+import tarfile
+import unittest.mock
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from firstlight.clients import kube, talosctl
+from firstlight.clients.sops import Sops
+from firstlight.clients.talosctl.errors import Call
+from firstlight.execute import stowing
+from firstlight.operate.backup import bolt, making, opening
+from firstlight.secrets import age, talos
+from firstlight.tools import install
+from tests import machines
+from tests.integration.secrets.encrypted_repo import MINE, THEIRS
+from tests.node_commands import Living
+
+CANARY = "canary-of-the-backup"
+
+
+@pytest_asyncio.fixture(scope="session")
+async def sops() -> Path:
+    return (await install.ensure(["sops"]))["sops"]
+
+
+@pytest_asyncio.fixture
+async def living(
+    cluster: machines.Cluster, tmp_path: Path, sops: Path, monkeypatch: pytest.MonkeyPatch
+) -> Living:  # fmt: skip
+    """The machines that tests share, declared by a repo of the test that encrypts for its author."""
+    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    one = Living(cluster, tmp_path / "repo", sops)
+    one.declare("cp-1", "cp-2", "cp-3", "worker-1")
+    rule(one, age.recipient(MINE))
+    return one
+
+
+def rule(living: Living, recipient: str) -> None:
+    text = f"creation_rules:\n  - path_regex: ^talos/lab/.*\n    age: {recipient}\n"
+    (living.root / ".sops.yaml").write_text(text)
+
+
+async def created(living: Living, *more: str) -> dict[str, Any]:
+    made = await living.typed("backup", "create", "lab", *more, "--output", "json")
+    assert made.code == 0, made.out + made.err
+    found: dict[str, Any] = made.data["backup"]
+    return found
+
+
+def words(checks: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    return {each["name"]: (each["verdict"], each["reason"]) for each in checks}
+
+
+async def test_what_was_kept_is_listed_and_a_real_etcd_serves_it_again(living: Living, tmp_path: Path) -> None:
+    async with kube.Client(kube.load(living.machines.lab.kubeconfig)) as client:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "default"}}
+        await client.apply({**secret, "stringData": {"word": CANARY}}, manager="tests")
+        uid = (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"]
+    stowing.write(CANARY.encode(), living.root / ".firstlight" / "lab" / "incidents" / "one.md")
+
+    made = await created(living)
+
+    path, manifest = Path(made["path"]), made["manifest"]
+    assert path.parent == living.root / ".firstlight" / "lab" / "backups"
+    assert manifest["uid"] == uid
+    assert set(manifest["talos"]) == {"cp-1", "cp-2", "cp-3", "worker-1"}
+    assert not any(CANARY.encode() in each.read_bytes() for each in path.iterdir()), "everything is encrypted"
+    await _holds_what_it_says(path, living, tmp_path)
+    listed = await living.typed("backup", "list", "--output", "json")
+    assert [each["stamp"] for each in listed.data["backups"]] == [made["stamp"]]
+
+    proven = await living.typed("backup", "verify", made["stamp"], "--restore", "--output", "json")
+
+    assert proven.code == 0, proven.out + proven.err
+    checks = words(proven.data["checks"])
+    assert "byte by byte the same" in checks["restore"][1]
+    assert str(manifest["etcd"]["revision"]) in checks["restore"][1]
+    shown = await living.typed("backup", "verify")
+    assert "a cluster can be brought back with it" in shown.out
+
+
+async def _holds_what_it_says(path: Path, living: Living, tmp_path: Path) -> None:
+    assert living.sops is not None
+    client = Sops(living.sops)
+    talos.check(await client.decrypt(path / making.SECRETS), "")
+    configs = yaml.safe_load((await client.decrypt(path / making.CONFIGS)).reveal())
+    assert "HostnameConfig" in configs["worker-1"]
+    await opening.opened(path / making.RECORDS, tmp_path / "records", sops=living.sops)
+    with tarfile.open(tmp_path / "records") as archive:
+        assert "lab/incidents/one.md" in archive.getnames()
+    await opening.opened(path / making.ETCD, tmp_path / "snapshot", sops=living.sops)
+    assert CANARY.encode() in bolt.value_of(tmp_path / "snapshot", b"/registry/secrets/default/a")
+
+
+async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
+    living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "elsewhere"
+    newer, older = (await created(living, "--to", str(place)))["stamp"], "20260101T000000Z"
+    shutil.copytree(place / newer, place / older)
+    file = place / newer / making.ETCD
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+    broken = await living.typed("backup", "verify", "--from", str(place), "--output", "json")
+
+    assert broken.code == 1, broken.out + broken.err
+    assert "is not what was written" in words(broken.data["checks"])["files"][1]
+    assert words(broken.data["checks"])["etcd"][0] == "failed"
+    pruned = await living.typed("backup", "prune", "--keep", "1", "--from", str(place), "--output", "json")
+    assert (pruned.code, pruned.data["gone"], pruned.data["sound"]) == (0, [], older), pruned.out + pruned.err
+    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
+    stranger = await living.typed("backup", "verify", older, "--from", str(place), "--output", "json")
+    assert stranger.code == 1
+    assert "none of the keys here decrypts it" in words(stranger.data["checks"])["etcd"][1]
+
+
+async def test_no_backup_is_better_than_one_that_anybody_could_read(living: Living) -> None:
+    (living.root / ".sops.yaml").unlink()
+
+    refused = await living.typed("backup", "create")
+
+    assert (refused.code, "no .sops.yaml says for whom" in refused.err) == (3, True), refused.out + refused.err
+    assert not (living.root / ".firstlight" / "lab" / "backups").exists()
+
+
+async def test_without_a_member_that_is_well_nothing_is_left(living: Living) -> None:
+    async def silent(*_: object, **__: object) -> object:
+        raise talosctl.Unreachable(Call(("etcd", "status")), detail="connection refused")
+
+    with unittest.mock.patch.object(talosctl.Talosctl, "etcd_status", silent):
+        refused = await living.typed("backup", "create")
+
+    assert (refused.code, "no member of etcd of lab is well" in refused.err) == (3, True), refused.out + refused.err
+    assert list((living.root / ".firstlight" / "lab" / "backups").iterdir()) == []

@@ -1,0 +1,70 @@
+"""Snapshots of etcd, read as etcd would."""
+
+from pathlib import Path
+
+import pytest
+
+from firstlight.operate.backup import bolt
+from tests.unit.operate.backup import bolt_file
+
+ENTRIES: list[bolt_file.Entry] = [
+    (2, b"/a", b"one"), (3, b"/b", b"two"), (4, b"/a", b"three" * 40), (5, b"/b", None), (7, b"/c", b""),
+]  # fmt: skip
+
+WHOLE = bolt_file.database(ENTRIES)
+
+
+@pytest.fixture(params=[False, True], ids=["leaf", "branch"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    file = tmp_path / "snapshot"
+    file.write_bytes(bolt_file.snapshot(ENTRIES, branches=request.param))
+    return file
+
+
+def test_the_last_revision_of_a_key_counts_and_what_was_deleted_is_gone(path: Path) -> None:
+    bolt.check_sum(path)
+    store = bolt.read(path)
+
+    assert (store.revision, set(store.keys)) == (7, {b"/a", b"/c"})
+    assert bolt.value_of(path, b"/a") == b"three" * 40
+    assert bolt.value_of(path, b"/b") == b""
+
+
+def test_what_came_after_a_revision_can_be_left_out(path: Path) -> None:
+    early = bolt.read(path, until=3)
+
+    assert (early.revision, set(early.keys)) == (3, {b"/a", b"/b"})
+    assert early.keys[b"/a"] != bolt.read(path).keys[b"/a"]
+
+
+@pytest.mark.parametrize("place", [20, 4096 * 4 + 120, -1, -40])
+def test_one_byte_that_was_changed_is_seen(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+    with pytest.raises(bolt.Damaged, match="changed after etcd wrote it"):
+        bolt.check_sum(path)
+
+
+def test_one_meta_page_is_enough(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4096 + 20] ^= 1
+    path.write_bytes(content)
+
+    assert bolt.read(path).revision == 7
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no database", b"\0" * 8192, WHOLE[: 4096 * 4], WHOLE[: 4096 * 4 + 60]],
+    ids=["empty", "text", "zeros", "without its keys", "cut off"],
+)  # fmt: skip
+def test_what_is_no_database_is_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    path.write_bytes(content)
+
+    with pytest.raises(bolt.Damaged):
+        bolt.read(path)
+    with pytest.raises(bolt.Damaged):
+        bolt.check_sum(path)
