@@ -61,7 +61,11 @@ class Clone:
         file.write_text(first if isinstance(first, str) else yaml.safe_dump_all(content))
 
     async def change(self, *arguments: str) -> Told:
-        """``firstlight change`` in a thread of this process, as it is typed, with the means of the tests."""
+        """``firstlight change``, as it is typed."""
+        return await self.run("change", *arguments)
+
+    async def run(self, command: str, *arguments: str) -> Told:
+        """A command in a thread of this process, as it is typed, with the means of the tests."""
 
         async def given(*_: object, **__: object) -> Means:
             return means(self)
@@ -69,7 +73,7 @@ class Clone:
         def run() -> Told:
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main.run(["change", arguments[0], "--repo", str(self.root), *arguments[1:]])
+                code = main.run([command, arguments[0], "--repo", str(self.root), *arguments[1:]])
             return Told(code, out.getvalue(), err.getvalue())
 
         with unittest.mock.patch.object(own_means, "means", given), unittest.mock.patch.dict(os.environ, AUTHOR):

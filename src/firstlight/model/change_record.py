@@ -16,6 +16,8 @@ class ChangePath(enum.StrEnum):
     """In an emergency, while the engine works: reconciled now, with the standard checks and an incident record."""
     CNI = "cni"
     """The network's own upgrade: one minor version at a time, gated."""
+    MOVE = "move"
+    """A component that changes sides: guarded, passed on, proven."""
 
 
 class ChangeStanding(enum.StrEnum):

@@ -6,7 +6,7 @@ fields, and the new owner must get them: else a field removed from Git stays for
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from firstlight.model.baseline import OwnerSeen
@@ -42,7 +42,7 @@ def is_old(manager: str) -> bool:
     return managers.is_old(manager)
 
 
-def migrate(live: Mapping[str, Any], *, to: str) -> Migration | None:
+def migrate(live: Mapping[str, Any], *, to: str, also: Collection[str] = ()) -> Migration | None:
     """What an object's managedFields must become, so that a manager has what came before Git; None if they are so.
 
     Entries of subresources stay with whom they are. Those of another apiVersion than the new owner's are discarded, as
@@ -51,9 +51,10 @@ def migrate(live: Mapping[str, Any], *, to: str) -> Migration | None:
     Args:
         live: The object, read in the version in which Git has it.
         to: The manager as which the engine applies it.
+        also: Managers whose fields pass besides: engines, where bootstrap takes an object back.
     """
     entries = [dict(copy.deepcopy(each)) for each in field_paths.entries(live)]
-    old = [each for each in entries if _passes(each, to)]
+    old = [each for each in entries if _passes(each, to, also)]
     if not old:
         return None
     own = next((each for each in entries if _is_own(each, to)), None)
@@ -128,12 +129,12 @@ def _is_own(entry: Mapping[str, Any], to: str) -> bool:
     return entry.get("manager") == to and entry.get("operation") == "Apply" and not entry.get("subresource")
 
 
-def _passes(entry: Mapping[str, Any], to: str) -> bool:
+def _passes(entry: Mapping[str, Any], to: str, also: Collection[str]) -> bool:
     if entry.get("subresource") or _is_own(entry, to):
         return False
     manager = str(entry.get("manager") or "")
     # Its own updates are stale as well: an apply does not take them back.
-    return manager == to or is_old(manager)
+    return manager == to or manager in also or is_old(manager)
 
 
 def _latest(old: list[dict[str, Any]], version: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def stage(name: str, preparing: Preparing, *, cluster: str) -> Stage:
         steps = _steps(prepared, name)
         said = []
         for step in steps:
-            verdict, hint = await _gated(step, prepared, world, on_verdict)
+            verdict, hint = await gated(step, prepared, world, on_verdict)
             if not lets_on(verdict):
                 return verdict, hint
             said.append(verdict.reason)
@@ -89,7 +89,7 @@ def _following(first: Change, steps: list[Step], prepared: Prepared, world: Worl
             if change is not None:
                 await change.perform()
             if step is not steps[-1]:  # the last one is waited for by the stage
-                verdict, hint = await _gated(step, prepared, world, lambda _: None)
+                verdict, hint = await gated(step, prepared, world, lambda _: None)
                 if not lets_on(verdict):
                     raise errors.ClientError(f"{step.name}: {verdict.reason}", hint=hint)
 
@@ -98,7 +98,7 @@ def _following(first: Change, steps: list[Step], prepared: Prepared, world: Worl
     return Change(writes=writes, perform=perform, danger=first.danger)
 
 
-async def _gated(step: Step, prepared: Prepared, world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
+async def gated(step: Step, prepared: Prepared, world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
     """Wait for the gates of a step, but for those that are commands of the repo: a walk runs none."""
     gates = tuple(each for each in step.gates if not _is_command(each, step, prepared))
     return await gating.wait(

@@ -12,11 +12,14 @@ from firstlight.operate.deciding.deciding import Decided
 
 
 def chosen(decided: Decided, *, is_expedited: bool) -> ChangePath:
-    """The path of a change: that of its side, but an emergency and the network's upgrade have their own."""
+    """The path of a change: that of its side, but an emergency, the network's upgrade and a move have their own."""
     from firstlight.operate.changing import cni
+    from firstlight.operate.moving import recognising
 
     if cni.is_one(decided):
         return ChangePath.CNI
+    if recognising.is_one(decided):
+        return ChangePath.MOVE
     match decided.decision.side:
         case Side.BOOTSTRAP:
             return ChangePath.BOOTSTRAP
@@ -29,6 +32,7 @@ def chosen(decided: Decided, *, is_expedited: bool) -> ChangePath:
 def way(path: ChangePath) -> Way:
     """What a path does; an emergency's is the usual one of Git, once it is merged."""
     from firstlight.operate.changing import bootstrap, cni, gitops, hybrid
+    from firstlight.operate.moving import way as moving
 
     match path:
         case ChangePath.BOOTSTRAP:
@@ -37,6 +41,8 @@ def way(path: ChangePath) -> Way:
             return hybrid.WAY
         case ChangePath.CNI:
             return cni.WAY
+        case ChangePath.MOVE:
+            return moving.WAY
         case ChangePath.GITOPS | ChangePath.EXPEDITED:
             return gitops.WAY
         case _:

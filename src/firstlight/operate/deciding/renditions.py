@@ -82,8 +82,8 @@ async def rendered(before: Half, after: Half, touched: Iterable[Name], *, open_r
     wanted = names[:MOST]
     doubts = [f"{len(names) - MOST} of {len(names)} components were not rendered"] if len(names) > MOST else []
     try:
-        first = await _renditions(before, wanted, "before", open_renderer)
-        then = await _renditions(after, wanted, "after", open_renderer)
+        first = await renditions_of(before, wanted, "before", open_renderer)
+        then = await renditions_of(after, wanted, "after", open_renderer)
     except errors.FirstlightError as error:
         problem = f"{error.message}; {error.hint}" if error.hint else error.message
         return Rendered(doubts=(f"nothing was rendered: {problem}",), problem=problem)
@@ -101,7 +101,8 @@ async def rendered(before: Half, after: Half, touched: Iterable[Name], *, open_r
     return Rendered(changes=kept, doubts=tuple(doubts), before=first, after=then)
 
 
-async def _renditions(half: Half, names: Sequence[Name], word: str, open_renderer: Opener) -> tuple[Rendition, ...]:
+async def renditions_of(half: Half, names: Sequence[Name], word: str, open_renderer: Opener) -> tuple[Rendition, ...]:
+    """What some components of a state of the repo deploy, rendered from the disk or from a copy that is gone then."""
     mine = [each for each in half.platform.components if (each.cluster, each.name) in set(names)]
     if not mine:
         return ()

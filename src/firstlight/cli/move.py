@@ -1,0 +1,218 @@
+"""``firstlight move``: a component changes sides, in the repo and on the cluster, with nothing deleted or replaced."""
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.model.move import Wish
+    from firstlight.model.platform import Platform
+    from firstlight.operate.moving.proposing import Move
+    from firstlight.operate.moving.relocating import Relocated
+    from firstlight.render.rendering import Renderer
+
+DIFFERENT, REFUSED = 2, 3
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PHASES = ("inline", "crds", "core", "engine")
+
+
+@click.command()
+@click.argument("component")
+@click.option("--to", "side", type=click.Choice(["bootstrap", "gitops"]), default=None, help="Where it goes.")
+@click.option(
+    "--into", default="", metavar="NAME",
+    help="Instead: pass it to this Kustomization. COMPONENT may be a directory that another one lists, too.",
+)  # fmt: skip
+@click.option(
+    "--owner", type=click.Choice(["gitops", "bootstrap"]), default="gitops", show_default=True,
+    help="Who has it in the end, where it goes to bootstrap: handed over to the engine, or kept.",
+)  # fmt: skip
+@click.option("--phase", type=click.Choice(_PHASES), default="core", show_default=True, help="Where in bootstrap.")
+@click.option("--why", default="", metavar="TEXT", help="Why it must be in bootstrap; kept in firstlight.yaml.")
+@click.option("--cluster", default="", metavar="NAME", help="Only there; else wherever it is.")
+@click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
+@click.option(
+    "--carry-out", is_flag=True, help="Edit, commit, push, guard, wait for the merge, pass owners, prove, unguard."
+)
+@click.option("--merge", "is_merging", is_flag=True, help="With --carry-out: merge here, where its approval is there.")
+@click.option("--no-wait", is_flag=True, help="With --carry-out: end once it is pushed; `change resume` goes on.")
+@click.option("--anyway", default="", metavar="REASON", help="With --carry-out: although checks before it fail.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--render/--no-render", "wanted", default=None, show_default="if helm and kustomize are there",
+    help="Render everything first: more deadlocks of a cold start are found.",
+)  # fmt: skip
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@click.option("--kubeconfig", type=_FILE, default=None, help="The way to a cluster of which the repo has no machines.")
+@which_repo.option
+@output.option
+def move(
+    component: str, side: str | None, into: str, owner: str, phase: str, why: str, cluster: str, write: bool,
+    carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool, wanted: bool | None, offline: bool,
+    kubeconfig: Path | None, root: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Move a component to bootstrap or to GitOps: who needs it, what a cold start makes of it, what the repo must say.
+
+    The edits are shown as a diff, and proven by reading the edited repo again. Exit code 2 means that there is
+    something to write, 3 that it is refused or that a person has to write something.
+    """
+    from firstlight.cli import change_doing
+    from firstlight.operate.auditing import fixing
+    from firstlight.operate.changing.wishes import Wishes
+    from firstlight.operate.deciding import asked
+
+    if (side is None) == (not into):
+        raise errors.UsageError("--to or --into, one of them", hint="--to bootstrap, --to gitops, or --into NAME")
+    if side == "gitops" and owner == "bootstrap":
+        raise errors.UsageError("what is GitOps' is the engine's in the end", hint="--to bootstrap --owner bootstrap")
+    how = change_doing.How(root=root, kubeconfig=kubeconfig, offline=offline, yes=yes, form=form)
+    title = f"Move {component} into {into}" if into else f"Move {component} to {side}"
+    wishes = Wishes(
+        why=why.strip() or title, title=title, clusters=(cluster,) if cluster else (), is_merging=is_merging,
+        is_waiting=not no_wait, anyway=anyway.strip(),
+    )  # fmt: skip
+    found: Move | Relocated
+    if side is None:
+        found = _relocated(component, into, cluster, root)
+    else:
+        found = asyncio.run(_proposed(_wish(component, side, owner, phase, why, cluster), root, wanted, offline))
+    is_open = bool(found.refusal or found.proposal.by_hand)
+    is_written = bool(found.patch.after) and not is_open and (write or carry_out)
+    if is_written:
+        if carry_out:
+            asyncio.run(_check_clean(found.tree.root))
+        fixing.write(found.tree, found.patch)
+    _print(found, "text" if carry_out else form, is_written=is_written, to_stderr=carry_out)
+    if is_open:
+        return REFUSED
+    if carry_out and found.patch.after:
+        return asyncio.run(change_doing.start(asked.Anything(), wishes, how))
+    return DIFFERENT if found.patch.after and not is_written else 0
+
+
+def _relocated(what: str, into: str, cluster: str, root: Path | None) -> "Relocated":
+    from firstlight.model.move import Relocation
+    from firstlight.operate.moving import relocating
+    from firstlight.repo import work_tree
+
+    tree = work_tree.WorkTree(work_tree.top(Path()) if root is None else root)
+    return relocating.propose(tree, Relocation(what=what, into=into, cluster=cluster))
+
+
+async def _check_clean(root: Path) -> None:
+    """See that a commit of the work tree would have nothing in it but the move.
+
+    Raises:
+        errors.Refused: Somebody has changed something, and not committed it.
+        errors.ToolError: There is no git.
+    """
+    from firstlight.clients.git import Git
+
+    git = shutil.which("git")
+    if git is None:
+        raise errors.ToolError("to carry it out needs git", hint="Install git, or edit the work tree with --write.")
+    dirty = [each.path for each in await Git(Path(git)).status(root)]
+    if dirty:
+        more = f" and {len(dirty) - 1} more" if len(dirty) > 1 else ""
+        raise errors.Refused(
+            f"{dirty[0]}{more} has changes that are not committed, which would be carried along",
+            hint="Commit or stash them first; --write alone edits the files.",
+        )
+
+
+def _wish(component: str, side: str, owner: str, phase: str, why: str, cluster: str) -> "Wish":
+    from firstlight.model.component import Phase
+    from firstlight.model.move import Seat, Wish
+
+    kept = Seat.KEPT if owner == "bootstrap" else Seat.HANDED_OVER
+    seat = Seat.GITOPS if side == "gitops" else kept
+    return Wish(component=component, seat=seat, cluster=cluster, phase=Phase(phase), why=why.strip())
+
+
+async def _proposed(wish: "Wish", root: Path | None, wanted: bool | None, offline: bool) -> "Move":
+    from firstlight.cli import renderers
+    from firstlight.operate.moving import proposing
+    from firstlight.repo import work_tree
+
+    async def opened(platform: "Platform", known_as: str) -> "Renderer":
+        return await renderers.open_renderer(platform, offline=offline, known_as=known_as)
+
+    tree = work_tree.WorkTree(work_tree.top(Path()) if root is None else root)
+    if wanted is not False:
+        try:
+            await renderers.programs()
+        except errors.ToolError as error:
+            if wanted:
+                raise
+            print(f"nothing is rendered: {error.message}. {error.hint}", file=sys.stderr)
+            wanted = False
+    return await proposing.propose(tree, wish, open_renderer=None if wanted is False else opened)
+
+
+def _print(found: "Move | Relocated", form: str, *, is_written: bool, to_stderr: bool) -> None:
+    if form == "json":
+        output.write_json({**_data(found), **_edits(found, is_written=is_written)})
+        return
+    print("\n".join(_lines(found, is_written=is_written)), file=sys.stderr if to_stderr else sys.stdout)
+
+
+def _data(found: "Move | Relocated") -> dict[str, Any]:
+    from firstlight.operate.moving.relocating import Relocated
+    from firstlight.report import move as report
+    from firstlight.report import plan_data
+
+    if isinstance(found, Relocated):
+        passed = [{"cluster": each.cluster, "object": each.id, "from": each.before, "to": each.after}
+                  for each in found.passed]  # fmt: skip
+        new = [plan_data.problem(each) for each in found.new]
+        return {"what": found.wish.what, "into": found.wish.into, "passed": passed, "new": new}
+    return {"component": found.wish.component, "to": found.wish.seat, "clusters": report.data(found.analyses)}
+
+
+def _edits(found: "Move | Relocated", *, is_written: bool) -> dict[str, Any]:
+    by_hand = [{"file": each.place.path, "line": each.place.line, "text": each.text} for each in found.proposal.by_hand]
+    return {
+        "byHand": by_hand, "notes": found.proposal.notes, "patch": found.patch.diff, "written": is_written,
+        "refused": found.refusal or None,
+    }  # fmt: skip
+
+
+def _lines(found: "Move | Relocated", *, is_written: bool) -> list[str]:
+    from firstlight.cli import audit_printing
+
+    lines = [_shown(found)]
+    if found.patch.after and not is_written:
+        lines += ["", audit_printing.diff(found.patch.diff).rstrip("\n"), ""]
+    if found.refusal:
+        return [*lines, f"refused: {found.refusal}", f"  {found.hint}"]
+    if found.proposal.by_hand:
+        return [*lines, "next: write it, then carry it through: firstlight change start"]
+    if is_written:
+        return [*lines, "written: firstlight change start carries it through, with guards, owners and proof"]
+    if not found.patch.after:
+        return lines
+    return [*lines, "next: --write edits the work tree; --carry-out does all of it, cluster included"]
+
+
+def _shown(found: "Move | Relocated") -> str:
+    from firstlight.operate.moving.relocating import Relocated
+    from firstlight.report import move as report
+    from firstlight.report import table
+
+    columns, by_hand = table.terminal_columns(), found.proposal.by_hand
+    if isinstance(found, Relocated):
+        passed = [(each.cluster, str(each.id), each.before, each.after) for each in found.passed]
+        return report.relocation(found.wish, passed, found.new, by_hand=by_hand, columns=columns)
+    if found.is_there:
+        where = ", ".join(name for name, _ in found.seats)
+        return f"{found.wish.component} is there already: {found.wish.seat} ({where})"
+    return report.text(
+        found.wish.component, found.analyses, by_hand=by_hand, notes=found.proposal.notes, columns=columns
+    )  # fmt: skip

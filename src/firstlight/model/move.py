@@ -1,0 +1,101 @@
+"""A component that changes sides: where it is and where it goes, what speaks against it, what is edited for it."""
+
+import dataclasses
+import enum
+
+from firstlight.model.component import Phase
+from firstlight.model.finding import Edit
+from firstlight.model.place import Place
+from firstlight.model.plan import Problem
+
+
+class Seat(enum.StrEnum):
+    """Who brings a component, and who has it in the end."""
+
+    GITOPS = "gitops"
+    """The engine brings it, and owns it."""
+    HANDED_OVER = "bootstrap, then gitops"
+    """Bootstrap brings it in a cold start, and the engine takes it over."""
+    KEPT = "bootstrap"
+    """Bootstrap brings it and keeps it; what Git's engine has of it rests."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What was asked for."""
+
+    component: str
+    seat: Seat
+    cluster: str = ""
+    """Only there; everywhere that has it, if it is empty."""
+    phase: Phase = Phase.CORE
+    """In which phase of bootstrap, where it goes there."""
+    why: str = ""
+    """Why it is in bootstrap."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """What a person must write, since it cannot be done without touching more than is meant."""
+
+    place: Place
+    text: str
+    """What to write there; a sentence, or lines of a file."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """How the repo says what is wished."""
+
+    edits: tuple[Edit, ...] = ()
+    by_hand: tuple[Instruction, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is good to know of it."""
+    eased: tuple[str, ...] = ()
+    """Components that do not name it as a need any more."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """What in bootstrap needs a component."""
+
+    name: str
+    why: str
+    place: Place | None = None
+    is_fact: bool = False
+    """It cannot work without; else the repo only says so, or a script has that order."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What a move means for a cold start of one cluster."""
+
+    cluster: str
+    before: Seat
+    after: Seat
+    is_needed: bool
+    """Whether the engine cannot start without it."""
+    users: tuple[User, ...] = ()
+    """What in bootstrap needs it now."""
+    new: tuple[Problem, ...] = ()
+    """What stands in the way of a cold start that did not before, or may go wrong."""
+    solved: tuple[Problem, ...] = ()
+    """What does not any more."""
+    is_rendered: bool = False
+
+    @property
+    def is_deadlocked(self) -> bool:
+        """Whether a cold start would not come to its end any more."""
+        return any(each.severity == "error" for each in self.new)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Relocation:
+    """That objects pass from one Kustomization to another."""
+
+    what: str
+    """A component, or a file or directory that a kustomization lists."""
+    into: str
+    """Who is to have it: the component, or the name of the Kustomization."""
+    cluster: str = ""
+    """Only there; wherever it is, if it is empty."""

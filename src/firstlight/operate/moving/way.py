@@ -1,0 +1,63 @@
+"""The path of a change that moves components: guards, the merge, the passing of owners, the proof, guards off.
+
+    to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proof → guards off
+    to the engine   guards on → fields pass while the engine rests → merge → it goes on → proof → guards off
+
+Where the owner stays the same and only the next cold start is another, the engine is followed and the proof made.
+"""
+
+from firstlight.execute.actions import owners
+from firstlight.execute.change import Change
+from firstlight.execute.walking import Stage
+from firstlight.execute.world import World
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Phase
+from firstlight.model.move import Seat
+from firstlight.model.work import MigrateOwners
+from firstlight.operate.changing import checking, gitops
+from firstlight.operate.changing.carrying import Carrying, Way
+from firstlight.operate.moving import guarding, proving, taking, waking
+from firstlight.operate.moving.scene import Scene
+
+
+def early(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:
+    """Before the merge: nothing can be pruned, and what the engine is to get is the engine's while it still rests."""
+    scene = Scene(carrying, cluster)
+    if not scene.changing_owner:
+        return ()
+    return (guarding.on(scene), *((_pass(scene, "owners"),) if scene.is_from_bootstrap else ()))
+
+
+def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:
+    """After the merge."""
+    scene = Scene(carrying, cluster)
+    found = list(gitops.engine_stages(carrying, cluster))
+    if not scene.names:
+        return tuple(found)
+    if scene.is_from_bootstrap:
+        # Before it is watched whether all is well: what rests would fail that at once.
+        after = next((at + 1 for at, each in enumerate(found) if ":fetch" in each.id), 0)
+        found.insert(after, waking.stage(scene, patience=carrying.patience))
+        # Where it was merged before its turn, or is taken back, fields pass now; else there is nothing to do.
+        found.append(_pass(scene, "owners-after"))
+    if scene.is_to_bootstrap:
+        found.append(taking.stage(scene))
+    found.append(proving.stage(scene, revision=checking.target(carrying)))
+    return (*found, guarding.off(scene)) if scene.changing_owner else tuple(found)
+
+
+def _pass(scene: Scene, name: str) -> Stage:
+    """What bootstrap owns passes to the engine's manager, as in a handover."""
+    id = f"{scene.cluster.name}:{name}"
+    names = {each.component.name for each in scene.moved if each.before is Seat.KEPT}
+
+    async def look(world: World) -> Change | None:
+        mine = tuple(each for each in await scene.to_engine() if each.component in names)
+        return await owners.look(MigrateOwners(passing=mine, is_again=True), world, id)
+
+    return Stage(
+        id=id, name="owners", phase=Phase.HANDOVER, look=look, what="fields pass from bootstrap to the engine"
+    )  # fmt: skip
+
+
+WAY = Way(stages=stages, early=early)

@@ -1,0 +1,103 @@
+"""Dependency analysis of a move: two plans of a cluster in, who needs the component and what would deadlock out."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from firstlight.model.component import Component, Form, Origin, Owner, Phase, Side
+from firstlight.model.move import Analysis, Seat, User, Wish
+from firstlight.model.plan import Link, Plan, Problem, Severity, Tie
+from firstlight.plan import facts
+
+_TOLD = (Severity.ERROR, Severity.WARNING)
+
+
+def seat_of(component: Component) -> Seat:
+    """Where a component is."""
+    if not facts.in_bootstrap(component):
+        return Seat.GITOPS
+    return Seat.KEPT if component.owner == Owner.BOOTSTRAP else Seat.HANDED_OVER
+
+
+def analyse(
+    component: Component, components: Sequence[Component], *, seat: Seat, before: Plan, after: Plan
+) -> Analysis:  # fmt: skip
+    """What a move means for a cold start.
+
+    Args:
+        component: As it would be.
+        components: All of its cluster, as they would be.
+        seat: Where it is now.
+        before: The plan of the cluster as the repo has it.
+        after: The plan of the cluster as it would be.
+    """
+    late = tuple(_late(component, components)) if seat is Seat.GITOPS and facts.in_bootstrap(component) else ()
+    return Analysis(
+        cluster=after.cluster, before=seat, after=seat_of(component),
+        is_needed=component.name in before.smallest.needed, users=tuple(_users(component.name, before)),
+        new=(*late, *beyond(after.problems, (*before.problems, *late))),
+        solved=beyond(before.problems, after.problems), is_rendered=after.is_rendered,
+    )  # fmt: skip
+
+
+def imagined(component: Component, wish: Wish) -> Component:
+    """A component as it would be read if the repo said what is wished, where a person has to write it."""
+    early, late = component.halves
+    if wish.seat is Seat.GITOPS:
+        return dataclasses.replace(
+            component, phase=Phase.GITOPS, side=Side.GITOPS, owner=Owner.GITOPS, origins=late, hooks=()
+        )  # fmt: skip
+    first = component.origins[0]
+    own = Origin(
+        form=Form.DECLARED, side=Side.BOOTSTRAP, place=first.place, name=component.name, cluster=component.cluster,
+        phase=wish.phase, source=first.source, version=first.version,
+    )  # fmt: skip
+    return dataclasses.replace(
+        component, phase=component.phase if early else wish.phase, side=Side.HYBRID if late else Side.BOOTSTRAP,
+        owner=Owner.BOOTSTRAP if wish.seat is Seat.KEPT else Owner.GITOPS, why=wish.why or component.why,
+        origins=component.origins if early else (own, *late),
+    )  # fmt: skip
+
+
+def _late(component: Component, components: Sequence[Component]) -> Iterable[Problem]:
+    """What Git says that it needs, and bootstrap does not bring: itself, or all that it brings in turn."""
+    by_name = {each.name: each for each in components}
+    for name in component.needs:
+        other = by_name.get(name)
+        if other is None or facts.in_bootstrap(other):
+            continue
+        children = [each for each in components if each.parent == name]
+        if children and all(facts.in_bootstrap(each) for each in children):
+            continue
+        yield Problem(
+            rule="needs-gitops",
+            severity=Severity.ERROR,
+            message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
+            chain=(
+                Link(component.name, f"needs {name}", facts.place(component, Side.GITOPS)),
+                Link(name, "is brought by GitOps", facts.place(other, Side.GITOPS)),
+            ),
+            way_out=f"Move {name} first (firstlight move {name} --to bootstrap), or take the need away.",
+            component=component.name,
+        )
+
+
+def _users(name: str, plan: Plan) -> Iterable[User]:
+    """Steps of bootstrap that need a step of the component."""
+    own = {each.id for each in plan.steps if each.component == name}
+    early = [each for each in plan.steps if each.phase in facts.BOOTSTRAP_PHASES and each.component not in ("", name)]
+    for step in early:
+        for need in step.needs:
+            if need.step in own:
+                why = f"{need.why}: {need.thing}" if need.thing not in ("", need.why) else need.why
+                yield User(name=step.component, why=why, place=need.place, is_fact=need.tie == Tie.FACT)
+                break
+
+
+def beyond(found: Iterable[Problem], known: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems that are not among others, wherever their lines are by now."""
+    there = {(each.rule, each.severity, each.component, each.message) for each in known}
+    return tuple(
+        each
+        for each in found
+        if each.severity in _TOLD and (each.rule, each.severity, each.component, each.message) not in there
+    )

@@ -1,0 +1,129 @@
+"""A component moved with real Flux: to bootstrap, which keeps it, and back; nothing is deleted, no pod is replaced."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.lab.sources.access import Access
+from firstlight.observe import audit_log
+from firstlight.operate.changing import merging
+from firstlight.operate.moving import guarding
+from firstlight.tools import install
+from tests import changing
+from tests.changing import Clone
+from tests.flux import Flux, config
+from tests.integration.operate.test_change_flux import engine, platform
+from tests.labs import until
+
+FLUX = "kustomize.toolkit.fluxcd.io"
+WHY = "a test of moves"
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+
+
+@pytest_asyncio.fixture
+async def clone(flux: Flux, space: str, tmp_path: Path) -> Clone:
+    """A platform of the test's own that Flux has reconciled, with its pods: two Kustomizations, and a directory."""
+    made = await flux.sources.create_git(f"tests/{space}", access=Access(anonymous="write"))
+    programs = await install.ensure(["helm", "kustomize"])
+    files = {**platform(made.url, home="cluster"), **engine(made.url, space)}
+    apps: Any = files["cluster/apps.yaml"]
+    files |= {
+        "cluster/tools.yaml": {**apps, "metadata": {"name": "tools", "namespace": space},
+                               "spec": {**apps["spec"], "path": "./tools"}},
+        "tools/kustomization.yaml": "resources: [tools.yaml]\n",
+        "tools/tools.yaml": config("tools", a="b"),
+        "apps/kustomization.yaml": "resources: [web, notes.yaml]\n",
+        "apps/web/kustomization.yaml": "resources: [web.yaml]\n",
+        "apps/web/web.yaml": files.pop("apps/web.yaml"),
+    }  # fmt: skip
+    found = changing.cloned(made.url, tmp_path / "repo", files, kubeconfig=flux.lab.kubeconfig, programs=programs)
+    for each in files["cluster/sync.yaml"]:  # type: ignore[attr-defined]
+        await flux.kube.apply(each, manager="tests")
+    await flux.ready("Kustomization", "root", space)
+    for name in ("apps", "tools"):
+        await flux.ready("Kustomization", name, space, revision=found.git("rev-parse", "HEAD"))
+
+    async def runs() -> bool:
+        return bool(await _pods(flux.kube, space))
+
+    await until(runs, "a pod")
+    return found
+
+
+async def _pods(client: kube_client.Client, space: str) -> set[str]:
+    return {each["metadata"]["uid"] for each in (await client.list("v1", "Pod", namespace=space)).items}
+
+
+async def _web(flux: Flux, space: str) -> dict[str, Any]:
+    return dict(await flux.kube.get("apps/v1", "Deployment", "web", namespace=space))
+
+
+def _managers(obj: dict[str, Any]) -> set[str]:
+    return {each["manager"] for each in obj["metadata"]["managedFields"] if not each.get("subresource")}
+
+
+async def _carried(clone: Clone, *arguments: str) -> None:
+    """A move carried out: pushed, merged by somebody else, and gone on with."""
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, f"{told.out}\n{told.err}"
+    branch = clone.git("branch", "--show-current")
+    clone.git("switch", "--quiet", "main")
+    clone.git("merge", "--quiet", "--no-edit", branch)
+    clone.git("push", "--quiet", "origin", "main")
+    told = await clone.change("resume", "--yes")
+    assert told.code == 0, f"{told.out}\n{told.err}"
+
+
+async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+
+    await _carried(clone, "apps", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    web = await _web(flux, space)
+    assert "firstlight" in _managers(web)
+    assert _managers(web) & {"kustomize-controller", guarding.MANAGER} == set()
+    assert not [each for each in web["metadata"].get("labels") or {} if each.startswith(FLUX)]
+    assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
+    assert clone.records()[-1]["path"] == "move"
+
+    await _carried(clone, "apps", "--to", "gitops")
+
+    web = await _web(flux, space)
+    assert "kustomize-controller" in _managers(web)
+    assert _managers(web) & {"firstlight", guarding.MANAGER} == set()
+    assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
+    assert "suspend" not in (await flux.get("Kustomization", "apps", space))["spec"]
+    assert web["metadata"]["uid"] == uid
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
+
+
+async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+
+    await _carried(clone, "apps/web", "--into", "tools")
+
+    web = await _web(flux, space)
+    assert web["metadata"]["labels"][f"{FLUX}/name"] == "tools"
+    assert guarding.MANAGER not in _managers(web)
+    assert web["metadata"]["uid"] == uid
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
+    listed = {name: (await flux.get("Kustomization", name, space))["status"]["inventory"] for name in ("apps", "tools")}
+    assert [name for name, each in listed.items() if "_web_apps_Deployment" in str(each)] == ["tools"]
+
+
+def _deleted(flux: Flux, space: str, *, since: float) -> list[str]:
+    """What anybody has deleted there, Leases aside."""
+    found = audit_log.writes(flux.lab.home.audit_log, since=since, until=time.time(), is_asked=lambda *_: True)
+    assert any(f"{space}/" in each.what for each in found), "the log has what was written"
+    deleted = [each for each in found if each.verb.startswith("delete") and f"{space}/" in each.what]
+    return [str(each) for each in deleted if not each.what.startswith("leases")]
