@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests with labs wait for a third of their time: three workers keep two cores busy.
 WORKERS := 3
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench doctor-table lint lock tools-test clean
+.PHONY: help setup demo test test-all bench doctor-table recover-table lint lock tools-test clean
 
 help: ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ bench: .venv/ready ## Speed, as ratios against peers in one run
 
 doctor-table: .venv/ready tools-test ## docs/doctor-failures.md: every failure made, and what the doctor says of it
 	@$(BIN)/python -m tests.doctor.table
+
+recover-table: .venv/ready tools-test ## docs/recover-drills.md: every failure made and repaired, and how long it took
+	@$(BIN)/python -m tests.recover.table
 
 lock: .venv-uv/ready ## Renew requirements/*.txt: hashes, no index addresses
 	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal \

@@ -59,6 +59,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "change": ("firstlight.cli.change:change", "A change carried through: committed, merged, reconciled, checked"),
         "audit": ("firstlight.cli.audit:audit", "What will hurt, in all clusters of a repo: evidence, fixes, a matrix"),
         "node": ("firstlight.cli.node:node", "The machines of a cluster that lives, one at a time"),
+        "move": (
+            "firstlight.cli.move:move",
+            "A component on the other side: bootstrap or GitOps, with nothing deleted",
+        ),
     },
     "rescue": {
         "override": (
@@ -66,6 +70,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "An emergency change past Git: the engine rests, the fix is applied, Git gets it",
         ),
         "doctor": ("firstlight.cli.doctor:doctor", "Why it does not work: the one cause on top, and what to type next"),
+        "recover": (
+            "firstlight.cli.recover:recover",
+            "What is broken, which ways back there are, and the chosen one carried out",
+        ),
+        "backup": ("firstlight.cli.backup:backup", "What a cluster cannot be brought back without, kept and proven"),
     },
     "lab": {
         "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),
@@ -94,6 +103,12 @@ SUBCOMMANDS = {
         "node add": "A machine that the repo declares joins its cluster",
         "node upgrade": "Talos or Kubernetes in another version, one machine at a time",
         "node reset, remove": "A machine leaves: drained, wiped, out of etcd, its node deleted",
+    },
+    "backup": {
+        "backup create": "etcd, Talos secrets, configs, access and journals, encrypted",
+        "backup list": "The backups of a cluster, newest first",
+        "backup verify": "Whether a cluster could be brought back with one; also by restoring",
+        "backup prune": "Old ones deleted; never the newest that verifies",
     },
     "lab": {
         "lab up": "Bring a lab up, or what is missing of it",

@@ -1,12 +1,11 @@
 """Git's form applied in the place of an engine that does not answer: as its manager, and nothing that is others'."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping
-from firstlight.execute.lease import Lease
 from firstlight.model.drift import Drifted
 from firstlight.observe import drift as observing
 from firstlight.observe import live_objects
@@ -24,12 +23,19 @@ Write = Callable[[Wanted, Mapping[str, Any] | None, kube.Client, Ignored], Await
 """Writes an object on nothing but what was seen of it; what came of it. A conflict is tried again."""
 
 
+class Right(Protocol):
+    """The right to write: a lease, or a run that holds one."""
+
+    async def claim(self) -> bool:
+        """Take or keep it, before every write."""
+
+
 async def apply(
     scene: Scene,
     drifted: Sequence[Drifted],
     client: kube.Client,
     *,
-    lease: Lease,
+    lease: Right,
     tell: Callable[[str], None],
     confirm: Callable[[str], bool],
 ) -> None:
@@ -56,7 +62,7 @@ async def apply(
     if not confirm(f"The engine does not answer. As {managers}, Git's form would be applied to:\n{names}"):
         tell("nothing was applied")
         return
-    await write_each(scene, wanted, client, write=_written, lease=lease, tell=tell)
+    await write_each(scene, wanted, client, write=written, lease=lease, tell=tell)
 
 
 def applicable(scene: Scene, drifted: Iterable[Drifted], tell: Callable[[str], None]) -> list[Wanted]:
@@ -75,7 +81,7 @@ async def write_each(
     client: kube.Client,
     *,
     write: Write,
-    lease: Lease,
+    lease: Right,
     tell: Callable[[str], None],
 ) -> None:
     """Write objects one by one, each only if it still differs when its turn comes.
@@ -133,7 +139,8 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled, write: Write
     raise AssertionError("unreachable")
 
 
-async def _written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.Client, ignored: Ignored) -> str:
+async def written(wanted: Wanted, live: Mapping[str, Any] | None, client: kube.Client, ignored: Ignored) -> str:
+    """Git's form applied as the owner, and what people put beside it taken away; what came of it."""
     done = f"applied {wanted.id} as {wanted.manager}"
     # As data, which can be somebody's; the engine's own next apply is as it writes it.
     value = normal_values.without_string_data(drifting.form(wanted, live))

@@ -45,12 +45,7 @@ async def reached(
         errors.Refused: It is another cluster than it was.
         errors.Unreachable: The API does not answer, and is needed.
     """
-    world = World(
-        cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
-        reach=means.reach, run=run or run_id.make(cluster.name, now=means.now()), tell=tell,
-        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, patience=patience,
-        talos_secrets=lambda: means.talos_secrets(cluster),
-    )  # fmt: skip
+    world = _world(cluster, means, run=run, tell=tell, patience=patience)
     planes = tuple(each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE)
     omni = cluster.name if cluster.omni_template else ""
     try:
@@ -64,6 +59,27 @@ async def reached(
         yield world
     finally:
         await world.close()
+
+
+@contextlib.asynccontextmanager
+async def unconnected(cluster: Cluster, means: Means, *, patience: float = PATIENCE) -> AsyncIterator[World]:
+    """The cluster by its machines alone, for work that its API does not survive; whoever needs that later connects."""
+    world = _world(cluster, means, run="", tell=lambda step, text: None, patience=patience)
+    try:
+        yield world
+    finally:
+        await world.close()
+
+
+def _world(
+    cluster: Cluster, means: Means, *, run: str, tell: Callable[[str, str], None], patience: float
+) -> World:  # fmt: skip
+    return World(
+        cluster=cluster, programs=means.programs, resolve=means.masks.remembering(means.resolve), state=means.state,
+        reach=means.reach, run=run or run_id.make(cluster.name, now=means.now()), tell=tell,
+        fingerprints=means.fingerprints, kubeconfig=means.kubeconfig, patience=patience,
+        talos_secrets=lambda: means.talos_secrets(cluster),
+    )  # fmt: skip
 
 
 async def way(world: World) -> Way:

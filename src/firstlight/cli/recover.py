@@ -1,0 +1,104 @@
+"""``firstlight recover``: what is broken, what only follows from it, and the way back, carried out if one is chosen."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from firstlight import errors
+from firstlight.cli import duration, output, which_repo
+
+if TYPE_CHECKING:
+    from firstlight.cli.following import Form
+    from firstlight.model.cluster import Cluster
+    from firstlight.model.platform import Platform
+    from firstlight.operate.means import Means
+
+BROKEN = 2
+BLIND = 3
+OPTIONS = (
+    "talosconfig", "kubeconfig", "rerun", "cni", "engine", "pending-release", "rebuild-machine", "etcd-quorum",
+    "etcd-restore", "rebuild",
+)  # fmt: skip
+"""Those that need no person; ``options.yaml`` has all of them."""
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--do", "option", type=click.Choice(OPTIONS), default=None, help="Carry this option out.")
+@click.option("--on", "what", default="", metavar="NAME", help="What it is done to, as the assessment names it.")
+@click.option("--drill", "scenario", default="", metavar="SCENARIO", help="Practise it in the lab; or: list.")
+@click.option("--keep", is_flag=True, help="With --drill: leave the lab running, to look around in it.")
+@click.option("--dry-run", is_flag=True, help="Look at everything, say what would be written, write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
+@click.option("--pin", default="", metavar="FINGERPRINT", help="The certificate that the machine's console shows.")
+@click.option("--merge", is_flag=True, help="With kubeconfig, talosconfig: also add it to your own file.")
+@click.option(
+    "--timeout", type=duration.SECONDS, default="30m", show_default=True, help="How long a machine may take to join."
+)
+@click.option(
+    "--kubeconfig", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
+    show_default="the one that up has left, else what a control plane gives", help="The way to the API.",
+)  # fmt: skip
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@which_repo.option
+@output.option
+def recover(
+    cluster: str, option: str | None, what: str, scenario: str, keep: bool, dry_run: bool, yes: bool, pin: str,
+    merge: bool, timeout: float, kubeconfig: Path | None, offline: bool, root: Path | None, form: "Form",
+) -> int:  # fmt: skip
+    """Assess a broken cluster from the outside in, or carry out the way back that was chosen with --do.
+
+    --drill SCENARIO practises one in the lab. Without either nothing is written: machines, etcd, API, CNI, DNS,
+    secrets, engine and workloads are looked at as far as they answer. Killed anywhere, the same command goes on. Exit
+    code 2 means that something is broken, 3 that nothing could be looked at, or that it was refused.
+    """
+    from firstlight.cli import recover_doing, recover_drill
+    from firstlight.operate import up as operating
+
+    if scenario and (option or what):
+        raise errors.UsageError("a drill chooses its option itself", hint="Leave out --do and --on.")
+    if keep and not scenario:
+        raise errors.UsageError("--keep is for --drill", hint="Nothing else makes a lab.")
+    if scenario == recover_drill.LIST:
+        return recover_drill.listed(form)
+    platform = which_repo.platform(root)
+    one = operating.cluster_of(platform, cluster)
+    if scenario:
+        return recover_drill.drill(platform, one, scenario, offline=offline, keep=keep, form=form)
+    if option is None and (what or dry_run or merge):
+        raise errors.UsageError("nothing is to be done", hint="Name an option: --do OPTION")
+    wishes = recover_doing.Wishes(
+        option=option or "", what=what, is_dry_run=dry_run, is_yes=yes, timeout=timeout, form=form
+    )
+    recover_doing.check(one, wishes)
+
+    async def run() -> int:
+        from firstlight.cli import own_means
+
+        pins = {what: pin} if pin else {}
+        means = await own_means.means(
+            platform, offline=offline, fingerprints=pins, keep=False, merge=merge, kubeconfig=kubeconfig
+        )
+        try:
+            if option is None:
+                return await _assessed(platform, one, means, form)
+            return await recover_doing.do(platform, one, means, wishes)
+        finally:
+            await means.close()
+
+    return asyncio.run(run())
+
+
+async def _assessed(platform: "Platform", cluster: "Cluster", means: "Means", form: str) -> int:
+    from firstlight.operate.recover import assessing
+    from firstlight.report import recover as report
+    from firstlight.report import recover_data, table
+
+    found = (await assessing.assess(platform, cluster, means)).assessment
+    shown = report.text(found, now=means.now(), columns=table.terminal_columns())
+    output.answer(form, shown, recover_data.data(found))
+    if found.is_blind:
+        return BLIND
+    return BROKEN if found.troubles else 0

@@ -1,0 +1,58 @@
+"""Drills for tests: ``recover`` as it is typed, on labs that tests have; results are noted for the docs."""
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+import unittest.mock
+from pathlib import Path
+
+from firstlight.cli import main, own_means
+from firstlight.model.recovery import Drilled
+from firstlight.operate.means import Means
+from firstlight.operate.recover import drilling
+from firstlight.operate.recover.faults import FAULTS, Ground
+from tests.runs import Told
+
+TABLE = "FIRSTLIGHT_RECOVER_TABLE"
+"""The variable that names the file to which results go, for the table in the docs."""
+
+
+async def typed(root: Path | str, means: Means, *arguments: str) -> Told:
+    """``firstlight recover`` in a thread of this process, with the means of the tests."""
+
+    async def given(*_: object, **__: object) -> Means:
+        return means
+
+    def run() -> Told:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main.run(["recover", *arguments, "--repo", str(root)])
+        return Told(code, out.getvalue(), err.getvalue())
+
+    with unittest.mock.patch.object(own_means, "means", given):
+        return await asyncio.to_thread(run)
+
+
+async def drill(scenario: str, ground: Ground) -> Drilled:
+    """Break something, and let the command repair it; what came of it is noted."""
+    said: list[Told] = []
+
+    async def do(option: str, on: str) -> int:
+        words = ["--do", option, *(["--on", on] if on else []), "--yes"]
+        said.append(await typed(ground.prepared.platform.root, ground.means, ground.cluster.name, *words))
+        return said[-1].code
+
+    found = await drilling.drill(FAULTS[scenario], ground, do=do)
+    assert found.code == 0, said[-1].out + said[-1].err
+    _note(found)
+    return found
+
+
+def _note(found: Drilled) -> None:
+    if path := os.environ.get(TABLE):
+        row = {"id": found.scenario, "diagnosed": found.diagnosed, "repaired": found.repaired}
+        row |= {"compared": found.compared, "lost": list(found.lost), "option": found.option}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from firstlight.cli import main, recover, recover_doing
+from firstlight.operate.recover import faults
+from firstlight.policy.recovering import table
+
+DECLARED = """
+apiVersion: firstlight.dev/v1alpha1
+kind: Platform
+metadata: {name: home}
+clusters:
+  home: {machines: [{name: cp-1, address: 10.9.0.11, role: controlplane, disk: /dev/sda}]}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "firstlight.yaml").write_text(DECLARED)
+    return tmp_path
+
+
+def test_every_option_of_the_table_can_be_done_or_is_a_persons() -> None:
+    own = {name for name, each in table.read().options.items() if not each.by_hand}
+
+    assert set(recover.OPTIONS) == own
+    assert set(recover_doing.DOING) == own
+    assert {each.option for each in faults.FAULTS.values()} <= own
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--on", "cp-1"], "nothing is to be done"),
+        (["--do", "rebuild-machine"], "rebuild-machine on what?"),
+        (["--do", "cni", "--on", "cilium"], "cni is done to the whole cluster"),
+        (["--do", "power"], "is not one of"),
+        (["--drill", "cni", "--do", "cni"], "a drill chooses its option itself"),
+        (["--drill", "nonsense"], "there is no scenario 'nonsense'"),
+        (["--keep"], "--keep is for --drill"),
+        (["elsewhere"], "there is no cluster elsewhere"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(
+    root: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["recover", *arguments, "--repo", str(root)]) == 64
+    assert said in capsys.readouterr().err
+
+
+def test_drills_are_listed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["recover", "--drill", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {each} " in shown for each in faults.FAULTS)
