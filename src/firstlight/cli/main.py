@@ -4,7 +4,6 @@ The table below is all that ``--help`` needs, so that it imports no command.
 """
 
 import gc
-import importlib
 import io
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import click
 import firstlight
 from firstlight import errors
 from firstlight.cli import ending
+from firstlight.cli.lazy_group import LazyGroup
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
@@ -128,22 +128,8 @@ SUBCOMMANDS = {
 INTERRUPTED = 130
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called, not when they are listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return [name for commands in COMMANDS.values() for name in commands]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        for commands in COMMANDS.values():
-            if cmd_name in commands:
-                module, _, attribute = commands[cmd_name][0].partition(":")
-                command = getattr(importlib.import_module(module), attribute)
-                assert isinstance(command, click.Command)
-                return command
-        return None
+class Sections(LazyGroup):
+    """All commands, shown by group."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by group, from the table alone."""
@@ -161,7 +147,10 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Sections, table={name: found for commands in COMMANDS.values() for name, found in commands.items()},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)  # fmt: skip
 @click.version_option(firstlight.__version__, prog_name="firstlight", message="%(prog)s %(version)s")
 def cli() -> None:
     """From bare Talos machines to clusters that Git owns, with proof at every step.

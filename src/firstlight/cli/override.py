@@ -1,8 +1,8 @@
 """``firstlight override``: break-glass as a transaction. Each of its commands is imported when it is called."""
 
-import importlib
-
 import click
+
+from firstlight.cli.lazy_group import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "begin": ("firstlight.cli.override_begin:begin", "Let the engine rest, with a reason, a scope, an end, a snapshot"),
@@ -19,29 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command, where it lives, one line."""
 
 
-class Commands(click.Group):
-    """The commands of the table."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=Commands, no_args_is_help=True)
+@click.group(cls=LazyGroup, table=COMMANDS, no_args_is_help=True)
 def override() -> None:
     """An emergency change past Git, with a way back to Git: begin, apply, align, end; or abort.
 
