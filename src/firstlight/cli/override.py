@@ -23,5 +23,5 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def override() -> None:
     """An emergency change past Git, with a way back to Git: begin, apply, align, end; or abort.
 
-    Whatever a crash cuts off, the next firstlight command that writes to the cluster finishes.
+    Whatever a crash cuts off, the next override, up, handover, node, change or recover on the cluster finishes.
     """
