@@ -117,7 +117,7 @@ async def test_nodes_do_not_play_dead_when_their_kubelets_restart(sturdy: Lab) -
         async def started() -> bool:
             return condition(await client.get("v1", "Pod", "soon", namespace="default"), "Ready") == "True"
 
-        await until(started, "a pod right after kwok came back, well before a lease would expire", timeout=20)
+        await until(started, "a pod right after kwok came back, well before a lease would expire", timeout=30)
 
 
 async def test_killing_the_supervisor_kills_its_parts(sturdy: Lab) -> None:

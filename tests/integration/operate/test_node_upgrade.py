@@ -20,7 +20,8 @@ from tests.integration.secrets.encrypted_repo import MINE
 from tests.labs import NETWORK, condition, manifests, until
 from tests.node_commands import Living
 
-NEW = "v1.13.1"
+NEW = "v1.13.2"
+"""One that no other test brings these machines to."""
 KUBERNETES = "v1.36.3"
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
 GREETING = {

@@ -50,6 +50,7 @@ COMMANDS: list[tuple[str, Command, list[str]]] = [
         lambda t: t.machine_config(ONE, persistent=True),
         ["get", "--output=json", *HOW, "--", "MachineConfigs.config.talos.dev", "persistent"],
     ),
+    ("b00t\n", lambda t: t.boot_id(ONE), ["read", *HOW, "--", "/proc/sys/kernel/random/boot_id"]),
     ("", lambda t: t.disks(ONE), ["get", "--output=json", *HOW, "--", "Disks.block.talos.dev"]),
     ("", lambda t: t.system_disks(ONE), ["get", "--output=json", *HOW, "--", "SystemDisks.block.talos.dev"]),
     ("", lambda t: t.links(ONE), ["get", "--output=json", *HOW, "--", "LinkStatuses.net.talos.dev"]),
