@@ -89,7 +89,9 @@ class Limiter:
             if turn.done() and not turn.cancelled():
                 self._leave()  # the turn came in the same moment: pass it on
             else:
-                self._waiting.remove(turn)
+                # Whoever left since has passed over it already, if everybody was cancelled in the same moment.
+                with contextlib.suppress(ValueError):
+                    self._waiting.remove(turn)
             raise
 
     def _leave(self) -> None:

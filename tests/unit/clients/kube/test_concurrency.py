@@ -117,3 +117,20 @@ async def test_a_failing_request_gives_its_slot_back_and_changes_nothing() -> No
 
     assert limiter.under_way == 0
     assert limiter.window == concurrency.Window()
+
+
+async def test_one_that_is_cancelled_as_somebody_leaves_is_cancelled_and_nothing_else() -> None:
+    limiter = concurrency.Limiter(concurrency.Window(limit=1))
+
+    async def work() -> None:
+        async with limiter.slot():
+            pass
+
+    async with limiter.slot():
+        waiting = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        waiting.cancel()
+    (ended,) = await asyncio.gather(waiting, return_exceptions=True)
+
+    assert isinstance(ended, asyncio.CancelledError)
+    assert limiter.under_way == 0
