@@ -44,6 +44,8 @@ class EditVerb(enum.StrEnum):
     """One more item at the end of a list, which is made if it is not there."""
     WRITE = "write"
     """A whole new file, whose text is the value."""
+    DELETE = "delete"
+    """The whole file goes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

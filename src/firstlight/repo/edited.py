@@ -9,21 +9,23 @@ from firstlight.model.finding import Edit, EditVerb
 from firstlight.repo.work_tree import WorkTree
 
 
-def files(tree: WorkTree, edits: Iterable[Edit]) -> dict[str, str]:
-    """The texts of the files that edits change, as they are afterwards; equal edits are made once.
+def files(tree: WorkTree, edits: Iterable[Edit]) -> dict[str, str | None]:
+    """The texts of files after edits, None for those that go; equal edits are made once.
 
     Raises:
         errors.ConfigError: One cannot be made without changing something else.
     """
-    texts: dict[str, str] = {}
+    texts: dict[str, str | None] = {}
     done: list[Edit] = []
     for edit in edits:
         if edit in done:
             continue
         done.append(edit)
+        if edit.path in texts and texts[edit.path] is None:
+            raise errors.ConfigError("the file goes, and is edited as well", path=edit.path)
         texts[edit.path] = _edited(texts.get(edit.path) or _text(tree, edit), edit)
     for path, text in texts.items():
-        if path.endswith(".json") and not _is_json(text):
+        if path.endswith(".json") and text is not None and not _is_json(text):
             raise errors.ConfigError("it is JSON, which the edit is not", path=path)
     return texts
 
@@ -48,7 +50,7 @@ def _text(tree: WorkTree, edit: Edit) -> str:
     return data.decode()
 
 
-def _edited(text: str, edit: Edit) -> str:
+def _edited(text: str, edit: Edit) -> str | None:
     match edit.verb:
         case EditVerb.SET:
             return splicing.set_value(text, edit.steps, edit.value, document=edit.document, path=edit.path)
@@ -58,3 +60,5 @@ def _edited(text: str, edit: Edit) -> str:
             return splicing.append(text, edit.steps, edit.value, document=edit.document, path=edit.path)
         case EditVerb.WRITE:
             return str(edit.value)
+        case EditVerb.DELETE:
+            return None

@@ -58,7 +58,7 @@ def test_every_safe_edit_can_be_made_and_takes_its_finding_away(name: str, tmp_p
     for path in tree.files:
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(after[path].encode() if path in after else tree.bytes(path) or b"")
+        file.write_bytes((after[path] or "").encode() if path in after else tree.bytes(path) or b"")
     again = WorkTree(tmp_path)
     scene = Scene(platform=platform.read_tree(again), files=again, today=datetime.date(2026, 11, 1))
     rules = {each.rule for each in fixable}

@@ -7,16 +7,19 @@ _ODD = re.compile(r'["\\\x00-\x1f\x7f]')
 _NO_END = "\\ No newline at end of file\n"
 
 
-def unified(path: str, before: bytes | None, after: bytes) -> str:
+def unified(path: str, before: bytes | None, after: bytes | None) -> str:
     """The difference; empty if there is none.
 
     Args:
         path: Relative to the directory in which the patch is applied.
         before: None for a file that is new.
-        after: What it is to be.
+        after: What it is to be; None for a file that goes.
     """
-    old, new = _lines(before or b""), _lines(after)
-    names = _name("a", path) if before is not None else "/dev/null", _name("b", path)
+    old, new = _lines(before or b""), _lines(after or b"")
+    names = (
+        _name("a", path) if before is not None else "/dev/null",
+        _name("b", path) if after is not None else "/dev/null",
+    )
     lines = difflib.unified_diff(old, new, *names, lineterm="\n")
     return "".join(_ended(each) for each in lines)
 

@@ -16,7 +16,7 @@ from firstlight.repo import edited, work_tree
 from firstlight.repo.overlaid import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
 
-_ORDER = (EditVerb.WRITE, EditVerb.SET, EditVerb.APPEND, EditVerb.REMOVE)
+_ORDER = (EditVerb.DELETE, EditVerb.WRITE, EditVerb.SET, EditVerb.APPEND, EditVerb.REMOVE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,8 @@ class Patch:
 
     before: Mapping[str, bytes | None] = dataclasses.field(repr=False)
     """By path, relative to the repo; None for a file that is new."""
-    after: Mapping[str, bytes] = dataclasses.field(repr=False)
+    after: Mapping[str, bytes | None] = dataclasses.field(repr=False)
+    """None for a file that goes."""
     fixed: tuple[Finding, ...]
     refused: tuple[tuple[Finding, str], ...] = ()
     """Findings whose edits were not made, each with why."""
@@ -60,11 +61,12 @@ def patch(tree: WorkTree, findings: Iterable[Finding]) -> Patch:
             else:
                 good, texts = [*good, each], made
     before = {path: tree.bytes(path) if tree.is_file(path) else None for path in texts}
-    after = {path: text.encode() for path, text in texts.items() if text.encode() != before[path]}
+    contents = {path: text.encode() if text is not None else None for path, text in texts.items()}
+    after = {path: data for path, data in contents.items() if data != before[path]}
     return Patch(before=before, after=after, fixed=tuple(good), refused=tuple(refused))
 
 
-def _made(tree: WorkTree, findings: Sequence[Finding]) -> tuple[dict[str, str], str]:
+def _made(tree: WorkTree, findings: Sequence[Finding]) -> tuple[dict[str, str | None], str]:
     """The texts of files with all edits made, or why that cannot be done."""
     edits = (dataclasses.replace(edit, path=tree.real(edit.path)) for each in findings for edit in each.edits)
     try:
@@ -80,7 +82,8 @@ def _unfit_alone(tree: WorkTree, finding: Finding) -> str:
     texts, why = _made(tree, [finding])
     for path, text in texts.items():
         before = tree.bytes(path) if tree.is_file(path) else None
-        if before is not None and key_files.tells_secret(diffing.unified(path, before, text.encode())):
+        after = text.encode() if text is not None else None
+        if key_files.tells_secret(diffing.unified(path, before, after)):
             return f"{path} has a secret in clear beside it, which a diff would show"
     return why
 
@@ -158,9 +161,13 @@ def write(tree: WorkTree, made: Patch) -> None:
             old[file] = made.before[path]
             if _content(file) != made.before[path]:
                 raise errors.Refused(f"{path} has changed since it was read", hint="Nothing was written: run it again.")
-            staged[file] = _staged(file, content)
-        for file, beside in staged.items():
-            os.replace(beside, file)
+            if content is not None:
+                staged[file] = _staged(file, content)
+        for file in old:
+            if file in staged:
+                os.replace(staged[file], file)
+            else:
+                file.unlink()
             done.append(file)
     except BaseException:
         for file in done:

@@ -53,7 +53,7 @@ def _wrong(case: Case, book: Book, empty: WorkTree) -> tuple[str, ...]:
     except Exception as error:  # noqa: BLE001 - a rule may be a team's own function
         return (f"the rule broke down: {type(error).__name__}: {error}",)
     made = fixing.patch(tree, found)
-    edited = {path: data.decode() for path, data in made.after.items()}
+    edited = {path: (data or b"").decode() for path, data in made.after.items()}
     return tuple(testing.wrong(case, found, edited))
 
 

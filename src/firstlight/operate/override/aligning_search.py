@@ -196,8 +196,8 @@ def _made(state: State, found: Candidate) -> tuple[Files, str]:
         return {}, error.message
     except UnicodeDecodeError:
         return {}, "the file is no UTF-8"
-    mine: dict[str, bytes | None] = {path: text.encode() for path, text in texts.items()}
-    mine |= {path: None if text is None else text.encode() for path, text in found.files.items()}
+    every = {**texts, **found.files}
+    mine = {path: None if text is None else text.encode() for path, text in every.items()}
     for path, content in mine.items():
         if why := _unfit(state.tree, path, content):
             return {}, why

@@ -88,20 +88,31 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
         )
     path = join(posixpath.dirname(file), entry) or path
     named = posixpath.relpath(path, directory.path)
+    moved: tuple[Edit, ...] = ()
     if tree.is_file(path) and named.startswith("../"):
         # Kustomize builds no file from outside of the directory that it is in; a directory it does.
-        name = posixpath.basename(path)
-        text = (
-            f"git mv {path} {posixpath.join(directory.path, name)}; take {entry} out of resources in {file}, "
-            f"and add {name} in {own}; then firstlight change start carries it through."
-        )
-        return Proposal(by_hand=(Instruction(place=Place(path), text=text),))
+        named = posixpath.basename(path)
+        moved = file_edits(tree, path, posixpath.join(directory.path, named))
     return Proposal(
         edits=(
+            *moved,
             Edit(path=file, verb=EditVerb.REMOVE, steps=("resources", number)),
             Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=named),
         )
     )
+
+
+def file_edits(tree: WorkTree, path: str, target: str) -> tuple[Edit, Edit]:
+    """A file that stands elsewhere, as ``git mv`` does it; one that is there already is not written over.
+
+    Raises:
+        errors.Refused: It is no text.
+    """
+    try:
+        content = (tree.bytes(path) or b"").decode()
+    except UnicodeDecodeError as error:
+        raise errors.Refused(f"{path} is no UTF-8, and is not moved") from error
+    return Edit(path=path, verb=EditVerb.DELETE), Edit(path=target, verb=EditVerb.WRITE, value=content)
 
 
 def _path(platform: Platform, tree: WorkTree, wish: Relocation, cluster: str) -> str:

@@ -72,7 +72,7 @@ def remedy(rule: str, scene: Scene) -> Remedy:
 
 def apply(root: Path, remedy: Remedy) -> dict[str, str]:
     """Write the patch; the files that it changes."""
-    texts = edited.files(WorkTree(root), remedy.edits)
+    texts = {path: text or "" for path, text in edited.files(WorkTree(root), remedy.edits).items()}
     for path, text in texts.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
