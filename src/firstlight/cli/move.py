@@ -12,7 +12,7 @@ from firstlight import errors
 from firstlight.cli import output, which_repo
 
 if TYPE_CHECKING:
-    from firstlight.model.move import Wish
+    from firstlight.model.move import Relocation, Split, Wish
     from firstlight.model.platform import Platform
     from firstlight.operate.moving.proposing import Move
     from firstlight.operate.moving.relocating import Relocated
@@ -30,6 +30,11 @@ _PHASES = ("inline", "crds", "core", "engine")
     "--into", default="", metavar="NAME",
     help="Instead: pass it to this Kustomization. COMPONENT may be a directory that another one lists, too.",
 )  # fmt: skip
+@click.option(
+    "--split", default="", metavar="NAME",
+    help="Instead: give its settings (BGP peers, pools, issuers) an owner of this name; the core stays where it is.",
+)  # fmt: skip
+@click.option("--only", multiple=True, metavar="PATH", help="With --split: what passes, a file or directory; repeat.")
 @click.option(
     "--owner", type=click.Choice(["gitops", "bootstrap"]), default="gitops", show_default=True,
     help="Who has it in the end, where it goes to bootstrap: handed over to the engine, or kept.",
@@ -54,9 +59,9 @@ _PHASES = ("inline", "crds", "core", "engine")
 @which_repo.option
 @output.option
 def move(
-    component: str, side: str | None, into: str, owner: str, phase: str, why: str, cluster: str, write: bool,
-    carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool, wanted: bool | None, offline: bool,
-    kubeconfig: Path | None, root: Path | None, form: str,
+    component: str, side: str | None, into: str, split: str, only: tuple[str, ...], owner: str, phase: str, why: str,
+    cluster: str, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool,
+    wanted: bool | None, offline: bool, kubeconfig: Path | None, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Move a component to bootstrap or to GitOps: who needs it, what a cold start makes of it, what the repo must say.
 
@@ -64,23 +69,33 @@ def move(
     something to write, 3 that it is refused or that a person has to write something.
     """
     from firstlight.cli import change_doing
+    from firstlight.model.move import Relocation, Split
     from firstlight.operate.auditing import fixing
     from firstlight.operate.changing.wishes import Wishes
     from firstlight.operate.deciding import asked
 
-    if (side is None) == (not into):
-        raise errors.UsageError("--to or --into, one of them", hint="--to bootstrap, --to gitops, or --into NAME")
+    if sum(map(bool, (side, into, split))) != 1:
+        hint = "--to bootstrap, --to gitops, --into NAME, or --split NAME"
+        raise errors.UsageError("--to, --into or --split, one of them", hint=hint)
+    if only and not split:
+        raise errors.UsageError("--only says what is split off", hint="--split NAME --only PATH")
     if side == "gitops" and owner == "bootstrap":
         raise errors.UsageError("what is GitOps' is the engine's in the end", hint="--to bootstrap --owner bootstrap")
     how = change_doing.How(root=root, kubeconfig=kubeconfig, offline=offline, yes=yes, form=form)
-    title = f"Move {component} into {into}" if into else f"Move {component} to {side}"
+    title = (
+        f"Move {component} {f'into {into}' if into else f'to {side}'}"
+        if not split
+        else f"Split {split} off {component}"
+    )
     wishes = Wishes(
         why=why.strip() or title, title=title, clusters=(cluster,) if cluster else (), is_merging=is_merging,
         is_waiting=not no_wait, anyway=anyway.strip(),
     )  # fmt: skip
     found: Move | Relocated
-    if side is None:
-        found = _relocated(component, into, cluster, root)
+    if split:
+        found = _relocated(Split(component=component, name=split, only=only, cluster=cluster), root)
+    elif side is None:
+        found = _relocated(Relocation(what=component, into=into, cluster=cluster), root)
     else:
         found = asyncio.run(_proposed(_wish(component, side, owner, phase, why, cluster), root, wanted, offline))
     is_open = bool(found.refusal or found.proposal.by_hand)
@@ -97,13 +112,12 @@ def move(
     return DIFFERENT if found.patch.after and not is_written else 0
 
 
-def _relocated(what: str, into: str, cluster: str, root: Path | None) -> "Relocated":
-    from firstlight.model.move import Relocation
+def _relocated(wish: "Relocation | Split", root: Path | None) -> "Relocated":
     from firstlight.operate.moving import relocating
     from firstlight.repo import work_tree
 
     tree = work_tree.WorkTree(work_tree.top(Path()) if root is None else root)
-    return relocating.propose(tree, Relocation(what=what, into=into, cluster=cluster))
+    return relocating.propose(tree, wish)
 
 
 async def _check_clean(root: Path) -> None:

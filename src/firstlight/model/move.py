@@ -99,3 +99,26 @@ class Relocation:
     """Who is to have it: the component, or the name of the Kustomization."""
     cluster: str = ""
     """Only there; wherever it is, if it is empty."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """That a part of what an owner applies gets an owner of its own, as the settings of a hybrid beside its core."""
+
+    component: str
+    name: str
+    """Of the new owner."""
+    only: tuple[str, ...] = ()
+    """Files or directories that pass; without any all that configures the component."""
+    cluster: str = ""
+    """Only there; wherever it is, if it is empty."""
+
+    @property
+    def what(self) -> str:
+        """What is split."""
+        return self.component
+
+    @property
+    def into(self) -> str:
+        """Who gets the part."""
+        return self.name

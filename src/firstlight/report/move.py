@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from firstlight.model.move import Analysis, Instruction, Relocation, Seat
+from firstlight.model.move import Analysis, Instruction, Relocation, Seat, Split
 from firstlight.model.plan import Problem
 from firstlight.report import plan as plans
 from firstlight.report import plan_data, safe, table
@@ -43,7 +43,7 @@ def text(
 
 
 def relocation(
-    wish: Relocation,
+    wish: Relocation | Split,
     passed: Sequence[tuple[str, str, str, str]],
     new: Sequence[Problem],
     *,

@@ -10,7 +10,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.model.component import Phase
-from firstlight.model.move import Relocation, Seat, Wish
+from firstlight.model.move import Relocation, Seat, Split, Wish
 from firstlight.operate.auditing import fixing
 from firstlight.operate.moving import proposing, relocating
 from firstlight.operate.moving.proposing import Move
@@ -84,12 +84,12 @@ def test_moves(scenario: dict[str, Any], repo: Any) -> None:
     assert bool(found.refusal) == bool(expect.get("refused"))
 
 
-@pytest.mark.parametrize("scenario", scenarios("into"))
+@pytest.mark.parametrize("scenario", [*scenarios("into"), *scenarios("split")])
 def test_objects_that_pass_to_another_owner(scenario: dict[str, Any], repo: Any) -> None:
     expect = scenario["expect"]
     assert set(expect) <= {"passed", "diff", "by_hand", "raises"}
     tree = WorkTree(repo(scenario))
-    wished = Relocation(**scenario["into"])
+    wished = Relocation(**scenario["into"]) if "into" in scenario else Split(**scenario["split"])
 
     if "raises" in expect:
         with pytest.raises(errors.FirstlightError) as raised:

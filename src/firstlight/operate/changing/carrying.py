@@ -83,3 +83,5 @@ class Way:
     """What is done once the followed branch has the change; on a revert once it has the revert."""
     early: Stages = none
     """What is done before it is merged, once it is approved; not on a revert."""
+    early_back: Stages = none
+    """What is done before a revert is merged."""

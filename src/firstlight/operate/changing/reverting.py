@@ -8,7 +8,7 @@ from firstlight.clients.git.own import Conflict
 from firstlight.model.change_record import ChangePart, ChangeStanding
 from firstlight.model.decision import Approval
 from firstlight.operate.changing import incidents, merging, paths, publishing
-from firstlight.operate.changing.carrying import Carrying
+from firstlight.operate.changing.carrying import Carrying, none
 from firstlight.operate.changing.publishing import Unmerged, clone_of
 from firstlight.operate.changing.running import Outcome, let_go, released, walked
 from firstlight.operate.changing.stepping import step
@@ -33,10 +33,14 @@ async def revert(carrying: Carrying, wishes: Wishes, host: Host) -> Outcome:
     keeper.set(standing=ChangeStanding.REVERTING, ended=0.0)
     back = dataclasses.replace(carrying, is_reverting=True)
     try:
-        for number in reversed(range(len(carrying.record.parts))):
-            await _taken_back(back, number, wishes, host)
         begun = {each.cluster for each in carrying.record.steps if each.cluster}
         way = paths.way(carrying.path)
+        for cluster in carrying.clusters if way.early_back is not none else ():
+            if cluster.name in begun and not (outcome := await walked(back, cluster, way.early_back, host)).is_done:
+                keeper.set(failure=outcome.says)
+                return outcome
+        for number in reversed(range(len(carrying.record.parts))):
+            await _taken_back(back, number, wishes, host)
         for cluster in carrying.clusters:
             if cluster.name in begun or any(each.reverted for each in carrying.record.parts):
                 outcome = await walked(back, cluster, released(way.stages, back), host)

@@ -14,6 +14,8 @@ from firstlight.plan import moving
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
+OWNERS = (Form.KUSTOMIZATION, Form.APPLICATION)
+"""What of an engine applies files."""
 
 
 def check(before: Platform, after: Platform, wish: Wish, *, eased: Collection[str] = ()) -> None:
@@ -67,11 +69,11 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
 
 
 def relocated(before: Platform, after: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
-    """The objects of a cluster that another Kustomization applies; the components of both."""
+    """The objects of a cluster that another owner applies; the components of both."""
     was, now = _holders(before, cluster), _holders(after, cluster)
-    there = {each.name for each in after.components_of(cluster)}
+    # By what declares an owner: components get other names when one of the same name comes or goes.
     return {
-        id: (was[id], name) for id, name in now.items() if id in was and was[id] != name and was[id] in there
+        id: (was[id][1], name) for id, (owner, name) in now.items() if id in was and was[id][0] != owner
     }  # fmt: skip
 
 
@@ -79,24 +81,59 @@ def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
     """What is not as it must be where objects only pass from one owner to another, for people."""
     was = {(each.cluster, each.name): each for each in before.components}
     now = {(each.cluster, each.name): each for each in after.components}
-    for key in sorted(was.keys() ^ now.keys()):
+    made = {(each.cluster, each.name): each for each in (*_only(after, before), *_only(before, after))}
+    for key in sorted((was.keys() ^ now.keys()) - made.keys()):
         yield f"{key[1]} of {key[0]} would be {'gone' if key in was else 'new'}"
+    hosts = {(each.cluster, each.part_of) for each in made.values()}
     for key in sorted(was.keys() & now.keys()):
-        yield from _fields(was[key], now[key], key[0], allowed=("origins", "parent"))
+        # What has settings elsewhere is a hybrid by that.
+        allowed = ("origins", "parent", "side") if key in hosts else ("origins", "parent")
+        yield from _fields(was[key], now[key], key[0], allowed=allowed)
     for cluster in after.clusters:
         one, other = _stated(before, cluster.name), _stated(after, cluster.name)
-        for id in sorted(one.keys() | other.keys()):
+        declared = {id for each in made.values() if each.cluster == cluster.name for id in _declaring(each)}
+        for id in sorted((one.keys() | other.keys()) - declared):
             if one.get(id) != other.get(id):
                 word = "new" if id not in one else "gone" if id not in other else "another"
                 yield f"{id} of {cluster.name} would be {word}"
+        twice = _holding(after, cluster.name)
+        for id, names in _holding(before, cluster.name).items():
+            if len(twice.get(id, ())) > max(1, len(names)):
+                yield f"{id} of {cluster.name} would be applied by {' and by '.join(twice[id])}"
 
 
-def _holders(platform: Platform, cluster: str) -> dict[ObjectId, str]:
+def _only(one: Platform, other: Platform) -> Iterator[Component]:
+    """Owners that only one of two platforms has, with nothing but what the other has, too."""
+    known = {(each.cluster, each.name) for each in other.components}
+    for each in one.components:
+        ids = {stated.id for origin in each.origins for stated in origin.stated}
+        is_owner = all(origin.form in OWNERS for origin in each.origins)
+        if (each.cluster, each.name) not in known and is_owner and ids and ids <= _stated(other, each.cluster).keys():
+            yield each
+
+
+def _declaring(component: Component) -> set[ObjectId]:
+    """The objects that declare an owner."""
+    return {ObjectId.of(each.definition) for each in component.origins if each.definition}
+
+
+def _holding(platform: Platform, cluster: str) -> dict[ObjectId, list[str]]:
+    """Everybody who applies an object."""
+    found: dict[ObjectId, list[str]] = {}
+    for component in platform.components_of(cluster):
+        for origin in component.origins:
+            for each in origin.stated if origin.form in OWNERS else ():
+                found.setdefault(each.id, []).append(component.name)
+    return found
+
+
+def _holders(platform: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
+    """Who applies an object: what declares it, and the component."""
     return {
-        each.id: component.name
+        each.id: (origin.id, component.name)
         for component in platform.components_of(cluster)
         for origin in component.origins
-        if origin.form == Form.KUSTOMIZATION
+        if origin.form in OWNERS
         for each in origin.stated
     }
 

@@ -4,14 +4,14 @@ import dataclasses
 
 from firstlight import errors
 from firstlight.model.component import ObjectId
-from firstlight.model.move import Proposal, Relocation
+from firstlight.model.move import Proposal, Relocation, Split
 from firstlight.model.plan import Problem, Severity
 from firstlight.operate.auditing.fixing import Patch
 from firstlight.operate.moving import comparing, patching
 from firstlight.plan import build
 from firstlight.plan import moving as analysing
 from firstlight.repo import platform as platforms
-from firstlight.repo.moving import relocating
+from firstlight.repo.moving import relocating, splitting
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -30,7 +30,7 @@ class Passed:
 class Relocated:
     """What would pass."""
 
-    wish: Relocation
+    wish: Relocation | Split
     tree: WorkTree = dataclasses.field(repr=False)
     proposal: Proposal
     patch: Patch = dataclasses.field(repr=False)
@@ -50,7 +50,7 @@ class Relocated:
         return "See the way out of each above." if self.refusal else ""
 
 
-def propose(tree: WorkTree, wish: Relocation) -> Relocated:
+def propose(tree: WorkTree, wish: Relocation | Split) -> Relocated:
     """Everything about it that the repo alone tells; nothing is written.
 
     Raises:
@@ -60,7 +60,10 @@ def propose(tree: WorkTree, wish: Relocation) -> Relocated:
     before = platforms.read_tree(tree)
     if before.is_misdeclared:
         raise errors.Refused("firstlight.yaml is wrong", hint="See: firstlight inventory")
-    proposal = relocating.propose(before, tree, wish)
+    if isinstance(wish, Split):
+        proposal = splitting.propose(before, tree, wish)
+    else:
+        proposal = relocating.propose(before, tree, wish)
     patch = patching.patched(tree, proposal, what=wish.what)
     if proposal.by_hand:
         return Relocated(wish=wish, tree=tree, proposal=proposal, patch=patch)

@@ -60,4 +60,4 @@ def _pass(scene: Scene, name: str) -> Stage:
     )  # fmt: skip
 
 
-WAY = Way(stages=stages, early=early)
+WAY = Way(stages=stages, early=early, early_back=early)

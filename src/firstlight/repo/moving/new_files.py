@@ -1,0 +1,64 @@
+"""New files in a GitOps tree, put where the engine finds them."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.document import writing
+from firstlight.document.within import sequence
+from firstlight.model.finding import Edit, EditVerb
+from firstlight.repo.kustomize import kustomization
+from firstlight.repo.work_tree import WorkTree, join
+
+_HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+
+
+def write(path: str, *values: Mapping[str, Any]) -> Edit:
+    """A file of objects."""
+    return Edit(path=path, verb=EditVerb.WRITE, value=writing.dump_all(values))
+
+
+def kustomized(directory: str, resources: Iterable[str], also: Mapping[str, Any] | None = None) -> Edit:
+    """The kustomization of a new directory.
+
+    Args:
+        directory: Where it goes.
+        resources: What it lists.
+        also: What else it says, before that.
+    """
+    return write(
+        posixpath.join(directory, kustomization.NAMES[0]), {**_HEAD, **(also or {}), "resources": [*resources]}
+    )
+
+
+def beside(tree: WorkTree, file: str, name: str, *values: Mapping[str, Any]) -> Iterator[Edit]:
+    """A file of objects beside another, which is applied as the other is: listed where that one is listed.
+
+    Args:
+        tree: The repo.
+        file: One that the engine applies.
+        name: Of the new file.
+        values: What it says.
+    """
+    path = posixpath.join(posixpath.dirname(file), name)
+    yield write(path, *values)
+    yield from listed(tree, file, path)
+
+
+def listed(tree: WorkTree, known: str, path: str) -> Iterator[Edit]:
+    """An entry for a file in the kustomization that lists another one; none where directories are applied whole."""
+    directory = posixpath.dirname(known)
+    while True:
+        own = kustomization.file_of(tree, directory or ".")
+        documents = tree.documents(own) if own else ()
+        if documents and known in {
+            join(directory, each) for each in sequence(documents[0].value, "resources") if isinstance(each, str)
+        }:
+            entry = posixpath.relpath(path, directory or ".")
+            yield Edit(
+                path=own, verb=EditVerb.APPEND, steps=("resources",), value=entry, document=documents[0].index
+            )  # fmt: skip
+            return
+        if not directory:
+            return
+        directory = posixpath.dirname(directory)
