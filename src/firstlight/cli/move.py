@@ -40,6 +40,10 @@ _PHASES = ("inline", "crds", "core", "engine")
     help="Who has it in the end, where it goes to bootstrap: handed over to the engine, or kept.",
 )  # fmt: skip
 @click.option("--phase", type=click.Choice(_PHASES), default="core", show_default=True, help="Where in bootstrap.")
+@click.option(
+    "--at", "home", default="", metavar="DIR",
+    help="Where what Git gets of it is written, if only bootstrap has it; else beside other components.",
+)  # fmt: skip
 @click.option("--why", default="", metavar="TEXT", help="Why it must be in bootstrap; kept in firstlight.yaml.")
 @click.option("--cluster", default="", metavar="NAME", help="Only there; else wherever it is.")
 @click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
@@ -59,8 +63,8 @@ _PHASES = ("inline", "crds", "core", "engine")
 @which_repo.option
 @output.option
 def move(
-    component: str, side: str | None, into: str, split: str, only: tuple[str, ...], owner: str, phase: str, why: str,
-    cluster: str, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool,
+    component: str, side: str | None, into: str, split: str, only: tuple[str, ...], owner: str, phase: str, home: str,
+    why: str, cluster: str, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool,
     wanted: bool | None, offline: bool, kubeconfig: Path | None, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Move a component to bootstrap or to GitOps: who needs it, what a cold start makes of it, what the repo must say.
@@ -97,9 +101,9 @@ def move(
     elif side is None:
         found = _relocated(Relocation(what=component, into=into, cluster=cluster), root)
     else:
-        found = asyncio.run(_proposed(_wish(component, side, owner, phase, why, cluster), root, wanted, offline))
+        found = asyncio.run(_proposed(_wish(component, side, owner, phase, why, cluster, home), root, wanted, offline))
     is_open = bool(found.refusal or found.proposal.by_hand)
-    is_written = bool(found.patch.after) and not is_open and (write or carry_out)
+    is_written = bool(found.patch.after) and not found.refusal and (write or (carry_out and not is_open))
     if is_written:
         if carry_out:
             asyncio.run(_check_clean(found.tree.root))
@@ -141,13 +145,13 @@ async def _check_clean(root: Path) -> None:
         )
 
 
-def _wish(component: str, side: str, owner: str, phase: str, why: str, cluster: str) -> "Wish":
+def _wish(component: str, side: str, owner: str, phase: str, why: str, cluster: str, home: str) -> "Wish":
     from firstlight.model.component import Phase
     from firstlight.model.move import Seat, Wish
 
     kept = Seat.KEPT if owner == "bootstrap" else Seat.HANDED_OVER
     seat = Seat.GITOPS if side == "gitops" else kept
-    return Wish(component=component, seat=seat, cluster=cluster, phase=Phase(phase), why=why.strip())
+    return Wish(component=component, seat=seat, cluster=cluster, phase=Phase(phase), why=why.strip(), home=home)
 
 
 async def _proposed(wish: "Wish", root: Path | None, wanted: bool | None, offline: bool) -> "Move":
@@ -207,7 +211,8 @@ def _lines(found: "Move | Relocated", *, is_written: bool) -> list[str]:
     if found.refusal:
         return [*lines, f"refused: {found.refusal}", f"  {found.hint}"]
     if found.proposal.by_hand:
-        return [*lines, "next: write it, then carry it through: firstlight change start"]
+        rest = "the rest is to be written" if is_written else "write it (--write does what can be done)"
+        return [*lines, f"next: {rest}; then firstlight change start carries it through"]
     if is_written:
         return [*lines, "written: firstlight change start carries it through, with guards, owners and proof"]
     if not found.patch.after:

@@ -32,6 +32,8 @@ class Wish:
     """In which phase of bootstrap, where it goes there."""
     why: str = ""
     """Why it is in bootstrap."""
+    home: str = ""
+    """The directory for what Git gets of it, where it has nothing yet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

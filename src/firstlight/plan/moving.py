@@ -42,11 +42,12 @@ def analyse(
 def imagined(component: Component, wish: Wish) -> Component:
     """A component as it would be read if the repo said what is wished, where a person has to write it."""
     early, late = component.halves
-    if wish.seat is Seat.GITOPS:
-        return dataclasses.replace(
-            component, phase=Phase.GITOPS, side=Side.GITOPS, owner=Owner.GITOPS, origins=late, hooks=()
-        )  # fmt: skip
     first = component.origins[0]
+    if wish.seat is Seat.GITOPS:
+        brought = late or (dataclasses.replace(first, form=Form.KUSTOMIZATION, side=Side.GITOPS, phase=None),)
+        return dataclasses.replace(
+            component, phase=Phase.GITOPS, side=Side.GITOPS, owner=Owner.GITOPS, origins=brought, hooks=()
+        )  # fmt: skip
     own = Origin(
         form=Form.DECLARED, side=Side.BOOTSTRAP, place=first.place, name=component.name, cluster=component.cluster,
         phase=wish.phase, source=first.source, version=first.version,

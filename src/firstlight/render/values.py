@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
@@ -102,29 +102,58 @@ def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, A
     return made
 
 
+def of_files(values: Sequence[Values], read: Callable[[str], bytes | None]) -> tuple[dict[str, Any], str]:
+    """Values that stand in the repo, as one mapping, and why some are not known; empty if all are.
+
+    Args:
+        values: As bootstrap declares them.
+        read: The content of a file of the repo.
+    """
+    pieces: list[Piece] = []
+    for each in values:
+        try:
+            found = _here(each, read, is_flux=False)
+        except _Problem as problem:
+            if each.optional:
+                continue
+            return {}, problem.message
+        if found is None:
+            return {}, f"values of the chart are in {each.reference}"
+        pieces.append(found)
+    whole, remarks = merged(Given(tuple(pieces)))
+    return whole, remarks[0].message if remarks else ""
+
+
 async def _piece(values: Values, questions: Questions, *, is_flux: bool, chart: Mapping[str, bytes]) -> Piece:
     if values.reference in chart and not values.file:
         return _mapping(chart[values.reference], f"{values.reference} of the chart")
-    if values.unresolved and not values.reference.startswith(_OBJECTS):
-        raise _Problem(Grade.ERROR, f"values of the chart are not known: {values.unresolved}")
-    if values.inline is not None and not values.target:
-        return dict(values.inline)
-    if values.text is not None:
-        return _setting(values, values.text, is_flux=is_flux)
-    if values.file:
-        content = questions.file(values.file)
-        if content is None:
-            raise _Problem(Grade.ERROR, f"there is no file {values.file} with values")
-        if values.target:
-            text = content.decode(errors="replace")
-            return Setting(f"{values.target}={set_values.literal(text)}", values.place, as_text=True)
-        return _mapping(content, values.file)
+    if (found := _here(values, questions.file, is_flux=is_flux)) is not None:
+        return found
     if values.reference.startswith(("https://", "http://")):
         return _mapping(await _fetched(values.reference, questions), values.reference)
     text = await _referenced(values, questions)
     if values.target:
         return _setting(values, text, is_flux=is_flux)
     return _mapping(text.encode(errors="replace"), values.reference)
+
+
+def _here(values: Values, read: Callable[[str], bytes | None], *, is_flux: bool) -> Piece | None:
+    """Values that stand in the declaration or in a file; None if others have them."""
+    if values.unresolved and not values.reference.startswith(_OBJECTS):
+        raise _Problem(Grade.ERROR, f"values of the chart are not known: {values.unresolved}")
+    if values.inline is not None and not values.target:
+        return dict(values.inline)
+    if values.text is not None:
+        return _setting(values, values.text, is_flux=is_flux)
+    if not values.file:
+        return None
+    content = read(values.file)
+    if content is None:
+        raise _Problem(Grade.ERROR, f"there is no file {values.file} with values")
+    if values.target:
+        text = content.decode(errors="replace")
+        return Setting(f"{values.target}={set_values.literal(text)}", values.place, as_text=True)
+    return _mapping(content, values.file)
 
 
 def _setting(values: Values, text: str, *, is_flux: bool) -> Setting:

@@ -45,7 +45,7 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
     """What is not as it must be after a move, for people."""
     was = {(each.cluster, each.name): each for each in before.components}
     now = {(each.cluster, each.name): each for each in after.components}
-    for key in sorted(was.keys() | now.keys()):
+    for key in sorted((was.keys() | now.keys()) - _bringers(before, after, wish)):
         cluster, name = key
         one, other = was.get(key), now.get(key)
         if one is None or other is None:
@@ -54,9 +54,12 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
             if (seat := moving.seat_of(other)) is not wish.seat:
                 yield f"{name} of {cluster} would be in {seat}, not in {wish.seat}"
             yield from _resting(one, other, wish)
-            yield from _fields(one, other, cluster, allowed=_OWN)
+            yield from _fields(one, other, cluster, allowed=_OWN if one.halves[1] else _OWN | {"parent"})
         else:
-            yield from _fields(one, other, cluster, allowed={"needs", "origins"} if name in eased else ())
+            allowed = {"needs", "origins"} if name in eased else set()
+            if wish.component in (one.part_of, other.part_of):
+                allowed.add("part_of")  # only what bootstrap has is called a hybrid
+            yield from _fields(one, other, cluster, allowed=allowed)
     for word, one_side, other_side in (
         ("cluster", before.clusters, after.clusters), ("Secret", before.secrets, after.secrets),
     ):  # fmt: skip
@@ -66,6 +69,17 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
     for each in after.remarks:
         if each.grade == "error" and (each.place.path, each.message) not in known:
             yield f"{each.place}: {each.message}"
+
+
+def _bringers(before: Platform, after: Platform, wish: Wish) -> set[tuple[str, str]]:
+    """Owners that are new, and bring the component where only bootstrap had it, and nobody else."""
+    bare = {each.cluster for each in before.components if each.name == wish.component and not each.halves[1]}
+    found = {
+        (each.cluster, each.parent) for each in after.components if each.name == wish.component and each.cluster in bare
+    }
+    known = {(each.cluster, each.name) for each in before.components}
+    shared = {(each.cluster, each.parent) for each in after.components if each.name != wish.component}
+    return found - known - shared
 
 
 def relocated(before: Platform, after: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:

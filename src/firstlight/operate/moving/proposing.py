@@ -12,6 +12,7 @@ from firstlight.operate.deciding.renditions import Half, Opener, renditions_of
 from firstlight.operate.moving import comparing, patching
 from firstlight.plan import build
 from firstlight.plan import moving as analysing
+from firstlight.render import values
 from firstlight.repo import platform as platforms
 from firstlight.repo.moving import proposing
 from firstlight.repo.work_tree import WorkTree
@@ -63,12 +64,14 @@ async def propose(tree: WorkTree, wish: Wish, *, open_renderer: Opener | None = 
         return Move(
             wish=wish, tree=tree, before=before, after=before, proposal=Proposal(), patch=nothing, seats=seats
         )  # fmt: skip
-    proposal = proposing.propose(before, tree, wish)
+    proposal = proposing.propose(
+        before, tree, wish, merge=lambda chart: values.of_files(chart.values, tree.bytes)
+    )  # fmt: skip
     patch = patching.patched(tree, proposal, what=wish.component)
     laid = patch.laid_over(tree)
     after = platforms.read_tree(laid) if patch.after else before
     if proposal.by_hand:
-        after = _imagined(before, wish)
+        after = _imagined(after, wish)
     move = Move(
         wish=wish, tree=tree, before=before, after=after, proposal=proposal, patch=patch, seats=seats
     )  # fmt: skip

@@ -4,7 +4,6 @@ from firstlight.model.move import Wish
 from firstlight.operate.deciding.deciding import Decided
 from firstlight.operate.moving import comparing
 from firstlight.operate.moving.scene import moved
-from firstlight.repo.declaration import form
 
 
 def is_one(decided: Decided) -> bool:
@@ -21,8 +20,6 @@ def _is_relocation(decided: Decided) -> bool:
 
 def _is_move(decided: Decided) -> bool:
     """Whether one component is elsewhere after it, in one cluster or wherever it is."""
-    if form.FILE not in decided.states.paths:
-        return False
     before, after = decided.before.platform, decided.after.platform
     if before.declared is None or after.declared is None:
         return False

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document import writing
-from firstlight.document.within import sequence
+from firstlight.document.reading import Dialect
+from firstlight.document.within import at, sequence
 from firstlight.model.finding import Edit, EditVerb
+from firstlight.model.source import Embedded
 from firstlight.repo.kustomize import kustomization
 from firstlight.repo.work_tree import WorkTree, join
 
@@ -43,6 +45,25 @@ def beside(tree: WorkTree, file: str, name: str, *values: Mapping[str, Any]) -> 
     path = posixpath.join(posixpath.dirname(file), name)
     yield write(path, *values)
     yield from listed(tree, file, path)
+
+
+def into(tree: WorkTree, directory: str, name: str, *values: Mapping[str, Any]) -> Iterator[Edit]:
+    """A file of objects in a directory that the engine applies, listed where that lists its files."""
+    yield write(posixpath.join(directory, name), *values)
+    if own := kustomization.file_of(tree, directory or "."):
+        documents = tree.documents(own)
+        index = documents[0].index if documents else 0
+        yield Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=name, document=index)
+
+
+def embedded(tree: WorkTree, source: Embedded, directory: str, name: str) -> Iterator[Edit]:
+    """Manifests out of a machine config, as they are, in a directory of their own."""
+    documents = tree.documents(source.place.path, dialect=Dialect.TALOS)
+    found = (at(each.value, *source.steps) for each in documents)
+    content = next((each for each in found if isinstance(each, str)), "")
+    file = f"{name}.yaml"
+    yield Edit(path=posixpath.join(directory, file), verb=EditVerb.WRITE, value=content.rstrip("\n") + "\n")
+    yield kustomized(directory, [file])
 
 
 def listed(tree: WorkTree, known: str, path: str) -> Iterator[Edit]:

@@ -6,17 +6,19 @@ from firstlight.model.component import Component, Form, Side
 from firstlight.model.move import Proposal, Seat, Wish
 from firstlight.model.platform import Platform
 from firstlight.plan import moving
-from firstlight.repo.moving import bootstrap_files, declaring, resting
+from firstlight.repo.moving import bootstrap_files, declaring, engine_files, resting
+from firstlight.repo.moving.engine_files import Merge
 from firstlight.repo.work_tree import WorkTree
 
 
-def propose(platform: Platform, tree: WorkTree, wish: Wish) -> Proposal:
+def propose(platform: Platform, tree: WorkTree, wish: Wish, *, merge: Merge) -> Proposal:
     """How the repo comes to say what is wished.
 
     Args:
         platform: What the repo says.
         tree: Its files.
         wish: Where a component is to be.
+        merge: Knows the values of charts, for what is written anew.
 
     Raises:
         errors.UsageError: No such component, or none in that cluster.
@@ -31,6 +33,12 @@ def propose(platform: Platform, tree: WorkTree, wish: Wish) -> Proposal:
         for each in mine
         if Seat.KEPT in (wish.seat, moving.seat_of(each))  # who rests for another reason goes on resting
     ]
+    bare = [each for each in mine if not each.halves[1]]
+    if bare and wish.seat is not Seat.KEPT:
+        brought = engine_files.propose(platform, tree, bare, merge=merge, home=wish.home)
+        if brought.by_hand:
+            return brought  # what Git does not have stays in bootstrap
+        parts.append(brought)
     if wish.seat is Seat.GITOPS:
         parts += [bootstrap_files.propose(tree, each) for each in mine]
     return Proposal(
@@ -74,12 +82,6 @@ def _check(platform: Platform, component: Component, wish: Wish) -> None:
             hint=f"Move what it brings: firstlight move {children[0]} --to bootstrap",
         )
     engine = [each for each in component.origins if each.side == Side.GITOPS]
-    if wish.seat is Seat.GITOPS and not engine:
-        where = component.origins[0].place
-        raise errors.Refused(
-            f"nothing in Git brings {component.name}: only bootstrap has it ({where})",
-            hint="Write what the engine is to apply first: a HelmRelease, a Kustomization or an Application.",
-        )
     if wish.seat is not Seat.KEPT:
         return
     if any(each.form == Form.HELM_RELEASE for each in engine):

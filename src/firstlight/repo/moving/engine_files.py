@@ -1,0 +1,121 @@
+"""What the engine needs to bring a component that only bootstrap has so far: manifests, written from the same facts.
+
+Name, namespace, version and values stay, since the engine is to adopt what is there and not to install another.
+"""
+
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+from firstlight import errors
+from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.component import Component
+from firstlight.model.finding import Edit
+from firstlight.model.move import Instruction, Proposal
+from firstlight.model.platform import Platform
+from firstlight.model.source import Chart, Directory, Embedded, Source, Sources
+from firstlight.repo.moving import argocd_files, flux_files
+from firstlight.repo.moving.wanted import Wanted
+from firstlight.repo.work_tree import YAML, WorkTree
+
+Merge = Callable[[Chart], tuple[Mapping[str, Any], str]]
+"""All values of a chart, and why they are not known; empty if they are."""
+_REMOTE = (flux_files.OCI, "https://", "http://")
+
+
+def propose(
+    platform: Platform, tree: WorkTree, components: Sequence[Component], *, merge: Merge, home: str = ""
+) -> Proposal:
+    """The files by which the engine brings a component.
+
+    Args:
+        platform: What the repo says.
+        tree: Its files.
+        components: The component, in each cluster that is meant; none of them is in Git.
+        merge: Knows the values of charts.
+        home: The directory for the files; one beside those of other components, if it is empty.
+
+    Raises:
+        errors.Refused: There is no engine.
+    """
+    found = [_wanted(platform, each, merge) for each in components]
+    by_hand = tuple(each for each in found if isinstance(each, Instruction))
+    if by_hand:
+        return Proposal(by_hand=by_hand)
+    wanted = [each for each in found if isinstance(each, Wanted)]
+    is_shared = all((each.source, each.values) == (wanted[0].source, wanted[0].values) for each in wanted)
+    edits: list[Edit] = []
+    for each in wanted:
+        own = home.strip("/").removeprefix("./") or _home(tree, each)
+        place = own if is_shared else f"{own}-{each.cluster.name}"
+        files = argocd_files if each.cluster.engine is Engine.ARGOCD else flux_files
+        edits += files.edits(tree, each, place)
+    return Proposal(edits=tuple(edits), notes=_notes(wanted))
+
+
+def _wanted(platform: Platform, component: Component, merge: Merge) -> Wanted | Instruction:
+    cluster = platform.cluster(component.cluster)
+    if cluster is None or cluster.engine is None or not cluster.path:
+        raise errors.Refused(
+            f"nothing says from which directory an engine of {component.cluster} starts",
+            hint="Write gitops: engine: and clusters: NAME: path: in firstlight.yaml.",
+        )
+    for source in (each for origin in component.halves[0] for each in _sources(origin.source)):
+        match source:
+            case Embedded():
+                return Wanted(platform=platform, component=component, cluster=cluster, source=source)
+            case Directory() if not source.path.endswith(YAML):
+                return Wanted(platform=platform, component=component, cluster=cluster, source=source)
+            case Chart() if not source.repository or source.repository.startswith(_REMOTE):
+                values, why = merge(source)
+                if why or (source.repository and not source.version):
+                    return _by_hand(component, cluster, why or "no version of its chart is said")
+                return Wanted(
+                    platform=platform, component=component, cluster=cluster, source=source, values=values
+                )  # fmt: skip
+    return _by_hand(component, cluster, "its chart or directory is not known from here")
+
+
+def _by_hand(component: Component, cluster: Cluster, why: str) -> Instruction:
+    is_argocd = cluster.engine is Engine.ARGOCD
+    what = "an Application" if is_argocd else "a HelmRelease with its source, or a Kustomization"
+    return Instruction(
+        place=component.origins[0].place,
+        text=f"Write {what} for {component.name} below {cluster.path}; it is not written here, since {why}.",
+    )
+
+
+def _sources(source: Source | Sources) -> tuple[Source, ...]:
+    return source.each if isinstance(source, Sources) else (source,)
+
+
+def _home(tree: WorkTree, wanted: Wanted) -> str:
+    """A new directory where more than half of the engine's components have theirs, or else where it starts from."""
+    paths = {
+        source.path
+        for component in wanted.platform.components_of(wanted.cluster.name)
+        for origin in component.halves[1]
+        for source in _sources(origin.source)
+        if isinstance(source, Directory) and not f"{source.path}/".startswith(f"{wanted.start}/")
+    }
+    parent = _shared_by_most(paths) or wanted.start
+    found = posixpath.join(parent, wanted.component.name)
+    # A directory of that name may have the settings of what bootstrap installs.
+    return f"{found}-release" if tree.is_dir(found) else found
+
+
+def _shared_by_most(paths: Set[str]) -> str:
+    """The deepest directory that has more than half of some; empty if it is the top."""
+    found, depth = "", 1
+    while True:
+        above = Counter("/".join(each.split("/")[:depth]) for each in paths if each.count("/") >= depth)
+        best, count = above.most_common(1)[0] if above else ("", 0)
+        if count * 2 <= len(paths):
+            return found
+        found, depth = best, depth + 1
+
+
+def _notes(wanted: Sequence[Wanted]) -> tuple[str, ...]:
+    files = [each.file for one in wanted if isinstance(one.source, Chart) for each in one.source.values if each.file]
+    return tuple(f"what {each} says stands in the new file, too, without its comments" for each in dict.fromkeys(files))
