@@ -121,6 +121,28 @@ async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: F
     assert [name for name, each in listed.items() if "_web_apps_Deployment" in str(each)] == ["tools"]
 
 
+async def test_a_part_gets_an_owner_of_its_own_and_is_taken_back(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+
+    await _carried(clone, "apps", "--split", "pages", "--only", "apps/web")
+
+    web = await _web(flux, space)
+    assert web["metadata"]["labels"][f"{FLUX}/name"] == "pages"
+    assert (await flux.get("Kustomization", "pages", space))["spec"]["dependsOn"] == [{"name": "apps"}]
+
+    # Without guards the Kustomization that goes would take with it all that it has applied.
+    told = await clone.change("revert", clone.records()[-1]["id"], "--emergency", "outage", "--why", WHY, "--yes")
+
+    assert told.code == 0, f"{told.out}\n{told.err}"
+    web = await _web(flux, space)
+    assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
+    assert guarding.MANAGER not in _managers(web)
+    assert web["metadata"]["uid"] == uid
+    assert await _pods(flux.kube, space) == pods
+    gone = [f"kustomizations.kustomize.toolkit.fluxcd.io {space}/pages"]
+    assert [each for each in _deleted(flux, space, since=begun) if not any(one in each for one in gone)] == []
+
+
 def _deleted(flux: Flux, space: str, *, since: float) -> list[str]:
     """What anybody has deleted there, Leases aside."""
     found = audit_log.writes(flux.lab.home.audit_log, since=since, until=time.time(), is_asked=lambda *_: True)

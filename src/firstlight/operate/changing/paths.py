@@ -18,7 +18,7 @@ def chosen(decided: Decided, *, is_expedited: bool) -> ChangePath:
 
     if cni.is_one(decided):
         return ChangePath.CNI
-    if recognising.is_one(decided):
+    if recognising.is_one(decided.before.platform, decided.after.platform):
         return ChangePath.MOVE
     match decided.decision.side:
         case Side.BOOTSTRAP:

@@ -5,17 +5,20 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstlight import errors
+from firstlight.document.within import mapping
 from firstlight.model.component import Component, Form, ObjectId
 from firstlight.model.move import Seat, Wish
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Embedded
+from firstlight.ownership import engine_marks
 from firstlight.plan import moving
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
 OWNERS = (Form.KUSTOMIZATION, Form.APPLICATION)
 """What of an engine applies files."""
+_ENGINES = ("kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "argoproj.io")
 
 
 def check(before: Platform, after: Platform, wish: Wish, *, eased: Collection[str] = ()) -> None:
@@ -60,15 +63,17 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
             if wish.component in (one.part_of, other.part_of):
                 allowed.add("part_of")  # only what bootstrap has is called a hybrid
             yield from _fields(one, other, cluster, allowed=allowed)
+    for each in after.clusters:
+        yield from _objects(before, after, each.name, wish)
     for word, one_side, other_side in (
         ("cluster", before.clusters, after.clusters), ("Secret", before.secrets, after.secrets),
     ):  # fmt: skip
         if _placeless(one_side) != _placeless(other_side):
             yield f"a {word} would be another"
     known = {(each.place.path, each.message) for each in before.remarks}
-    for each in after.remarks:
-        if each.grade == "error" and (each.place.path, each.message) not in known:
-            yield f"{each.place}: {each.message}"
+    for remark in after.remarks:
+        if remark.grade == "error" and (remark.place.path, remark.message) not in known:
+            yield f"{remark.place}: {remark.message}"
 
 
 def _bringers(before: Platform, after: Platform, wish: Wish) -> set[tuple[str, str]]:
@@ -80,6 +85,36 @@ def _bringers(before: Platform, after: Platform, wish: Wish) -> set[tuple[str, s
     known = {(each.cluster, each.name) for each in before.components}
     shared = {(each.cluster, each.parent) for each in after.components if each.name != wish.component}
     return found - known - shared
+
+
+def _objects(before: Platform, after: Platform, cluster: str, wish: Wish) -> Iterator[str]:
+    """Objects that Git states in another way, but for who rests, who waits for whom, and what is written anew."""
+    one, other = _in_git(before, cluster), _in_git(after, cluster)
+    bringers = _bringers(before, after, wish)
+    made = {
+        id
+        for component in after.components_of(cluster)
+        if (cluster, component.name) in bringers
+        for id in (*_declaring(component), *(each.id for origin in component.origins for each in origin.stated))
+    }
+    mine = [each for each in after.components_of(cluster) if each.name == wish.component]
+    if any(each.name == wish.component and not each.halves[1] for each in before.components_of(cluster)):
+        made |= {id for each in mine for id in _declaring(each)}
+        made |= {each.id for one_of in mine for origin in one_of.halves[1] for each in origin.stated}
+    for id in sorted((one.keys() | other.keys()) - (made - one.keys())):
+        if _at_work(one.get(id)) != _at_work(other.get(id)):
+            word = "new" if id not in one else "gone" if id not in other else "another"
+            yield f"{id} of {cluster} would be {word}"
+
+
+def _at_work(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """An object of an engine without what says that it rests, and for whom it waits."""
+    if value is None or ObjectId.of(value).group not in _ENGINES:
+        return value
+    metadata, spec = mapping(value, "metadata"), mapping(value, "spec")
+    annotations = {name: each for name, each in mapping(metadata, "annotations").items() if name != engine_marks.SKIP}
+    rest = {name: each for name, each in spec.items() if name not in ("suspend", "dependsOn")}
+    return {**value, "metadata": {**metadata, "annotations": annotations}, "spec": rest}
 
 
 def relocated(before: Platform, after: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
@@ -157,6 +192,15 @@ def _stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
         each.id: each.value
         for component in platform.components_of(cluster)
         for origin in component.origins
+        for each in origin.stated
+    }
+
+
+def _in_git(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
+    return {
+        each.id: each.value
+        for component in platform.components_of(cluster)
+        for origin in component.halves[1]
         for each in origin.stated
     }
 

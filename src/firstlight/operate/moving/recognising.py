@@ -1,26 +1,24 @@
 """Whether a change is a move and nothing else, whoever wrote it."""
 
 from firstlight.model.move import Wish
-from firstlight.operate.deciding.deciding import Decided
+from firstlight.model.platform import Platform
 from firstlight.operate.moving import comparing
 from firstlight.operate.moving.scene import moved
 
 
-def is_one(decided: Decided) -> bool:
+def is_one(before: Platform, after: Platform) -> bool:
     """Whether a component is elsewhere after it, or objects have another owner, and all else is as before."""
-    return _is_relocation(decided) or _is_move(decided)
+    return _is_relocation(before, after) or _is_move(before, after)
 
 
-def _is_relocation(decided: Decided) -> bool:
+def _is_relocation(before: Platform, after: Platform) -> bool:
     """Whether objects only pass from one owner to another."""
-    before, after = decided.before.platform, decided.after.platform
     is_any = any(comparing.relocated(before, after, each.name) for each in after.clusters)
     return is_any and not any(comparing.relocation_differences(before, after))
 
 
-def _is_move(decided: Decided) -> bool:
+def _is_move(before: Platform, after: Platform) -> bool:
     """Whether one component is elsewhere after it, in one cluster or wherever it is."""
-    before, after = decided.before.platform, decided.after.platform
     if before.declared is None or after.declared is None:
         return False
     found = {each.name: moved(before, after, each.name) for each in after.clusters}

@@ -91,7 +91,10 @@ def _sources(source: Source | Sources) -> tuple[Source, ...]:
 
 
 def _home(tree: WorkTree, wanted: Wanted) -> str:
-    """A new directory where more than half of the engine's components have theirs, or else where it starts from."""
+    """A new directory where more than half of the engine's components have theirs, or else beside the clusters'.
+
+    Never below the one that the engine starts from: what is there it may apply as a whole.
+    """
     paths = {
         source.path
         for component in wanted.platform.components_of(wanted.cluster.name)
@@ -99,7 +102,9 @@ def _home(tree: WorkTree, wanted: Wanted) -> str:
         for source in _sources(origin.source)
         if isinstance(source, Directory) and not f"{source.path}/".startswith(f"{wanted.start}/")
     }
-    parent = _shared_by_most(paths) or wanted.start
+    above = posixpath.dirname(wanted.start)
+    beside = posixpath.dirname(above) if posixpath.basename(above) == "clusters" else above
+    parent = _shared_by_most(paths) if paths else beside
     found = posixpath.join(parent, wanted.component.name)
     # A directory of that name may have the settings of what bootstrap installs.
     return f"{found}-release" if tree.is_dir(found) else found

@@ -84,7 +84,7 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
     if len(listed) == 1:
         raise errors.Refused(
             f"{path} is all that {holder.form} {holder.name} has, which would be left with nothing",
-            hint="Rename it in Git instead, or leave it something.",
+            hint=f"Take {holder.name} away by hand in the same commit: firstlight change start guards what it has.",
         )
     path = join(posixpath.dirname(file), entry) or path
     named = posixpath.relpath(path, directory.path)

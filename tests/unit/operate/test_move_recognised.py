@@ -1,0 +1,59 @@
+"""A change that is a move is known for one, whoever wrote it; and no other is."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firstlight.operate.moving import recognising
+from firstlight.repo import platform as platforms
+from firstlight.repo.work_tree import WorkTree
+from tests.unit.operate.test_moving import SCENARIOS
+
+RENAMED = {"cluster/apps.yaml": [("{name: apps,", "{name: pages,")]}
+MERGED = {
+    "cluster/tools.yaml": None,
+    "apps/kustomization.yaml": [("  - notes.yaml\n", "  - notes.yaml\n  - ../tools\n")],
+}
+PASSED = {
+    "apps/kustomization.yaml": [("  - web # the shop itself\n", "")],
+    "tools/kustomization.yaml": [("  - tools.yaml\n", "  - tools.yaml\n  - ../apps/web\n")],
+}
+KEPT = {
+    "firstlight.yaml": [("home: {path: cluster}\n", "home: {path: cluster}\ncomponents:\n  apps: {phase: core, "
+                         "owner: bootstrap, why: a test}\n")],
+    "cluster/apps.yaml": [("  interval: 10m", "  suspend: true\n  interval: 10m")],
+}  # fmt: skip
+SCALED = {"apps/web/web.yaml": [("spec:\n  selector", "spec:\n  replicas: 2\n  selector")]}
+
+
+@pytest.mark.parametrize(
+    ("edits", "is_one"),
+    [
+        pytest.param(RENAMED, True, id="a Kustomization with another name, which has the same objects"),
+        pytest.param(MERGED, True, id="one that goes, and another that has what it had"),
+        pytest.param(PASSED, True, id="a directory that another one lists"),
+        pytest.param(KEPT, True, id="a component that bootstrap keeps"),
+        pytest.param(SCALED, False, id="another number of replicas"),
+        pytest.param({**PASSED, **SCALED}, False, id="a move and another change"),
+        pytest.param({**KEPT, **SCALED}, False, id="to bootstrap, and another change"),
+        pytest.param({"tools/kustomization.yaml": None}, False, id="nothing of a directory is left out"),
+        pytest.param({"cluster/tools.yaml": None}, False, id="one that goes with all that it has"),
+    ],
+)
+def test_what_a_change_is(edits: dict[str, Any], is_one: bool, tmp_path: Path) -> None:
+    root = tmp_path / "repo"
+    shutil.copytree(SCENARIOS / "shop", root)
+    before = platforms.read_tree(WorkTree(root))
+    for path, changes in edits.items():
+        if changes is None:
+            (root / path).unlink()
+            continue
+        text = (root / path).read_text()
+        for old, new in changes:
+            assert old in text, path
+            text = text.replace(old, new)
+        (root / path).write_text(text)
+
+    assert recognising.is_one(before, platforms.read_tree(WorkTree(root))) == is_one
