@@ -16,6 +16,7 @@ from tests import changing
 from tests.changing import Clone
 from tests.flux import Flux
 from tests.integration.operate.test_change_flux import deployment, engine, platform
+from tests.integration.operate.test_move_flux import carried
 from tests.labs import until
 
 CHART = {"apiVersion": "v2", "name": "greeter", "version": "1.0.0"}
@@ -74,10 +75,8 @@ async def test_a_release_of_a_helmfile_becomes_flux_own(clone: Clone, flux: Flux
     pods, before = await _pods(flux, space), await _greeter(flux, space)
     assert "helm" in _managers(before)
 
-    told = await clone.run("move", "greeter", "--to", "gitops", "--no-render", "--carry-out", "--merge", "--yes",
-                           "--anyway", "a test")  # fmt: skip
+    await carried(clone, "greeter", "--to", "gitops")
 
-    assert told.code == 0, f"{told.out}\n{told.err}"
     after = await _greeter(flux, space)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["metadata"]["labels"]["helm.toolkit.fluxcd.io/name"] == "greeter"
