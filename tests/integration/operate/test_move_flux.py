@@ -131,10 +131,11 @@ async def test_a_part_gets_an_owner_of_its_own_and_is_taken_back(clone: Clone, f
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "pages"
     assert (await flux.get("Kustomization", "pages", space))["spec"]["dependsOn"] == [{"name": "apps"}]
 
-    # Without guards the Kustomization that goes would take with it all that it has applied.
     told = await clone.change("revert", clone.records()[-1]["id"], "--emergency", "outage", "--why", WHY, "--yes")
 
     assert told.code == 0, f"{told.out}\n{told.err}"
+    # Without guards the Kustomization that goes takes with it what the other one has not applied by then.
+    assert told.err.index(f"guard Deployment {space}/web against pruning") < told.err.index("is without it at")
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
     assert guarding.MANAGER not in _managers(web)
