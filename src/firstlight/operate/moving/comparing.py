@@ -5,15 +5,20 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstlight import errors
-from firstlight.model.component import Component, Form, ObjectId
+from firstlight.document.within import text
+from firstlight.model.component import Component, Form, ObjectId, Origin
 from firstlight.model.move import Seat, Wish
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Embedded
+from firstlight.ownership import resting
 from firstlight.plan import moving
+from firstlight.render import kubernetes
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
+_HOLDERS = frozenset({Form.KUSTOMIZATION, Form.APPLICATION})
+"""Which of an engine's objects apply others as they are stated."""
 
 
 def check(before: Platform, after: Platform, wish: Wish, *, eased: Collection[str] = ()) -> None:
@@ -67,7 +72,7 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
 
 
 def relocated(before: Platform, after: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
-    """The objects of a cluster that another Kustomization applies; the components of both."""
+    """The objects of a cluster that another Kustomization or Application applies; the components of both."""
     was, now = _holders(before, cluster), _holders(after, cluster)
     there = {each.name for each in after.components_of(cluster)}
     return {
@@ -84,7 +89,7 @@ def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
     for key in sorted(was.keys() & now.keys()):
         yield from _fields(was[key], now[key], key[0], allowed=("origins", "parent"))
     for cluster in after.clusters:
-        one, other = _stated(before, cluster.name), _stated(after, cluster.name)
+        one, other = stated(before, cluster.name), stated(after, cluster.name)
         for id in sorted(one.keys() | other.keys()):
             if one.get(id) != other.get(id):
                 word = "new" if id not in one else "gone" if id not in other else "another"
@@ -93,21 +98,33 @@ def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
 
 def _holders(platform: Platform, cluster: str) -> dict[ObjectId, str]:
     return {
-        each.id: component.name
+        placed(each.id, origin): component.name
         for component in platform.components_of(cluster)
         for origin in component.origins
-        if origin.form == Form.KUSTOMIZATION
+        if origin.form in _HOLDERS
         for each in origin.stated
     }
 
 
-def _stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
+def stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
+    """Every object of a cluster as the repo states it."""
     return {
-        each.id: each.value
+        placed(each.id, origin): each.value
         for component in platform.components_of(cluster)
         for origin in component.origins
         for each in origin.stated
     }
+
+
+def placed(id: ObjectId, origin: Origin) -> ObjectId:
+    """What an object is called where it goes: an Application gives a namespace to what names none.
+
+    Of a kind that is not of Kubernetes itself nobody knows here whether it is in one. It counts as if it were, so that
+    it is another object wherever another Application would put it.
+    """
+    if id.namespace or origin.form != Form.APPLICATION or kubernetes.scopes().get((id.group, id.kind)) is False:
+        return id
+    return dataclasses.replace(id, namespace=text(origin.definition, "spec", "destination", "namespace"))
 
 
 def _resting(one: Component, other: Component, wish: Wish) -> Iterator[str]:
@@ -115,8 +132,9 @@ def _resting(one: Component, other: Component, wish: Wish) -> Iterator[str]:
     if Seat.KEPT not in (moving.seat_of(one), wish.seat):
         return
     for origin in other.halves[1]:
-        if origin.suspended is not (wish.seat is Seat.KEPT):
-            yield f"{origin.form} {origin.name} of {other.cluster} would {'rest' if origin.suspended else 'not rest'}"
+        rests = resting.is_declared(origin)
+        if rests is not (wish.seat is Seat.KEPT):
+            yield f"{origin.form} {origin.name} of {other.cluster} would {'rest' if rests else 'not rest'}"
 
 
 def _fields(one: Component, other: Component, cluster: str, *, allowed: Collection[str]) -> Iterator[str]:

@@ -1,13 +1,10 @@
 """Whether a change is a move and nothing else, whoever wrote it."""
 
-import posixpath
-
 from firstlight.model.move import Wish
 from firstlight.operate.deciding.deciding import Decided
 from firstlight.operate.moving import comparing
 from firstlight.operate.moving.scene import moved
 from firstlight.repo.declaration import form
-from firstlight.repo.kustomize import kustomization
 
 
 def is_one(decided: Decided) -> bool:
@@ -16,9 +13,9 @@ def is_one(decided: Decided) -> bool:
 
 
 def _is_relocation(decided: Decided) -> bool:
-    """Whether objects only pass from one Kustomization to another."""
-    if not any(posixpath.basename(each) in kustomization.NAMES for each in decided.states.paths):
-        return False
+    """Whether objects only pass from one Kustomization or Application to another."""
+    if len(decided.states.paths) < 2:
+        return False  # what one of them has not any more the other one has from then on
     before, after = decided.before.platform, decided.after.platform
     is_any = any(comparing.relocated(before, after, each.name) for each in after.clusters)
     return is_any and not any(comparing.relocation_differences(before, after))

@@ -1,4 +1,8 @@
-"""Objects passed from one Kustomization of Flux to another: an entry of a kustomization less, and one more."""
+"""Objects passed from one Kustomization of Flux, or Application of Argo CD, to another.
+
+Where kustomizations list what they have, it is an entry less in one and one more in the other. Where an Application
+reads a plain directory, files have to be put into another one.
+"""
 
 import posixpath
 from collections.abc import Iterator, Mapping
@@ -14,9 +18,13 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Directory
 from firstlight.repo.kustomize import kustomization
-from firstlight.repo.work_tree import WorkTree, join
+from firstlight.repo.work_tree import YAML, WorkTree, join
 
 Holder = tuple[Component, Origin, Directory]
+_FORMS = (Form.KUSTOMIZATION, Form.APPLICATION)
+"""What of an engine applies a directory."""
+Listed = tuple[Origin, str, int, tuple[Any, ...]]
+"""Who has something, the kustomization that lists it, the number of its entry there, and all entries."""
 
 
 def propose(platform: Platform, tree: WorkTree, wish: Relocation) -> Proposal:
@@ -42,11 +50,7 @@ def holders(platform: Platform, cluster: str) -> Iterator[Holder]:
     """What of a cluster's engine applies directories of this repo."""
     for component in platform.components_of(cluster):
         for origin in component.origins:
-            if (
-                origin.side == Side.GITOPS
-                and origin.form == Form.KUSTOMIZATION
-                and isinstance(origin.source, Directory)
-            ):
+            if origin.side == Side.GITOPS and origin.form in _FORMS and isinstance(origin.source, Directory):
                 yield component, origin, origin.source
 
 
@@ -61,10 +65,16 @@ def _targets(platform: Platform, wish: Relocation) -> list[Holder]:
     if not found:
         names = sorted({each[1].name for each in every})
         raise errors.UsageError(
-            f"there is no Kustomization {wish.into} of a directory of this repo",
-            hint=mistakes.near(wish.into, names) or f"There is {', '.join(names)}.",
+            f"there is no {_word(every)} {wish.into} of a directory of this repo",
+            hint=mistakes.near(wish.into, names) or f"There is {', '.join(names) or 'none'}.",
         )
     return found
+
+
+def _word(holders: list[Holder]) -> str:
+    """What the engine's objects are called that have directories; where there are none, both."""
+    forms = {each[1].form for each in holders} or set(_FORMS)
+    return " or ".join(each for each in _FORMS if each in forms)
 
 
 def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -> Proposal:
@@ -74,18 +84,12 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
     source = _lister(platform, tree, path, origin)
     own = kustomization.file_of(tree, directory.path)
     if source is None or not own:
-        text = (
-            f"Write what declares {wish.what} in a file of {directory.path} instead; "
-            "then firstlight change start carries it through."
-        )
+        text = _by_hand(platform, tree, path, target, source, own)
         return Proposal(by_hand=(Instruction(place=Place(path), text=text),))
     holder, file, number, listed = source
     entry = str(listed[number])
     if len(listed) == 1:
-        raise errors.Refused(
-            f"{path} is all that {holder.form} {holder.name} has, which would be left with nothing",
-            hint="Rename it in Git instead, or leave it something.",
-        )
+        raise _nothing_left(path, holder)
     path = join(posixpath.dirname(file), entry) or path
     named = posixpath.relpath(path, directory.path)
     if tree.is_file(path) and named.startswith("../"):
@@ -104,6 +108,56 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
     )
 
 
+def _by_hand(
+    platform: Platform, tree: WorkTree, path: str, target: Holder, source: Listed | None, own: str
+) -> str:  # fmt: skip
+    """What a person does where one of the two has no kustomization: what is in its directory is what it has.
+
+    Raises:
+        errors.Refused: It is there already, or the old owner would be left with nothing.
+    """
+    _, origin, directory = target
+    plain = next((each for each in holders(platform, origin.cluster) if _has(tree, each[2], path)), None)
+    then = "then firstlight change start carries it through."
+    if source is None and plain is None:
+        return f"Write what declares {path} in a file of {directory.path} instead; {then}"
+    if source is None and plain is not None:
+        _check_plain(tree, path, plain, origin)
+    name = posixpath.basename(path)
+    steps = [f"git mv {path} {posixpath.join(directory.path, name)}"]
+    if tree.is_dir(path) and not own and not directory.recurse:
+        steps = [f"git mv the files of {path} to {directory.path}"]  # nothing below it would be read
+    if source is not None:
+        _, file, number, listed = source
+        steps.append(f"take {listed[number]} out of resources in {file}")
+    if own:
+        steps.append(f"add {name} to resources in {own}")
+    return f"{'; '.join(steps)}; {then}"
+
+
+def _has(tree: WorkTree, directory: Directory, path: str) -> bool:
+    """Whether a plain directory has something because it is in it."""
+    if kustomization.file_of(tree, directory.path) or posixpath.dirname(path) == path:
+        return False
+    home = posixpath.dirname(path) or "."
+    return home == directory.path or (directory.recurse and f"{home}/".startswith(f"{directory.path}/"))
+
+
+def _check_plain(tree: WorkTree, path: str, holder: Holder, target: Origin) -> None:
+    _, origin, directory = holder
+    if origin.id == target.id:
+        raise errors.Refused(f"{target.form} {target.name} has {path} already")
+    if all(each == path or each.startswith(f"{path}/") for each in tree.below(directory.path, *YAML, ".json")):
+        raise _nothing_left(path, origin)
+
+
+def _nothing_left(path: str, holder: Origin) -> errors.Refused:
+    return errors.Refused(
+        f"{path} is all that {holder.form} {holder.name} has, which would be left with nothing",
+        hint="Rename it in Git instead, or leave it something.",
+    )
+
+
 def _path(platform: Platform, tree: WorkTree, wish: Relocation, cluster: str) -> str:
     """The file or directory that is meant: itself, or that of the object that declares a component."""
     clean = wish.what.strip("/").removeprefix("./")
@@ -119,9 +173,7 @@ def _path(platform: Platform, tree: WorkTree, wish: Relocation, cluster: str) ->
     return declared.place.path
 
 
-def _lister(
-    platform: Platform, tree: WorkTree, path: str, target: Origin
-) -> tuple[Origin, str, int, tuple[Any, ...]] | None:
+def _lister(platform: Platform, tree: WorkTree, path: str, target: Origin) -> Listed | None:
     """Who applies it now, and the entry that names it, or the directory that it is in."""
     for _, origin, directory in holders(platform, target.cluster):
         file = kustomization.file_of(tree, directory.path)
