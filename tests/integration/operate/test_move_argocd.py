@@ -1,6 +1,7 @@
 """Components moved with a real Argo CD, to bootstrap and back, and between Applications: no pod is replaced."""
 
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,26 @@ from tests.labs import until
 SKIP = "argocd.argoproj.io/skip-reconcile"
 TRACKING = "argocd.argoproj.io/tracking-id"
 OPTIONS = "argocd.argoproj.io/sync-options"
+INSTANCE = "app.kubernetes.io/instance"
 WHY = "a test of moves"
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "PAUSES", (0.2,))
+
+
+@pytest_asyncio.fixture
+async def by_label(argocd: ArgoCD) -> AsyncIterator[None]:
+    """Argo CD knows what is its own by a label, as it was set up before 3.0."""
+
+    async def say(method: str | None) -> None:
+        body = {"data": {"application.resourceTrackingMethod": method}}
+        await argocd.kube.patch("v1", "ConfigMap", "argocd-cm", body, manager="tests", namespace=HOME)
+
+    await say("label")
+    yield
+    await say(None)
 
 
 @pytest_asyncio.fixture
@@ -170,6 +185,25 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
     await argocd.synced(shop, commit)
     listed = {name: (await argocd.get(name))["status"]["resources"] for name in (shop, tools)}
     assert [name for name, each in listed.items() if "Deployment" in {one["kind"] for one in each}] == [tools]
+
+
+@pytest.mark.long
+async def test_there_and_back_again_where_a_label_tells_whose_it_is(
+    by_label: None, clone: Clone, argocd: ArgoCD, site: str
+) -> None:
+    begun, pods = time.time(), await _pods(argocd.kube, site)
+    shop = f"{site}-shop"
+    assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
+
+    await _carried(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    assert INSTANCE not in ((await _live(argocd, site))["metadata"].get("labels") or {})
+
+    await _carried(clone, shop, "--to", "gitops")
+
+    assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
 
 
 @pytest.mark.long
