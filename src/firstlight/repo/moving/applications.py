@@ -1,9 +1,10 @@
-"""Applications of Argo CD that bootstrap is to keep, or gives back: what must be so before either can be."""
+"""Applications of Argo CD that give something up, or get it: what must be so before either can be."""
 
 from firstlight import errors
+from firstlight.document.within import mapping, text
 from firstlight.model.component import Component, Form, Origin
 from firstlight.ownership import engine_marks, resting, sync_options
-from firstlight.repo.argocd import settings
+from firstlight.repo.argocd import registered, settings
 from firstlight.repo.work_tree import WorkTree
 
 _CHECK = f"""\
@@ -27,9 +28,28 @@ def check(tree: WorkTree, component: Component, *, is_kept: bool) -> None:
     for origin in component.halves[1]:
         if origin.form != Form.APPLICATION:
             continue
+        check_here(origin)
         _check_server_side(component, origin)
         if is_kept and not resting.is_declared(origin):
             _check_health(tree, component, origin)
+
+
+def check_here(origin: Origin) -> None:
+    """See that an Application is in the cluster to which it deploys, where all is looked at that rests or is guarded.
+
+    Raises:
+        errors.Refused: Argo CD deploys it from another one.
+    """
+    where = mapping(origin.definition, "spec", "destination")
+    server, name = text(where, "server").rstrip("/"), text(where, "name")
+    if origin.form == Form.APPLICATION and (
+        server not in ("", registered.IN_CLUSTER_SERVER) or name not in ("", registered.IN_CLUSTER)
+    ):
+        raise errors.Refused(
+            f"Application {origin.name} deploys to {name or server}, and Argo CD runs in another cluster "
+            f"({origin.place})",
+            hint="Only what is in the cluster of Argo CD itself is moved; elsewhere it is done by hand.",
+        )
 
 
 def _check_server_side(component: Component, origin: Origin) -> None:

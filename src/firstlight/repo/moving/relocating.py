@@ -18,6 +18,7 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Directory
 from firstlight.repo.kustomize import kustomization
+from firstlight.repo.moving import applications
 from firstlight.repo.work_tree import YAML, WorkTree, join
 
 Holder = tuple[Component, Origin, Directory]
@@ -82,6 +83,8 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
     _, origin, directory = target
     path = _path(platform, tree, wish, origin.cluster)
     source = _lister(platform, tree, path, origin)
+    for each in (origin, *((source[0],) if source is not None else ())):
+        applications.check_here(each)
     own = kustomization.file_of(tree, directory.path)
     if source is None or not own:
         text = _by_hand(platform, tree, path, target, source, own)
