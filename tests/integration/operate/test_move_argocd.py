@@ -47,13 +47,15 @@ async def by_label(argocd: ArgoCD) -> AsyncIterator[None]:
 
 
 @pytest_asyncio.fixture
-async def clone(argocd: ArgoCD, site: str, tmp_path: Path) -> Clone:
+async def clone(request: pytest.FixtureRequest, argocd: ArgoCD, site: str, tmp_path: Path) -> Clone:
     """An app of apps that Argo CD has synced: Applications of kustomizations and of plain directories, with a pod."""
+    policy = getattr(request, "param", {})
     made = await argocd.sources.create_git(f"tests/{site}", access=Access(anonymous="write"))
     programs = await install.ensure(["helm", "kustomize"])
 
     def app(name: str, path: str, space: str = site) -> dict[str, Any]:
-        return application(f"{site}-{name}", space, {"repoURL": made.url, "path": path, "targetRevision": "main"})
+        source = {"repoURL": made.url, "path": path, "targetRevision": "main"}
+        return application(f"{site}-{name}", space, source, **policy)
 
     notes = config("notes", a="b")
     notes["metadata"]["annotations"] = {OPTIONS: "SkipDryRunOnMissingResource=true"}
@@ -207,6 +209,7 @@ async def test_there_and_back_again_where_a_label_tells_whose_it_is(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("clone", [{}, {"syncOptions": []}], indirect=True, ids=["server-side", "client-side"])
 async def test_a_directory_passes_to_another_application(clone: Clone, argocd: ArgoCD, site: str) -> None:
     begun, pods = time.time(), await _pods(argocd.kube, site)
     tools = f"{site}-tools"
@@ -233,6 +236,23 @@ async def test_a_file_put_into_another_plain_directory_by_hand(clone: Clone, arg
     assert _annotations(one)[TRACKING].startswith(f"{site}-other:")
     assert OPTIONS not in _annotations(one)
     assert one["metadata"]["uid"] == uid
+    assert _deleted(argocd, site, since=begun) == []
+
+
+@pytest.mark.long
+async def test_a_whole_application_passes_to_another_app_of_apps(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, pods, shop = time.time(), await _pods(argocd.kube, site), await argocd.get(f"{site}-shop")
+    clone.git("mv", "apps/shop.yaml", "other/shop.yaml")
+
+    told = await clone.change("start", "--why", "a test", "--merge", "--yes", "--anyway", "a test")
+
+    assert told.code == 0, f"{told.out}\n{told.err}"
+    now = await argocd.get(f"{site}-shop")
+    assert clone.records()[-1]["path"] == "move"
+    assert _annotations(now)[TRACKING] == f"{site}-other:argoproj.io/Application:{HOME}/{site}-shop"
+    assert OPTIONS not in _annotations(now)
+    assert now["metadata"]["uid"] == shop["metadata"]["uid"]
+    assert await _pods(argocd.kube, site) == pods
     assert _deleted(argocd, site, since=begun) == []
 
 
