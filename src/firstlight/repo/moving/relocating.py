@@ -162,18 +162,18 @@ def _nothing_left(path: str, holder: Origin) -> errors.Refused:
 
 
 def _path(platform: Platform, tree: WorkTree, wish: Relocation, cluster: str) -> str:
-    """The file or directory that is meant: itself, or that of the object that declares a component."""
+    """The file or directory that is meant: that of the object that declares a component, or itself."""
+    found = next((each for each in platform.components_of(cluster) if each.name == wish.what), None)
+    declared = next((each for each in found.origins if each.side == Side.GITOPS), None) if found else None
+    if declared is not None:
+        return declared.place.path
     clean = wish.what.strip("/").removeprefix("./")
     if tree.is_file(clean) or tree.is_dir(clean):
         return clean
-    found = next((each for each in platform.components_of(cluster) if each.name == wish.what), None)
-    declared = next((each for each in found.origins if each.side == Side.GITOPS), None) if found else None
-    if declared is None:
-        names = [each.name for each in platform.components_of(cluster)]
-        raise errors.UsageError(
-            f"there is no component and no file {wish.what}", hint=mistakes.near(wish.what, names)
-        )  # fmt: skip
-    return declared.place.path
+    names = [each.name for each in platform.components_of(cluster)]
+    raise errors.UsageError(
+        f"there is no component and no file {wish.what}", hint=mistakes.near(wish.what, names)
+    )  # fmt: skip
 
 
 def _lister(platform: Platform, tree: WorkTree, path: str, target: Origin) -> Listed | None:
