@@ -28,7 +28,7 @@ _PHASES = ("inline", "crds", "core", "engine")
 @click.option("--to", "side", type=click.Choice(["bootstrap", "gitops"]), default=None, help="Where it goes.")
 @click.option(
     "--into", default="", metavar="NAME",
-    help="Instead: pass it to this Kustomization. COMPONENT may be a directory that another one lists, too.",
+    help="Instead: pass it to this Kustomization or Application. COMPONENT may be a directory of another one, too.",
 )  # fmt: skip
 @click.option(
     "--split", default="", metavar="NAME",

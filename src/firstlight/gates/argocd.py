@@ -5,7 +5,7 @@ from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import revisions, status, unfinished
-from firstlight.model.verdict import Passed, Verdict, Waiting
+from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
 _SKIPPED = "argocd.argoproj.io/skip-reconcile"
 _HEALTH = {
@@ -29,10 +29,8 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
     if status.is_going(value):
         since = status.moment(text(value, "metadata", "deletionTimestamp"))
         return status.waiting(f"{name} is being deleted", now=now, since=since)
-    if text(value, "metadata", "annotations", _SKIPPED) == "true":
-        return unfinished.handover(value, name) or Waiting(
-            f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}"
-        )
+    if (resting := skipped(value, name)) is not None:
+        return resting
     sync = text(value, "status", "sync", "status")
     if not text(value, "status", "reconciledAt") and not sync:
         usually = "the application controller does not run, or does not watch its namespace"
@@ -51,6 +49,28 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
         what = f"{name} is synced and {health or 'of unknown health'}{f' ({told})' if told else _unhealthy(value)}"
         return status.waiting(what, now=now, since=since, usually=_HEALTH.get(health, ""))
     return Passed(f"{name} at {revisions.short(_revision(value))}" if _revision(value) else name)
+
+
+def is_skipped(value: Mapping[str, Any]) -> bool:
+    """Whether an Application is told to rest, live or in Git."""
+    return text(value, "metadata", "annotations", _SKIPPED) == "true"
+
+
+def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -> Verdict | None:
+    """The verdict on an Application that nobody reconciles; None if it does not rest.
+
+    Args:
+        value: As it is now.
+        name: What it is called.
+        is_declared: Whether Git says so: then nobody waits for it.
+    """
+    if not is_skipped(value):
+        return None
+    if is_declared:
+        return Skipped(f"{name} rests, and Git says so")
+    return unfinished.handover(value, name) or Waiting(
+        f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}"
+    )
 
 
 def _complaint(value: Mapping[str, Any]) -> str:

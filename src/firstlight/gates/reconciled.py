@@ -23,13 +23,15 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
     look, name = looking.at(identity, declared), str(identity)
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
     is_kustomization = (identity.group, identity.kind) == ("kustomize.toolkit.fluxcd.io", "Kustomization")
-    is_suspended = at(declared, "spec", "suspend") is True
+    is_suspended = at(declared, "spec", "suspend") is True or argocd.is_skipped(declared)
 
     def judge(view: View) -> Verdict:
         found = view.one(look)
         if found is None:
             return ready.absent(identity, is_served=look not in view.unserved)
         if (paused := flux.suspended(found, name, is_declared=is_suspended)) is not None:
+            return paused
+        if (paused := argocd.skipped(found, name, is_declared=is_suspended)) is not None:
             return paused
         url = ground.cluster.url
         match identity.group, identity.kind:

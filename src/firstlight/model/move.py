@@ -93,12 +93,12 @@ class Analysis:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Relocation:
-    """That objects pass from one Kustomization to another."""
+    """That objects pass from one Kustomization or Application to another."""
 
     what: str
     """A component, or a file or directory that a kustomization lists."""
     into: str
-    """Who is to have it: the component, or the name of the Kustomization."""
+    """Who is to have it: the component, or the name of the Kustomization or Application."""
     cluster: str = ""
     """Only there; wherever it is, if it is empty."""
 

@@ -14,13 +14,14 @@ from firstlight.plan.facts import Facts
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _LEFT = {f"{_FLUX}/reconcile": {"disabled"}, f"{_FLUX}/ssa": {"ignore", "ifnotpresent"}}
 """With these, as labels or annotations, Flux leaves an object alone that is there; it compares values in any case."""
-_PARTIES = {
+PARTIES = {
     Form.HELM_RELEASE: Party.FLUX,
     Form.KUSTOMIZATION: Party.FLUX,
     Form.FLUX_COMPONENTS: Party.FLUX,
     Form.FLUX_INSTANCE: Party.FLUX,
     Form.APPLICATION: Party.ARGOCD,
 }
+"""Of which engine each form of owner is."""
 
 
 def of(known: Facts, made: Iterable[ObjectId]) -> tuple[Passing, ...]:
@@ -40,7 +41,7 @@ def of(known: Facts, made: Iterable[ObjectId]) -> tuple[Passing, ...]:
             if each.id in wanted and each.id not in found and not _is_left(each):
                 found[each.id] = Passing(
                     object=each, component=component.name, manager=owning.manager(component),
-                    owner=ObjectOwner(_PARTIES[origin.form], called(origin)),
+                    owner=ObjectOwner(PARTIES[origin.form], called(origin)),
                 )  # fmt: skip
     return tuple(found[each] for each in sorted(found))
 
@@ -58,7 +59,7 @@ def owner(component: Component) -> Origin | None:
     """What of the engine owns a component in the end; None where bootstrap keeps it, or Git does not bring it."""
     if component.owner != Owner.GITOPS or owning.manager(component) == owning.FIRSTLIGHT:
         return None
-    return next((each for each in facts.origins(component, Side.GITOPS) if each.form in _PARTIES), None)
+    return next((each for each in facts.origins(component, Side.GITOPS) if each.form in PARTIES), None)
 
 
 def called(origin: Origin) -> str:

@@ -105,7 +105,9 @@ def test_objects_that_pass_to_another_owner(scenario: dict[str, Any], repo: Any)
     assert not found.refusal
 
 
-@pytest.mark.parametrize(("example", "component"), [("home", "whoami"), ("two-clusters", "etcd-backup")])
+@pytest.mark.parametrize(
+    ("example", "component"), [("home", "whoami"), ("two-clusters", "etcd-backup"), ("argocd", "web")]
+)
 def test_there_and_back_again_leaves_the_repo_as_it_was(example: str, component: str, tmp_path: Path) -> None:
     root = tmp_path / "repo"
     shutil.copytree(EXAMPLES / example, root)

@@ -1,6 +1,6 @@
 """What ``verify`` makes of a cluster that it has seen: nodes, agents, operators, the inventory, the engine."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from firstlight.clients.cilium import Connectivity
 from firstlight.gates import flux, looking
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
+from firstlight.model.component import ObjectId
 from firstlight.model.observation import Look, View
 from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
@@ -210,9 +211,9 @@ def kustomization(name: str, commit: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def judge_engine(view: View, which: Engine | None = Engine.FLUX) -> Verdict:
+def judge_engine(view: View, which: Engine | None = Engine.FLUX, *, resting: Collection[ObjectId] = ()) -> Verdict:
     cluster = Cluster(name="infra", place=HERE, engine=which)
-    return engine.judge(view, cluster=cluster, revision=COMMIT)
+    return engine.judge(view, cluster=cluster, revision=COMMIT, resting=resting)
 
 
 def test_an_engine_at_the_expected_commit() -> None:
@@ -233,6 +234,22 @@ def test_what_is_suspended_is_not_synced() -> None:
 
     assert isinstance(verdict, Waiting)
     assert "suspended" in verdict.reason
+
+
+def test_nobody_waits_for_what_git_lets_rest() -> None:
+    apps = ObjectId("kustomize.toolkit.fluxcd.io", "Kustomization", "flux-system", "apps")
+    view = see(kustomizations=[kustomization("apps", "0" * 40, suspend=True), kustomization("infra", COMMIT)])
+
+    assert judge_engine(view, resting={apps}) == Passed("1 Kustomization synced at 3f2a91c, 1 at rest")
+
+
+def test_an_application_at_rest() -> None:
+    metadata = {"name": "web", "namespace": "argocd", "annotations": {"argocd.argoproj.io/skip-reconcile": "true"}}
+    view = see(applications=[{"metadata": metadata}])
+    web = ObjectId("argoproj.io", "Application", "argocd", "web")
+
+    assert judge_engine(view, Engine.ARGOCD, resting={web}) == Skipped("Application argocd/web rests, and Git says so")
+    assert "is skipped" in judge_engine(view, Engine.ARGOCD).reason
 
 
 def test_an_engine_that_is_not_there() -> None:

@@ -111,7 +111,8 @@ def _verdict(each: EngineObject, followed: Followed, view: View) -> Verdict:
     if found is None:
         return ready.absent(each.id, is_served=look not in view.unserved)
     url, target = followed.cluster.url, followed.revision
-    if each.id.kind != "Application" and (rests := flux.suspended(found, name, is_declared=each.is_suspended)):
+    rest = argocd.skipped if each.id.kind == "Application" else flux.suspended
+    if rests := rest(found, name, is_declared=each.is_suspended):
         # What only needs it may rest for reasons of its own; what it is in must not.
         return Failed(rests.reason) if each.is_touched and isinstance(rests, Waiting) else Skipped(rests.reason)
     match each.id.kind:

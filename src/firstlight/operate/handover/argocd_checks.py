@@ -3,20 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from firstlight.document.within import mapping, sequence, text
+from firstlight.document.within import mapping, sequence
 from firstlight.model.component import Component, Form, Origin
 from firstlight.model.handover import Passing
 from firstlight.model.plan import Link, Problem, Severity
 from firstlight.model.source import Chart
+from firstlight.ownership import sync_options
 from firstlight.plan import facts
 from firstlight.plan import passing as passes
 from firstlight.plan.facts import Facts
 
-SERVER_SIDE = "ServerSideApply=true"
+SERVER_SIDE = sync_options.SERVER_SIDE
 RESPECT = "RespectIgnoreDifferences=true"
-_REPLACE = "Replace=true"
 _KEEP = "Prune=false"
-_OPTIONS = "argocd.argoproj.io/sync-options"
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
 _VITAL = ("CustomResourceDefinition", "Namespace")
 
@@ -62,26 +61,25 @@ def releases(known: Facts, passing: Iterable[Passing]) -> tuple[tuple[str, str],
 
 def options(origin: Origin) -> Sequence[str]:
     """The sync options of an Application."""
-    return [str(each) for each in sequence(origin.definition, "spec", "syncPolicy", "syncOptions")]
+    return sync_options.of_application(origin.definition)
 
 
 def is_server_side(origin: Origin, passing: Iterable[Passing]) -> bool:
     """Whether Argo CD applies all of it by server-side apply; ``Replace`` would win over that."""
-    said = options(origin)
-    if _REPLACE in said:
-        return False
-    return SERVER_SIDE in said or all(_has_option(each, SERVER_SIDE) for each in passing)
+    return sync_options.is_server_side(origin.definition, (each.object.value for each in passing))
 
 
 def _has_option(passing: Passing, option: str) -> bool:
-    annotation = text(mapping(passing.object.value, "metadata", "annotations"), _OPTIONS)
-    return option in [each.strip() for each in annotation.split(",")]
+    return option in sync_options.of_object(passing.object.value)
 
 
 def _client_side(component: Component, origin: Origin) -> Problem:
     why, do = f"it has no {SERVER_SIDE}", f"Write {SERVER_SIDE} into spec.syncPolicy.syncOptions"
-    if _REPLACE in options(origin):
-        why, do = f"{_REPLACE} wins over it", f"Leave {_REPLACE} out of spec.syncPolicy.syncOptions"
+    if sync_options.REPLACE in options(origin):
+        why, do = (
+            f"{sync_options.REPLACE} wins over it",
+            f"Leave {sync_options.REPLACE} out of spec.syncPolicy.syncOptions",
+        )
     return Problem(
         rule="handover-server-side", severity=Severity.ERROR, component=component.name,
         message=f"Application {origin.name} does not apply server-side, since {why}: what bootstrap applied would "
@@ -120,5 +118,5 @@ def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *,
         f"for a moment, it deletes {what}",
         chain=(Link("Application", "has syncPolicy.automated.prune", origin.place),),
         way_out="Write prune: false until the certificate is final"
-        + (f", and give them the annotation {_OPTIONS}: {_KEEP} for good." if vital else "."),
+        + (f", and give them the annotation {sync_options.ANNOTATION}: {_KEEP} for good." if vital else "."),
     )  # fmt: skip

@@ -5,14 +5,15 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstlight import errors
-from firstlight.document.within import mapping
-from firstlight.model.component import Component, Form, ObjectId
+from firstlight.document.within import mapping, text
+from firstlight.model.component import Component, Form, ObjectId, Origin
 from firstlight.model.move import Seat, Wish
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Embedded
-from firstlight.ownership import engine_marks
+from firstlight.ownership import engine_marks, resting
 from firstlight.plan import moving
+from firstlight.render import kubernetes
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
@@ -135,11 +136,14 @@ def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
         yield f"{key[1]} of {key[0]} would be {'gone' if key in was else 'new'}"
     hosts = {(each.cluster, each.part_of) for each in made.values()}
     for key in sorted(was.keys() & now.keys()):
-        # What has settings elsewhere is a hybrid by that.
-        allowed = ("origins", "parent", "side") if key in hosts else ("origins", "parent")
+        allowed = {"origins", "parent"}
+        if key in hosts:
+            allowed.add("side")  # what has settings elsewhere is a hybrid by that
+        if not was[key].is_why_declared:
+            allowed.add("why")  # it says in which file it was found
         yield from _fields(was[key], now[key], key[0], allowed=allowed)
     for cluster in after.clusters:
-        one, other = _stated(before, cluster.name), _stated(after, cluster.name)
+        one, other = stated(before, cluster.name), stated(after, cluster.name)
         declared = {id for each in made.values() if each.cluster == cluster.name for id in _declaring(each)}
         for id in sorted((one.keys() | other.keys()) - declared):
             if one.get(id) != other.get(id):
@@ -155,9 +159,9 @@ def _only(one: Platform, other: Platform) -> Iterator[Component]:
     """Owners that only one of two platforms has, with nothing but what the other has, too."""
     known = {(each.cluster, each.name) for each in other.components}
     for each in one.components:
-        ids = {stated.id for origin in each.origins for stated in origin.stated}
+        ids = {placed(one_of.id, origin) for origin in each.origins for one_of in origin.stated}
         is_owner = all(origin.form in OWNERS for origin in each.origins)
-        if (each.cluster, each.name) not in known and is_owner and ids and ids <= _stated(other, each.cluster).keys():
+        if (each.cluster, each.name) not in known and is_owner and ids and ids <= stated(other, each.cluster).keys():
             yield each
 
 
@@ -172,14 +176,14 @@ def _holding(platform: Platform, cluster: str) -> dict[ObjectId, list[str]]:
     for component in platform.components_of(cluster):
         for origin in component.origins:
             for each in origin.stated if origin.form in OWNERS else ():
-                found.setdefault(each.id, []).append(component.name)
+                found.setdefault(placed(each.id, origin), []).append(component.name)
     return found
 
 
 def _holders(platform: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
     """Who applies an object: what declares it, and the component."""
     return {
-        each.id: (origin.id, component.name)
+        placed(each.id, origin): (origin.id, component.name)
         for component in platform.components_of(cluster)
         for origin in component.origins
         if origin.form in OWNERS
@@ -187,9 +191,10 @@ def _holders(platform: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]
     }
 
 
-def _stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
+def stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
+    """Every object of a cluster as the repo states it."""
     return {
-        each.id: each.value
+        placed(each.id, origin): each.value
         for component in platform.components_of(cluster)
         for origin in component.origins
         for each in origin.stated
@@ -205,13 +210,25 @@ def _in_git(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
     }
 
 
+def placed(id: ObjectId, origin: Origin) -> ObjectId:
+    """What an object is called where it goes: an Application gives a namespace to what names none.
+
+    Of a kind that is not of Kubernetes itself nobody knows here whether it is in one. It counts as if it were, so that
+    it is another object wherever another Application would put it.
+    """
+    if id.namespace or origin.form != Form.APPLICATION or kubernetes.scopes().get((id.group, id.kind)) is False:
+        return id
+    return dataclasses.replace(id, namespace=text(origin.definition, "spec", "destination", "namespace"))
+
+
 def _resting(one: Component, other: Component, wish: Wish) -> Iterator[str]:
     """That the engine leaves alone what bootstrap keeps, and nothing else that it did not leave alone before."""
     if Seat.KEPT not in (moving.seat_of(one), wish.seat):
         return
     for origin in other.halves[1]:
-        if origin.suspended is not (wish.seat is Seat.KEPT):
-            yield f"{origin.form} {origin.name} of {other.cluster} would {'rest' if origin.suspended else 'not rest'}"
+        rests = resting.is_declared(origin)
+        if rests is not (wish.seat is Seat.KEPT):
+            yield f"{origin.form} {origin.name} of {other.cluster} would {'rest' if rests else 'not rest'}"
 
 
 def _fields(one: Component, other: Component, cluster: str, *, allowed: Collection[str]) -> Iterator[str]:

@@ -1,7 +1,12 @@
-"""Prune guards: while objects change hands, Flux may not delete one, whatever Git or an inventory says of it.
+"""Prune guards: while objects change hands, no engine may delete one, whatever Git or an inventory says of it.
 
-A guard is an annotation that Flux obeys on what is live. It is applied under a name of its own, so that it is
-known again, and goes without a trace.
+A guard is an annotation that engines obey on what is live (``ownership.prune_guards``). It is applied under a name of
+its own, so that it is known again, and goes without a trace.
+
+What has the annotation already with something else to say cannot be guarded. Where objects pass between two owners that
+is refused, since the old one may look first, and prunes what Git does not give it any more. Where a component goes to
+bootstrap or comes back it is told and left alone: what its owner reads lists the object before and after, and what is
+listed is not pruned.
 """
 
 import asyncio
@@ -9,8 +14,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight import errors
 from firstlight.clients import kube
-from firstlight.document.within import mapping, sequence, text
+from firstlight.document.within import sequence, text
 from firstlight.execute.applying.guarding import guarded
 from firstlight.execute.applying.observing import Seen, observe
 from firstlight.execute.change import Change
@@ -19,10 +25,10 @@ from firstlight.execute.world import World
 from firstlight.model.component import ObjectId, Phase
 from firstlight.operate.moving import baseline
 from firstlight.operate.moving.scene import Scene
+from firstlight.ownership import prune_guards
+from firstlight.ownership.prune_guards import Guard
 
 MANAGER = "firstlight-move"
-GUARD = ("kustomize.toolkit.fluxcd.io/prune", "disabled")
-"""The annotation, which Flux also takes from what is live; it compares without regard to case."""
 _TRIES = 5
 
 
@@ -32,18 +38,19 @@ def on(scene: Scene) -> Stage:
 
     async def look(world: World) -> Change | None:
         seen = await _seen(scene, world)
-        name, value = GUARD
-        bare = [each for each in seen if not _is_guarded(each, name, value)]
-        for each in bare:
-            if name in _annotations(each):
-                world.tell(step, f"{ObjectId.of(each)} has {name} already, and is not guarded")
-        bare = [each for each in bare if name not in _annotations(each)]
+        guard = prune_guards.of(scene.cluster.engine)
+        for each in seen:
+            if guard.is_barred(each):
+                if scene.is_relocated(ObjectId.of(each)):
+                    raise barred(each, guard)
+                world.tell(step, f"{ObjectId.of(each)} has {guard.name} already, and is not guarded")
+        bare = [each for each in seen if not guard.written(each)]
         if not bare and baseline.is_kept(world, scene):
             return None
 
         async def perform() -> None:
             await baseline.keep(world, scene, [ObjectId.of(each) for each in seen])
-            await _each(bare, world.kube, {name: value})
+            await _each(bare, world.kube, {guard.name: guard.value})
 
         writes = [f"guard {ObjectId.of(each)} against pruning" for each in bare]
         return Change(writes=tuple(writes or ["write down how everything is"]), perform=perform)
@@ -81,12 +88,13 @@ async def _seen(scene: Scene, world: World) -> list[Mapping[str, Any]]:
     return [each.live for each in found if each.live is not None]
 
 
-def _annotations(live: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping(live, "metadata", "annotations")
-
-
-def _is_guarded(live: Mapping[str, Any], name: str, value: str) -> bool:
-    return str(_annotations(live).get(name) or "").lower() == value
+def barred(obj: Mapping[str, Any], guard: Guard) -> errors.Refused:
+    """That something passes between two owners and cannot be guarded meanwhile, with what to write first."""
+    return errors.Refused(
+        f"{ObjectId.of(obj)} has {guard.name}: {guard.written(obj)}, so that it cannot be guarded, and who has it now "
+        "may prune it",
+        hint=f"Let it say {guard.joined(obj)} in Git first, and be applied; then move it, and take that out again.",
+    )
 
 
 async def _each(found: Sequence[Mapping[str, Any]], client: "kube.Client", marks: Mapping[str, str]) -> None:

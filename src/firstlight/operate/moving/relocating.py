@@ -1,13 +1,16 @@
-"""Objects that pass from one Kustomization to another: the edits, proven by reading the repo again."""
+"""Objects that pass from one Kustomization or Application to another: the edits, proven by reading the repo again."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from firstlight import errors
 from firstlight.model.component import ObjectId
 from firstlight.model.move import Proposal, Relocation, Split
 from firstlight.model.plan import Problem, Severity
+from firstlight.model.platform import Platform
 from firstlight.operate.auditing.fixing import Patch
-from firstlight.operate.moving import comparing, patching
+from firstlight.operate.moving import comparing, guarding, patching
+from firstlight.ownership import prune_guards
 from firstlight.plan import build
 from firstlight.plan import moving as analysing
 from firstlight.repo import platform as platforms
@@ -80,6 +83,7 @@ def propose(tree: WorkTree, wish: Relocation | Split) -> Relocated:
             f"{wish.into} would not apply the same objects; nothing was written\n{shown}".rstrip(),
             hint="Look at namespace, patches, labels and variables of both; then write it by hand.",
         )
+    _check_guards(after, passed)
     new: list[Problem] = []
     for cluster in after.clusters:
         old = before.cluster(cluster.name)
@@ -87,3 +91,17 @@ def propose(tree: WorkTree, wish: Relocation | Split) -> Relocated:
         last = build.build(after, cluster)
         new += analysing.beyond(last.problems, first.problems if first is not None else ())
     return Relocated(wish=wish, tree=tree, proposal=proposal, patch=patch, passed=passed, new=tuple(new))
+
+
+def _check_guards(platform: Platform, passed: Sequence[Passed]) -> None:
+    """See that whatever passes can be guarded against pruning while it does.
+
+    Raises:
+        errors.Refused: Something has the annotation already, with something else to say.
+    """
+    for each in passed:
+        cluster = platform.cluster(each.cluster)
+        guard = prune_guards.of(cluster.engine if cluster is not None else None)
+        value = comparing.stated(platform, each.cluster).get(each.id) or {}
+        if guard.is_barred(value):
+            raise guarding.barred(value, guard)

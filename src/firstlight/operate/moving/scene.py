@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from firstlight import errors
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, Side
+from firstlight.model.component import Component, ObjectId, Side
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
 from firstlight.model.owner import ObjectOwner, Party
@@ -68,6 +68,18 @@ class Scene:
         """A component of the cluster, as it is after the change."""
         every = self._carrying.after.components_of(self.cluster.name)
         return next((each for each in every if each.name == name), None)
+
+    def is_relocated(self, id: ObjectId) -> bool:
+        """Whether an object passes from one owner of the engine to another."""
+        return self._receiver(id) != ""
+
+    def _receiver(self, id: ObjectId) -> str:
+        """The component that an object passes to; of a kind that may be in no namespace it is asked by its name."""
+        found = self.relocated.get(id)
+        if found is None and not id.namespace:
+            same = (id.group, id.kind, id.name)
+            found = next((to for one, to in self.relocated.items() if (one.group, one.kind, one.name) == same), None)
+        return found[1] if found else ""
 
     @property
     def changing_owner(self) -> tuple[str, ...]:
@@ -136,6 +148,8 @@ class Scene:
             else:
                 given = passings.of(known, [one.id for one in objects])
                 found += [one for one in given if one.component == component.name]
-        given = passings.of(known, self.relocated)
-        found += [one for one in given if self.relocated[one.id][1] == one.component]
+        receiving = {name for _, name in self.relocated.values()}
+        mine = [each for each in known.components if each.name in receiving]
+        ids = [one.id for each in mine for one in known.objects(each, Side.GITOPS) if self.is_relocated(one.id)]
+        found += [one for one in passings.of(known, ids) if self._receiver(one.id) == one.component]
         return tuple(found)

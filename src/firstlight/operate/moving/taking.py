@@ -1,7 +1,7 @@
 """Bootstrap takes objects back from an engine that rests: every field is bootstrap's, and the engine's marks go.
 
 The reverse of a handover. First the entry of the engine's manager becomes bootstrap's, values untouched; then bootstrap
-applies what Git has, and with that goes what only the engine had: its labels.
+applies what Git has, and with that goes what only the engine had: its labels, or its tracking id.
 """
 
 import asyncio
@@ -18,15 +18,17 @@ from firstlight.execute.change import Change
 from firstlight.execute.handing import suspending
 from firstlight.execute.walking import Stage
 from firstlight.execute.world import World
-from firstlight.model.component import Form, ObjectId, Phase
+from firstlight.model.component import ObjectId, Phase
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
-from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.owner import ObjectOwner
 from firstlight.operate.moving.scene import Scene
-from firstlight.ownership import engine_marks, managers, marking, migrating
+from firstlight.ownership import engine_marks, managers, marking, migrating, resting
 from firstlight.ownership.migrating import Migration
 from firstlight.plan import passing as passings
 
+_MARKS = (*marking.MARKS, *engine_marks.INSTANCES)
+"""What goes with an engine, and is no loss."""
 _TRIES = 8
 _PAUSE = 0.1
 """Seconds between two tries at what others write too."""
@@ -97,11 +99,11 @@ async def _check_resting(scene: Scene, world: World) -> None:
         errors.Refused: One is.
     """
     owners = {
-        ObjectOwner(Party.FLUX, passings.called(origin))
+        ObjectOwner(passings.PARTIES[origin.form], passings.called(origin))
         for each in scene.moved
         if each.after is Seat.KEPT
         for origin in each.component.origins
-        if origin.form == Form.KUSTOMIZATION
+        if origin.form in resting.RESTS
     }
     for each in await suspending.find(owners, world.kube):
         if not each.is_suspended:
@@ -130,7 +132,7 @@ async def _check(taken: _Taken, client: "kube.Client") -> None:
         form="json", manager=manager, namespace=id.namespace or None, dry_run=True,
     )  # fmt: skip
     lost = migrating.lost(then, wanted, to=manager, answered=answered)
-    real = [each for each in lost if not any(mark in each for mark in marking.MARKS)]
+    real = [each for each in lost if not _is_mark(each)]
     if real:
         raise errors.Refused(
             f"{id} would lose {', '.join(real[:3])}, which Git does not have",
@@ -138,6 +140,10 @@ async def _check(taken: _Taken, client: "kube.Client") -> None:
         )
     if mapping(answered, "spec", "template") != mapping(taken.live, "spec", "template"):
         raise errors.Refused(f"{id} would replace its pods", hint="Let Git have what is live first: firstlight drift")
+
+
+def _is_mark(field: str) -> bool:
+    return field.startswith("metadata") and any(mark in field for mark in _MARKS)
 
 
 def _wanted(taken: _Taken) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from firstlight.operate.verify import (
     talos_release,
     warnings,
 )
+from firstlight.ownership import engine_marks
 
 _LAB = "firstlight lab"
 """What the lab's nodes say that they run."""
@@ -126,8 +127,14 @@ def _questions(scene: Scene) -> tuple[Question, ...]:
         agents.question(),
         operators.question(),
         inventory.question(scene.cluster.talos, has_inline=has_inline, released=_released(scene.work)),
-        engine.question(scene.cluster, revision),
+        engine.question(scene.cluster, revision, resting=_resting(scene.ground)),
     )
+
+
+def _resting(ground: GateGround | None) -> frozenset[ObjectId]:
+    """What of the engine Git lets rest."""
+    every = (each for objects in (ground.objects.values() if ground is not None else ()) for each in objects)
+    return frozenset(each.id for each in every if engine_marks.is_suspended(each.value))
 
 
 def _released(work: Work | None) -> tuple[ObjectId, ...]:

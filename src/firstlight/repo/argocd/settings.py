@@ -13,6 +13,8 @@ from firstlight.repo.work_tree import YAML, WorkTree
 _HEALTH = "resource.customizations.health.argoproj.io_Application"
 _CUSTOMIZATIONS = "resource.customizations"
 _APPLICATION = re.compile(r"^[ \t]*[\"']?argoproj\.io/Application[\"']?:", re.MULTILINE)
+_RESTS = "skip-reconcile"
+"""The end of the annotation, which a check in Lua must ask for."""
 _BUILD_OPTIONS = "kustomize.buildOptions"
 _GLOBBING = re.compile(r"applicationsetcontroller\.enable\.new\.git\.file\.globbing[\"']?:\s*[\"']?true")
 
@@ -26,6 +28,8 @@ class Settings:
 
     has_application_health: bool = False
     """Whether a parent waits for the health of its Applications, wave by wave."""
+    is_rest_healthy: bool = False
+    """Whether that check knows Applications that rest, which have no health of their own."""
     builds_charts: bool = False
     """Whether kustomize may build ``helmCharts``."""
     has_new_globbing: bool = False
@@ -34,7 +38,7 @@ class Settings:
 
 def read(tree: WorkTree) -> Settings:
     """Look for the settings in every YAML file."""
-    health = charts = globbing = False
+    health = charts = globbing = resting = False
     for path in tree.files:
         if not path.endswith(YAML) or not any(definition.mentions(tree, path, each) for each in _WORDS):
             continue
@@ -43,13 +47,17 @@ def read(tree: WorkTree) -> Settings:
             said = _without_comments(text)
             health |= _HEALTH + ":" in said.replace('"', "").replace("'", "")
             health |= _CUSTOMIZATIONS in said and bool(_APPLICATION.search(said))
+            resting |= _RESTS in said
         if "resourceHealthChecks" in text:
             health |= any(_operator_has_health(document.value) for document in tree.documents(path))
+            resting |= _RESTS in text
         if _BUILD_OPTIONS in text:
             charts |= _enables_charts(_without_comments(text))
         if "new.git.file.globbing" in text:
             globbing |= bool(_GLOBBING.search(_without_comments(text)))
-    return Settings(health, charts, globbing)
+    return Settings(
+        has_application_health=health, is_rest_healthy=resting, builds_charts=charts, has_new_globbing=globbing
+    )  # fmt: skip
 
 
 def _enables_charts(text: str) -> bool:

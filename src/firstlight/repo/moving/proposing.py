@@ -6,7 +6,7 @@ from firstlight.model.component import Component, Form, Side
 from firstlight.model.move import Proposal, Seat, Wish
 from firstlight.model.platform import Platform
 from firstlight.plan import moving
-from firstlight.repo.moving import bootstrap_files, declaring, engine_files, resting
+from firstlight.repo.moving import applications, bootstrap_files, declaring, engine_files, resting
 from firstlight.repo.moving.engine_files import Merge
 from firstlight.repo.work_tree import WorkTree
 
@@ -26,7 +26,7 @@ def propose(platform: Platform, tree: WorkTree, wish: Wish, *, merge: Merge) -> 
     """
     mine = components(platform, wish)
     for each in mine:
-        _check(platform, each, wish)
+        _check(platform, tree, each, wish)
     parts = [declaring.propose(platform, tree, wish, mine)]
     parts += [
         resting.propose(platform, tree, each, is_resting=wish.seat is Seat.KEPT)
@@ -69,7 +69,7 @@ def components(platform: Platform, wish: Wish) -> tuple[Component, ...]:
     )
 
 
-def _check(platform: Platform, component: Component, wish: Wish) -> None:
+def _check(platform: Platform, tree: WorkTree, component: Component, wish: Wish) -> None:
     """See that it can be where it is wished.
 
     Raises:
@@ -82,17 +82,14 @@ def _check(platform: Platform, component: Component, wish: Wish) -> None:
             hint=f"Move what it brings: firstlight move {children[0]} --to bootstrap",
         )
     engine = [each for each in component.origins if each.side == Side.GITOPS]
+    if Seat.KEPT in (wish.seat, moving.seat_of(component)):
+        applications.check(tree, component, is_kept=wish.seat is Seat.KEPT)
     if wish.seat is not Seat.KEPT:
         return
     if any(each.form == Form.HELM_RELEASE for each in engine):
         raise errors.Refused(
             f"{component.name} is a HelmRelease, which helm-controller lets go of only when it is deleted; "
             "nothing is deleted in a move",
-            hint="Without --owner bootstrap it is brought by bootstrap and handed over, from the same files.",
-        )
-    if any(each.form == Form.APPLICATION for each in engine):
-        raise errors.Refused(
-            f"{component.name} is an Application, and only Flux is let go of so that bootstrap keeps a component",
             hint="Without --owner bootstrap it is brought by bootstrap and handed over, from the same files.",
         )
     if not engine:

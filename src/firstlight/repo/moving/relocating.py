@@ -1,4 +1,8 @@
-"""Objects passed from one Kustomization of Flux to another: an entry of a kustomization less, and one more."""
+"""Objects passed from one Kustomization of Flux, or Application of Argo CD, to another.
+
+Where kustomizations list what they have, it is an entry less in one and one more in the other. Where an Application
+reads a plain directory, files have to be put into another one.
+"""
 
 import posixpath
 from collections.abc import Iterator, Mapping
@@ -14,9 +18,14 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Directory
 from firstlight.repo.kustomize import kustomization
-from firstlight.repo.work_tree import WorkTree, join
+from firstlight.repo.moving import applications
+from firstlight.repo.work_tree import YAML, WorkTree, join
 
 Holder = tuple[Component, Origin, Directory]
+_FORMS = (Form.KUSTOMIZATION, Form.APPLICATION)
+"""What of an engine applies a directory."""
+Listed = tuple[Origin, str, int, tuple[Any, ...]]
+"""Who has something, the kustomization that lists it, the number of its entry there, and all entries."""
 
 
 def propose(platform: Platform, tree: WorkTree, wish: Relocation) -> Proposal:
@@ -42,11 +51,7 @@ def holders(platform: Platform, cluster: str) -> Iterator[Holder]:
     """What of a cluster's engine applies directories of this repo."""
     for component in platform.components_of(cluster):
         for origin in component.origins:
-            if (
-                origin.side == Side.GITOPS
-                and origin.form == Form.KUSTOMIZATION
-                and isinstance(origin.source, Directory)
-            ):
+            if origin.side == Side.GITOPS and origin.form in _FORMS and isinstance(origin.source, Directory):
                 yield component, origin, origin.source
 
 
@@ -61,10 +66,16 @@ def _targets(platform: Platform, wish: Relocation) -> list[Holder]:
     if not found:
         names = sorted({each[1].name for each in every})
         raise errors.UsageError(
-            f"there is no Kustomization {wish.into} of a directory of this repo",
-            hint=mistakes.near(wish.into, names) or f"There is {', '.join(names)}.",
+            f"there is no {_word(every)} {wish.into} of a directory of this repo",
+            hint=mistakes.near(wish.into, names) or f"There is {', '.join(names) or 'none'}.",
         )
     return found
+
+
+def _word(holders: list[Holder]) -> str:
+    """What the engine's objects are called that have directories; where there are none, both."""
+    forms = {each[1].form for each in holders} or set(_FORMS)
+    return " or ".join(each for each in _FORMS if each in forms)
 
 
 def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -> Proposal:
@@ -72,34 +83,44 @@ def _one(platform: Platform, tree: WorkTree, wish: Relocation, target: Holder) -
     _, origin, directory = target
     path = _path(platform, tree, wish, origin.cluster)
     source = _lister(platform, tree, path, origin)
+    for each in (origin, *((source[0],) if source is not None else ())):
+        applications.check_here(each)
     own = kustomization.file_of(tree, directory.path)
-    if source is None or not own:
-        text = (
-            f"Write what declares {wish.what} in a file of {directory.path} instead; "
-            "then firstlight change start carries it through."
-        )
-        return Proposal(by_hand=(Instruction(place=Place(path), text=text),))
-    holder, file, number, listed = source
-    entry = str(listed[number])
-    if len(listed) == 1:
-        raise errors.Refused(
-            f"{path} is all that {holder.form} {holder.name} has, which would be left with nothing",
-            hint=f"Take {holder.name} away by hand in the same commit: firstlight change start guards what it has.",
-        )
-    path = join(posixpath.dirname(file), entry) or path
-    named = posixpath.relpath(path, directory.path)
-    moved: tuple[Edit, ...] = ()
-    if tree.is_file(path) and named.startswith("../"):
-        # Kustomize builds no file from outside of the directory that it is in; a directory it does.
-        named = posixpath.basename(path)
-        moved = file_edits(tree, path, posixpath.join(directory.path, named))
-    return Proposal(
-        edits=(
-            *moved,
-            Edit(path=file, verb=EditVerb.REMOVE, steps=("resources", number)),
-            Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=named),
-        )
-    )
+    edits: list[Edit] = []
+    if source is None:
+        plain = next((each for each in holders(platform, origin.cluster) if _has(tree, each[2], path)), None)
+        if plain is None:
+            text = f"Write what declares {path} in a file of {directory.path} instead; then firstlight change start."
+            return Proposal(by_hand=(Instruction(place=Place(path), text=text),))
+        _check_plain(tree, path, plain, origin)
+    else:
+        holder, file, number, listed = source
+        if len(listed) == 1:
+            raise _nothing_left(path, holder)
+        path = join(posixpath.dirname(file), str(listed[number])) or path
+        edits.append(Edit(path=file, verb=EditVerb.REMOVE, steps=("resources", number)))
+    if own and source is not None and tree.is_dir(path):
+        names = [posixpath.relpath(path, directory.path)]
+    else:
+        # Kustomize builds no file from outside of the directory that it is in, and a plain directory has its own alone.
+        targets = _targets_of(tree, path, directory)
+        edits += [edit for old, new in targets.items() for edit in file_edits(tree, old, new)]
+        names = [posixpath.relpath(each, directory.path) for each in targets.values()]
+    if own:
+        edits += [Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=each) for each in names]
+    return Proposal(edits=tuple(edits))
+
+
+def _targets_of(tree: WorkTree, path: str, directory: Directory) -> dict[str, str]:
+    """Where the files of something go in another owner's directory; flat where nothing below it would be read."""
+    if tree.is_file(path):
+        return {path: posixpath.join(directory.path, posixpath.basename(path))}
+    is_flat = not directory.recurse and not kustomization.file_of(tree, directory.path)
+    above = path if is_flat else posixpath.dirname(path)
+    return {
+        each: posixpath.join(directory.path, posixpath.relpath(each, above or "."))
+        for each in tree.below(path, *YAML, ".json")
+    }
 
 
 def file_edits(tree: WorkTree, path: str, target: str) -> tuple[Edit, Edit]:
@@ -115,24 +136,45 @@ def file_edits(tree: WorkTree, path: str, target: str) -> tuple[Edit, Edit]:
     return Edit(path=path, verb=EditVerb.DELETE), Edit(path=target, verb=EditVerb.WRITE, value=content)
 
 
+def _has(tree: WorkTree, directory: Directory, path: str) -> bool:
+    """Whether a plain directory has something because it is in it."""
+    if kustomization.file_of(tree, directory.path) or posixpath.dirname(path) == path:
+        return False
+    home = posixpath.dirname(path) or "."
+    return home == directory.path or (directory.recurse and f"{home}/".startswith(f"{directory.path}/"))
+
+
+def _check_plain(tree: WorkTree, path: str, holder: Holder, target: Origin) -> None:
+    _, origin, directory = holder
+    if origin.id == target.id:
+        raise errors.Refused(f"{target.form} {target.name} has {path} already")
+    if all(each == path or each.startswith(f"{path}/") for each in tree.below(directory.path, *YAML, ".json")):
+        raise _nothing_left(path, origin)
+
+
+def _nothing_left(path: str, holder: Origin) -> errors.Refused:
+    return errors.Refused(
+        f"{path} is all that {holder.form} {holder.name} has, which would be left with nothing",
+        hint=f"Take {holder.name} away by hand in the same commit: firstlight change start guards what it has.",
+    )
+
+
 def _path(platform: Platform, tree: WorkTree, wish: Relocation, cluster: str) -> str:
-    """The file or directory that is meant: itself, or that of the object that declares a component."""
+    """The file or directory that is meant: that of the object that declares a component, or itself."""
+    found = next((each for each in platform.components_of(cluster) if each.name == wish.what), None)
+    declared = next((each for each in found.origins if each.side == Side.GITOPS), None) if found else None
+    if declared is not None:
+        return declared.place.path
     clean = wish.what.strip("/").removeprefix("./")
     if tree.is_file(clean) or tree.is_dir(clean):
         return clean
-    found = next((each for each in platform.components_of(cluster) if each.name == wish.what), None)
-    declared = next((each for each in found.origins if each.side == Side.GITOPS), None) if found else None
-    if declared is None:
-        names = [each.name for each in platform.components_of(cluster)]
-        raise errors.UsageError(
-            f"there is no component and no file {wish.what}", hint=mistakes.near(wish.what, names)
-        )  # fmt: skip
-    return declared.place.path
+    names = [each.name for each in platform.components_of(cluster)]
+    raise errors.UsageError(
+        f"there is no component and no file {wish.what}", hint=mistakes.near(wish.what, names)
+    )  # fmt: skip
 
 
-def _lister(
-    platform: Platform, tree: WorkTree, path: str, target: Origin
-) -> tuple[Origin, str, int, tuple[Any, ...]] | None:
+def _lister(platform: Platform, tree: WorkTree, path: str, target: Origin) -> Listed | None:
     """Who applies it now, and the entry that names it, or the directory that it is in."""
     for _, origin, directory in holders(platform, target.cluster):
         file = kustomization.file_of(tree, directory.path)

@@ -14,6 +14,8 @@ from firstlight.operate.deciding.checks.scene import Scene
 from firstlight.operate.verify import components as verifying
 from firstlight.operate.verify import engine as engines
 from firstlight.operate.verify import nodes as all_nodes
+from firstlight.ownership import resting as at_rest
+from firstlight.plan import asking
 from firstlight.policy.checking import note
 from firstlight.policy.checking.note import Note
 
@@ -38,7 +40,13 @@ async def engine(decision: Decision, scene: Scene) -> list[Note]:
         return [note.skipped(scene.unreached)]
     if cluster is None or cluster.engine is None:
         return [note.skipped("no engine is declared")]
-    return await _asked(scene, [engines.question(cluster, "")])
+    resting = {
+        found
+        for component in scene.after.platform.components_of(scene.cluster)
+        for origin in component.origins
+        if at_rest.is_declared(origin) and (found := asking.declared_by(origin)) is not None
+    }
+    return await _asked(scene, [engines.question(cluster, "", resting=resting)])
 
 
 async def nodes_and_engine(decision: Decision, scene: Scene) -> list[Note]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from firstlight.document.within import at, mapping, text
 from firstlight.gates import status
-from firstlight.model.component import Form, ObjectId
+from firstlight.model.component import Form, ObjectId, Owner
 from firstlight.model.finding import Evidence, Severity
 from firstlight.policy.auditing import days
 from firstlight.policy.auditing.hit import Hit
@@ -56,9 +56,11 @@ def _is_over(written: str, live: Live, scene: Scene) -> bool:
 
 def suspended(scene: Scene) -> Iterator[Hit]:
     """Objects of the engine that are suspended in Git without an end, or beyond it."""
+    kept = _kept(scene)
     for item in scene.items:
-        steps = _way(item.value, item.object.id.group, item.object.id.kind)
-        if steps is None:
+        id = item.object.id
+        steps = _way(item.value, id.group, id.kind)
+        if steps is None or (item.cluster, id.kind, id.name) in kept:
             continue
         annotations = mapping(item.value, "metadata", "annotations")
         until, reason = str(annotations.get(UNTIL) or ""), str(annotations.get(REASON) or "")
@@ -81,6 +83,16 @@ def suspended(scene: Scene) -> Iterator[Hit]:
             evidence=evidence,
             severity=None if end is not None else Severity.WARNING,
         )
+
+
+def _kept(scene: Scene) -> frozenset[tuple[str, str, str]]:
+    """What declares components that bootstrap keeps: it rests as long as that is so, as firstlight.yaml says."""
+    return frozenset(
+        (component.cluster, origin.form.value, origin.name)
+        for component in scene.platform.components
+        if component.owner == Owner.BOOTSTRAP
+        for origin in component.halves[1]
+    )
 
 
 def _way(value: Mapping[str, Any], group: str, kind: str) -> tuple[str, ...] | None:

@@ -1,0 +1,269 @@
+"""Components moved with a real Argo CD, to bootstrap and back, and between Applications: no pod is replaced."""
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.lab.sources.access import Access
+from firstlight.observe import audit_log
+from firstlight.operate.changing import merging
+from firstlight.operate.moving import guarding
+from firstlight.tools import install
+from tests import changing
+from tests.argocd import API, HOME, ArgoCD, application
+from tests.changing import Clone
+from tests.flux import config
+from tests.integration.operate.test_change_argocd import deployment
+from tests.labs import until
+
+SKIP = "argocd.argoproj.io/skip-reconcile"
+TRACKING = "argocd.argoproj.io/tracking-id"
+OPTIONS = "argocd.argoproj.io/sync-options"
+INSTANCE = "app.kubernetes.io/instance"
+WHY = "a test of moves"
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+
+
+@pytest_asyncio.fixture
+async def by_label(argocd: ArgoCD) -> AsyncIterator[None]:
+    """Argo CD knows what is its own by a label, as it was set up before 3.0."""
+
+    async def say(method: str | None) -> None:
+        body = {"data": {"application.resourceTrackingMethod": method}}
+        await argocd.kube.patch("v1", "ConfigMap", "argocd-cm", body, manager="tests", namespace=HOME)
+
+    await say("label")
+    yield
+    await say(None)
+
+
+@pytest_asyncio.fixture
+async def clone(request: pytest.FixtureRequest, argocd: ArgoCD, site: str, tmp_path: Path) -> Clone:
+    """An app of apps that Argo CD has synced: Applications of kustomizations and of plain directories, with a pod."""
+    policy = getattr(request, "param", {})
+    made = await argocd.sources.create_git(f"tests/{site}", access=Access(anonymous="write"))
+    programs = await install.ensure(["helm", "kustomize"])
+
+    def app(name: str, path: str, space: str = site) -> dict[str, Any]:
+        source = {"repoURL": made.url, "path": path, "targetRevision": "main"}
+        return application(f"{site}-{name}", space, source, **policy)
+
+    notes = config("notes", a="b")
+    notes["metadata"]["annotations"] = {OPTIONS: "SkipDryRunOnMissingResource=true"}
+    files = {
+        "firstlight.yaml": {
+            "apiVersion": "firstlight.dev/v1alpha1", "kind": "Platform", "metadata": {"name": "small"},
+            "gitops": {"engine": "argocd", "url": made.url, "branch": "main"}, "clusters": {"home": {"path": "apps"}},
+        },
+        "root.yaml": app("root", "apps", HOME),
+        **{f"apps/{name}.yaml": app(name, name) for name in ("shop", "tools", "plain", "other")},
+        "shop/kustomization.yaml": "resources: [web, notes.yaml]\n",
+        "shop/web/kustomization.yaml": "resources: [web.yaml]\n",
+        "shop/web/web.yaml": deployment(),
+        "shop/notes.yaml": notes,
+        "tools/kustomization.yaml": "resources: [tools.yaml]\n",
+        "tools/tools.yaml": config("tools", a="b"),
+        "plain/one.yaml": config("one", a="b"),
+        "plain/two.yaml": config("two", a="b"),
+        "other/three.yaml": config("three", a="b"),
+    }  # fmt: skip
+    found = changing.cloned(made.url, tmp_path / "repo", files, kubeconfig=argocd.lab.kubeconfig, programs=programs)
+    await argocd.kube.apply(files["root.yaml"], manager="tests")  # type: ignore[arg-type]
+    for name in ("root", "shop", "tools", "plain", "other"):
+        await argocd.synced(f"{site}-{name}", found.git("rev-parse", "HEAD"))
+
+    async def runs() -> bool:
+        return bool(await _pods(argocd.kube, site))
+
+    await until(runs, "a pod")
+    return found
+
+
+async def _pods(client: kube_client.Client, space: str) -> set[str]:
+    return {each["metadata"]["uid"] for each in (await client.list("v1", "Pod", namespace=space)).items}
+
+
+async def _live(argocd: ArgoCD, space: str, name: str = "web") -> dict[str, Any]:
+    version, kind = ("apps/v1", "Deployment") if name == "web" else ("v1", "ConfigMap")
+    return dict(await argocd.kube.get(version, kind, name, namespace=space))
+
+
+def _managers(obj: dict[str, Any]) -> set[str]:
+    return {each["manager"] for each in obj["metadata"]["managedFields"] if not each.get("subresource")}
+
+
+def _annotations(obj: dict[str, Any]) -> dict[str, str]:
+    return dict(obj["metadata"].get("annotations") or {})
+
+
+async def _pushed(clone: Clone, *arguments: str) -> str:
+    """A move carried out as far as it goes before somebody merges it; its branch."""
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, f"{told.out}\n{told.err}"
+    return clone.git("branch", "--show-current")
+
+
+def _merge(clone: Clone, branch: str) -> str:
+    clone.git("switch", "--quiet", "main")
+    clone.git("merge", "--quiet", "--no-edit", branch)
+    clone.git("push", "--quiet", "origin", "main")
+    return clone.git("rev-parse", "HEAD")
+
+
+async def _resumed(clone: Clone) -> None:
+    told = await clone.change("resume", "--yes")
+    assert told.code == 0, f"{told.out}\n{told.err}"
+
+
+async def _carried(clone: Clone, *arguments: str) -> None:
+    _merge(clone, await _pushed(clone, *arguments))
+    await _resumed(clone)
+
+
+async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, pods, uid = time.time(), await _pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
+    shop = f"{site}-shop"
+
+    await _carried(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
+    for each in (web, notes):
+        assert "firstlight" in _managers(each)
+        assert _managers(each) & {"argocd-controller", guarding.MANAGER} == set()
+        assert TRACKING not in _annotations(each)
+    assert OPTIONS not in _annotations(web)
+    assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
+    assert _annotations(await argocd.get(shop))[SKIP] == "true"
+    assert clone.records()[-1]["path"] == "move"
+
+    await _carried(clone, shop, "--to", "gitops")
+
+    web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
+    for each in (web, notes):
+        assert "argocd-controller" in _managers(each)
+        assert _managers(each) & {"firstlight", guarding.MANAGER} == set()
+        assert _annotations(each)[TRACKING].startswith(f"{shop}:")
+    assert OPTIONS not in _annotations(web)
+    assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
+    assert SKIP not in _annotations(await argocd.get(shop))
+    assert web["metadata"]["uid"] == uid
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
+
+
+async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    """Whoever of the two syncs first: here it is the one that does not have it any more, with prune and selfHeal."""
+    begun, pods, uid = time.time(), await _pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
+    shop, tools = f"{site}-shop", f"{site}-tools"
+    branch = await _pushed(clone, "shop/web", "--into", tools)
+    assert _annotations(await _live(argocd, site))[OPTIONS] == "Prune=false"
+    await _rest(argocd, tools, is_resting=True)
+
+    commit = _merge(clone, branch)
+    await argocd.refresh(shop)
+    await argocd.says(shop, "ignored (no prune)")
+
+    assert (await argocd.get(shop))["status"]["operationState"]["syncResult"]["revision"] == commit
+    assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{shop}:")
+    await _rest(argocd, tools, is_resting=False)
+    await _resumed(clone)
+
+    web = await _live(argocd, site)
+    assert _annotations(web)[TRACKING] == f"{tools}:apps/Deployment:{site}/web"
+    assert OPTIONS not in _annotations(web)
+    assert guarding.MANAGER not in _managers(web)
+    assert web["metadata"]["uid"] == uid
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
+    await argocd.synced(shop, commit)
+    listed = {name: (await argocd.get(name))["status"]["resources"] for name in (shop, tools)}
+    assert [name for name, each in listed.items() if "Deployment" in {one["kind"] for one in each}] == [tools]
+
+
+@pytest.mark.long
+async def test_there_and_back_again_where_a_label_tells_whose_it_is(
+    by_label: None, clone: Clone, argocd: ArgoCD, site: str
+) -> None:
+    begun, pods = time.time(), await _pods(argocd.kube, site)
+    shop = f"{site}-shop"
+    assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
+
+    await _carried(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    assert INSTANCE not in ((await _live(argocd, site))["metadata"].get("labels") or {})
+
+    await _carried(clone, shop, "--to", "gitops")
+
+    assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("clone", [{}, {"syncOptions": []}], indirect=True, ids=["server-side", "client-side"])
+async def test_a_directory_passes_to_another_application(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, pods = time.time(), await _pods(argocd.kube, site)
+    tools = f"{site}-tools"
+
+    await _carried(clone, "shop/web", "--into", tools)
+
+    web = await _live(argocd, site)
+    assert _annotations(web)[TRACKING].startswith(f"{tools}:")
+    assert {OPTIONS} & _annotations(web).keys() == set()
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
+
+
+@pytest.mark.long
+async def test_a_file_put_into_another_plain_directory_by_hand(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, uid = time.time(), (await _live(argocd, site, "one"))["metadata"]["uid"]
+    clone.git("mv", "plain/one.yaml", "other/one.yaml")
+
+    told = await clone.change("start", "--why", "a test", "--merge", "--yes", "--anyway", "a test")
+
+    assert told.code == 0, f"{told.out}\n{told.err}"
+    one = await _live(argocd, site, "one")
+    assert clone.records()[-1]["path"] == "move"
+    assert _annotations(one)[TRACKING].startswith(f"{site}-other:")
+    assert OPTIONS not in _annotations(one)
+    assert one["metadata"]["uid"] == uid
+    assert _deleted(argocd, site, since=begun) == []
+
+
+@pytest.mark.long
+async def test_a_whole_application_passes_to_another_app_of_apps(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, pods, shop = time.time(), await _pods(argocd.kube, site), await argocd.get(f"{site}-shop")
+    clone.git("mv", "apps/shop.yaml", "other/shop.yaml")
+
+    told = await clone.change("start", "--why", "a test", "--merge", "--yes", "--anyway", "a test")
+
+    assert told.code == 0, f"{told.out}\n{told.err}"
+    now = await argocd.get(f"{site}-shop")
+    assert clone.records()[-1]["path"] == "move"
+    assert _annotations(now)[TRACKING] == f"{site}-other:argoproj.io/Application:{HOME}/{site}-shop"
+    assert OPTIONS not in _annotations(now)
+    assert now["metadata"]["uid"] == shop["metadata"]["uid"]
+    assert await _pods(argocd.kube, site) == pods
+    assert _deleted(argocd, site, since=begun) == []
+
+
+async def _rest(argocd: ArgoCD, name: str, *, is_resting: bool) -> None:
+    body = {"metadata": {"annotations": {SKIP: "true" if is_resting else None}}}
+    await argocd.kube.patch(API, "Application", name, body, manager="tests", namespace=HOME)
+
+
+def _deleted(argocd: ArgoCD, space: str, *, since: float) -> list[str]:
+    """What anybody has deleted there, Leases aside."""
+    found = audit_log.writes(argocd.lab.home.audit_log, since=since, until=time.time(), is_asked=lambda *_: True)
+    assert any(f"{space}/" in each.what for each in found), "the log has what was written"
+    deleted = [each for each in found if each.verb.startswith("delete") and f"{space}/" in each.what]
+    return [str(each) for each in deleted if not each.what.startswith("leases")]
