@@ -6,7 +6,7 @@ from firstlight.model.component import Component, Form, Side
 from firstlight.model.move import Proposal, Seat, Wish
 from firstlight.model.platform import Platform
 from firstlight.plan import moving
-from firstlight.repo.moving import bootstrap_files, declaring, resting
+from firstlight.repo.moving import bootstrap_files, declaring, kept_releases, resting
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -82,12 +82,9 @@ def _check(platform: Platform, component: Component, wish: Wish) -> None:
         )
     if wish.seat is not Seat.KEPT:
         return
-    if any(each.form == Form.HELM_RELEASE for each in engine):
-        raise errors.Refused(
-            f"{component.name} is a HelmRelease, which helm-controller lets go of only when it is deleted; "
-            "nothing is deleted in a move",
-            hint="Without --owner bootstrap it is brought by bootstrap and handed over, from the same files.",
-        )
+    for each in engine:
+        if each.form == Form.HELM_RELEASE:
+            kept_releases.check(component, each, wish)
     if any(each.form == Form.APPLICATION for each in engine):
         raise errors.Refused(
             f"{component.name} is an Application, and only Flux is let go of so that bootstrap keeps a component",

@@ -1,22 +1,28 @@
 """The engine's own declaration of a component: it rests while bootstrap keeps the component, and goes on after.
 
-It stays in Git, since it says from which directory, with which patches and variables the component is made, and
-bootstrap reads just that. Suspended it applies nothing and prunes nothing, whatever becomes of it.
+It stays in Git, since it says from which directory or chart, with which patches, variables and values the component is
+made, and bootstrap reads just that. Suspended it applies nothing, and prunes or uninstalls nothing, whatever becomes of
+it.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document.within import at
+from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import Component, Form, Origin, Side, Stated
 from firstlight.model.finding import Edit, EditVerb
 from firstlight.model.move import Instruction, Proposal
 from firstlight.model.platform import Platform
 from firstlight.repo.work_tree import WorkTree
 
-_GROUP = "kustomize.toolkit.fluxcd.io"
+_GROUPS = {Form.KUSTOMIZATION: "kustomize.toolkit.fluxcd.io", Form.HELM_RELEASE: "helm.toolkit.fluxcd.io"}
+"""What rests by being suspended."""
 _STEPS = ("spec", "suspend")
-"""How a Kustomization is told to rest."""
+"""How it is told to."""
+_ASKS = (
+    "healthCheckExprs of Kustomization {} ask HelmReleases for a condition, and {} has none in a cold start while it "
+    "rests: take them out, or let them pass where there are no conditions, and write the rest by hand, too."
+)
 
 
 def propose(platform: Platform, tree: WorkTree, component: Component, *, is_resting: bool) -> Proposal:
@@ -30,7 +36,7 @@ def propose(platform: Platform, tree: WorkTree, component: Component, *, is_rest
     """
     edits: list[Edit] = []
     by_hand: list[Instruction] = []
-    engine = [each for each in component.origins if each.side == Side.GITOPS and each.form == Form.KUSTOMIZATION]
+    engine = [each for each in component.origins if each.side == Side.GITOPS and each.form in _GROUPS]
     for origin in engine:
         if origin.suspended == is_resting:
             continue
@@ -59,6 +65,11 @@ def propose(platform: Platform, tree: WorkTree, component: Component, *, is_rest
         edits += found.edits
         by_hand += found.by_hand
         eased += found.eased
+    by_hand += [
+        Instruction(place=above.place, text=_ASKS.format(above.name, one.name))
+        for one in engine
+        for above in _asking(platform, component, one)
+    ]
     notes = tuple(f"{each} does not wait for {component.name} any more: it never reports ready" for each in eased)
     return Proposal(edits=tuple(edits), by_hand=tuple(by_hand), notes=notes, eased=tuple(eased))
 
@@ -66,16 +77,33 @@ def propose(platform: Platform, tree: WorkTree, component: Component, *, is_rest
 def _dependents(
     platform: Platform, component: Component, engine: list[Origin]
 ) -> Iterator[tuple[Component, Origin, Origin]]:
-    """Kustomizations of the cluster that depend on what rests."""
+    """What of the cluster depends on what rests: Kustomizations on Kustomizations, HelmReleases on HelmReleases."""
     for other in platform.components_of(component.cluster):
         for origin in other.origins:
             for one in engine:
-                if origin.form == Form.KUSTOMIZATION and any(need.id == one.id for need in origin.needs):
+                if origin.form in _GROUPS and any(need.id == one.id for need in origin.needs):
                     yield other, origin, one
 
 
+def _asking(platform: Platform, component: Component, resting: Origin) -> Iterator[Origin]:
+    """Kustomizations that ask what rests for a condition by an expression of their own.
+
+    By itself Flux takes a HelmRelease that rests for well as soon as its controller has seen that, with ``wait`` and
+    ``healthChecks``, too: it has no condition that says otherwise. An expression may insist on one.
+    """
+    if resting.form != Form.HELM_RELEASE:
+        return
+    for other in platform.components_of(component.cluster):
+        for origin in other.origins:
+            spec = mapping(origin.definition, "spec")
+            asks = [each for each in sequence(spec, "healthCheckExprs") if text(each, "kind") == resting.form.value]
+            named = [each for each in sequence(spec, "healthChecks") if _names(each, resting, origin)]
+            if origin.form == Form.KUSTOMIZATION and asks and (named or origin.id == resting.parent):
+                yield origin
+
+
 def _eased(platform: Platform, tree: WorkTree, other: Component, origin: Origin, need: Origin) -> Proposal:
-    """A Kustomization without a need that never becomes ready."""
+    """A Kustomization or HelmRelease without a need that never becomes ready."""
     stated = _stated(platform, other.cluster, origin)
     written = _written(tree, stated)
     listed = at(written, "spec", "dependsOn") if written is not None else None
@@ -106,7 +134,7 @@ def _names(entry: object, need: Origin, origin: Origin) -> bool:
 
 def _stated(platform: Platform, cluster: str, origin: Origin) -> Stated | None:
     """The object that an origin is, with the way to its lines; None if no file says it as it is."""
-    wanted = (_GROUP, origin.form.value, origin.namespace, origin.name)
+    wanted = (_GROUPS[origin.form], origin.form.value, origin.namespace, origin.name)
     for component in platform.components_of(cluster):
         for one in component.origins:
             for each in one.stated:

@@ -1,0 +1,168 @@
+"""A HelmRelease moved with real Flux and Helm: bootstrap keeps its release, and back; no object is deleted or replaced."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight import errors
+from firstlight.clients import kube as kube_client
+from firstlight.execute.actions import install as installing
+from firstlight.execute.applying import helm_releases
+from firstlight.execute.applying.helm_releases import Kept
+from firstlight.lab.sources.access import Access
+from firstlight.model.component import Side
+from firstlight.model.work import Install
+from firstlight.operate import reaching
+from firstlight.operate.changing import merging
+from firstlight.operate.moving import guarding
+from firstlight.render import installations
+from firstlight.repo import platform as platforms
+from firstlight.repo.work_tree import WorkTree
+from firstlight.tools import install
+from tests import changing
+from tests.changing import Clone
+from tests.flux import OFTEN, Flux
+from tests.integration.operate.test_change_flux import deployment, engine, platform
+from tests.integration.operate.test_move_flux import _carried, _deleted, _managers, _pods
+from tests.labs import until
+
+ORIGIN = "helm.toolkit.fluxcd.io/name"
+WHY = "a test of moves"
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+
+
+def files(url: str, space: str, *, templates: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """A chart in Git and a HelmRelease of it, brought by a Kustomization that waits for what it brings."""
+    made: dict[str, Any] = {**platform(url, home="cluster"), **engine(url, space)}
+    made["cluster/apps.yaml"]["spec"]["wait"] = True
+    source = {"kind": "GitRepository", "name": "root"}
+    spec = {**OFTEN, "values": {"word": "git"}, "chart": {"spec": {"chart": "./charts/web", "sourceRef": source}}}
+    return made | {
+        "apps/kustomization.yaml": "resources: [release.yaml]\n",
+        "apps/release.yaml": {
+            "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+            "metadata": {"name": "web", "namespace": space}, "spec": spec,
+        },
+        "charts/web/Chart.yaml": {"apiVersion": "v2", "name": "web", "version": "1.0.0"},
+        "charts/web/templates/settings.yaml": SETTINGS,
+        "charts/web/templates/web.yaml": made.pop("apps/web.yaml"),
+    } | {f"charts/web/templates/{name}": each for name, each in (templates or {}).items()}  # fmt: skip
+
+
+async def reconciled(flux: Flux, space: str, home: Path, **given: Any) -> Clone:
+    """A platform of the test's own that Flux has reconciled, with its pods."""
+    made = await flux.sources.create_git(f"tests/{space}", access=Access(anonymous="write"))
+    programs = await install.ensure(["helm", "kustomize"])
+    content = files(made.url, space, **given)
+    found = changing.cloned(made.url, home / "repo", content, kubeconfig=flux.lab.kubeconfig, programs=programs)
+    for each in content["cluster/sync.yaml"]:
+        await flux.kube.apply(each, manager="tests")
+    await flux.ready("Kustomization", "root", space)
+    await flux.ready("HelmRelease", "web", space)
+    await flux.ready("Kustomization", "apps", space, revision=found.git("rev-parse", "HEAD"))
+
+    async def runs() -> bool:
+        return bool(await _pods(flux.kube, space))
+
+    await until(runs, "a pod")
+    return found
+
+
+@pytest_asyncio.fixture
+async def clone(flux: Flux, space: str, tmp_path: Path) -> Clone:
+    return await reconciled(flux, space, tmp_path)
+
+
+async def live(flux: Flux, space: str) -> dict[str, dict[str, Any]]:
+    """The objects of the release."""
+    return {
+        "web": dict(await flux.kube.get("apps/v1", "Deployment", "web", namespace=space)),
+        "settings": dict(await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)),
+    }
+
+
+async def revision(flux: Flux, space: str) -> Kept:
+    found = await helm_releases.last(flux.kube, "web", space)
+    assert found is not None
+    return found
+
+
+async def revisions(client: kube_client.Client, space: str) -> list[str]:
+    listed = await client.list("v1", "Secret", namespace=space, labels="owner=helm,name=web")
+    return sorted(each["metadata"]["labels"]["version"] for each in listed.items)
+
+
+async def bootstrap(clone: Clone, *, is_kept: bool = True) -> list[str]:
+    """What ``up`` does with the release; what it has written."""
+    means = changing.means(clone)
+    known = platforms.read_tree(WorkTree(clone.root))
+    (component,) = [each for each in known.components if each.name == "web"]
+    async with await means.open_renderer(known) as renderer:
+        releases, beside, _ = await installations.installations(renderer, component, Side.BOOTSTRAP)
+    task = Install(releases=releases, beside=beside, manager="firstlight", is_kept=is_kept)
+    (cluster,) = known.clusters
+    async with reaching.reached(cluster, means) as world:
+        change = await installing.look(task, world, "web")
+        if change is not None:
+            await change.perform()
+    return [] if change is None else list(change.writes)
+
+
+async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    assert {each["metadata"]["labels"][ORIGIN] for each in before.values()} == {"web"}
+
+    await _carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    for each in (await live(flux, space)).values():
+        assert "helm" in _managers(each)
+        assert _managers(each) & {"helm-controller", "firstlight", guarding.MANAGER} == set()
+        assert ORIGIN not in each["metadata"]["labels"]
+    held = await flux.get("HelmRelease", "web", space)
+    assert held["spec"]["suspend"] is True
+    assert guarding.MANAGER not in _managers(held)
+    last = await revision(flux, space)
+    assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
+    assert await bootstrap(clone) == [], "a second run writes nothing"
+    assert clone.records()[-1]["path"] == "move"
+
+    await _carried(clone, "web", "--to", "gitops")
+
+    after = await live(flux, space)
+    for each in after.values():
+        assert "helm-controller" in _managers(each)
+        assert _managers(each) & {"helm", "firstlight", guarding.MANAGER} == set()
+        assert each["metadata"]["labels"][ORIGIN] == "web"
+    held = await flux.get("HelmRelease", "web", space)
+    assert "suspend" not in held["spec"]
+    assert guarding.MANAGER not in _managers(held)
+    assert held["status"]["history"][0]["version"] == 3
+    assert await revisions(flux.kube, space) == ["1", "2", "3"], "no revision is lost"
+    uids = {name: each["metadata"]["uid"] for name, each in before.items()}
+    assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
+
+
+@pytest.mark.long
+async def test_what_bootstrap_keeps_it_upgrades_and_nobody_else(clone: Clone, flux: Flux, space: str) -> None:
+    await _carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    clone.write("charts/web/templates/settings.yaml", SETTINGS.replace("word:", "other: more, word:", 1))
+
+    # Somebody who has suspended it for another reason still has it.
+    assert await bootstrap(clone, is_kept=False) == []
+    assert await flux.config_map("settings", space) == {"word": "git"}
+
+    assert [each.partition(",")[0] for each in await bootstrap(clone)] == [f"upgrade the release {space}/web"]
+    assert await flux.config_map("settings", space) == {"word": "git", "other": "more"}
+    assert await bootstrap(clone) == []
