@@ -1,6 +1,5 @@
-"""A HelmRelease moved with real Flux and Helm: bootstrap keeps its release, and back; no object is deleted or replaced."""
+"""A HelmRelease moved with real Flux and Helm: bootstrap keeps its release, and back; nothing is deleted on the way."""
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight import errors
 from firstlight.clients import kube as kube_client
 from firstlight.execute.actions import install as installing
 from firstlight.execute.applying import helm_releases
@@ -27,7 +25,7 @@ from firstlight.tools import install
 from tests import changing
 from tests.changing import Clone
 from tests.flux import OFTEN, Flux
-from tests.integration.operate.test_change_flux import deployment, engine, platform
+from tests.integration.operate.test_change_flux import engine, platform
 from tests.integration.operate.test_move_flux import _carried, _deleted, _managers, _pods
 from tests.labs import until
 
