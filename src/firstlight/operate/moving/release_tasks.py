@@ -52,7 +52,7 @@ async def of(
     return found
 
 
-def kept(objects: Iterable[Object], component: Component, task: Install | None, *, helm: str) -> list[Passing]:
+def kept(objects: Iterable[Object], component: Component, task: Install | None) -> list[Passing]:
     """Objects that bootstrap is to keep, each with who has it then: firstlight itself, or Helm.
 
     CRDs come before everything, and are firstlight's, whichever way a chart brings them.
@@ -61,7 +61,6 @@ def kept(objects: Iterable[Object], component: Component, task: Install | None, 
         objects: What the component deploys.
         component: Which it is.
         task: What Helm has to do for it; None where it is no release.
-        helm: The manager as which Helm applies.
     """
     found = []
     beside = {each.id for each in task.beside} if task is not None else set()
@@ -72,7 +71,7 @@ def kept(objects: Iterable[Object], component: Component, task: Install | None, 
             )  # fmt: skip
         elif not claims.is_hook(each.value):
             owner = owner_of(task.releases[0])
-            found.append(Passing(object=each, component=component.name, manager=helm, owner=owner))
+            found.append(Passing(object=each, component=component.name, manager=managers.HELM, owner=owner))
     return found
 
 

@@ -157,7 +157,6 @@ class Scene:
         known = facts.of(carrying.after, self.cluster, await renditions_of(half, names, "move", self._open))
         wanted = [each.component for each in self.moved if each.after is Seat.KEPT and each.helm_releases]
         self._releases = await release_tasks.of(wanted, known, half=half, open_renderer=self._open)
-        helm = carrying.means.programs.helm
         found: list[Passing] = []
         for each in self.moved:
             side = Side.BOOTSTRAP if each.after is Seat.KEPT else Side.GITOPS
@@ -169,9 +168,7 @@ class Scene:
                 )
             objects = known.objects(component, side)
             if each.after is Seat.KEPT:
-                found += release_tasks.kept(
-                    objects, component, self._releases.get(component.name), helm=helm.name if helm else "helm"
-                )  # fmt: skip
+                found += release_tasks.kept(objects, component, self._releases.get(component.name))
             else:
                 given = passings.of(known, [one.id for one in objects])
                 found += [one for one in given if one.component == component.name]

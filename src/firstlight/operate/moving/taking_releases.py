@@ -24,7 +24,7 @@ from firstlight.model.rendition import Object
 from firstlight.model.work import Installation
 from firstlight.operate.moving import release_tasks
 from firstlight.operate.moving.scene import Scene
-from firstlight.ownership import comparing
+from firstlight.ownership import comparing, managers
 
 _ORIGIN = ("helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace")
 """The labels that helm-controller adds to what a chart makes."""
@@ -55,7 +55,7 @@ def write(scene: Scene) -> Stage:
         for task in (await scene.kept_releases()).values():
             for release in task.releases:
                 await _check(release, world)
-            changes.append(await install.look(dataclasses.replace(task, beside=()), world, id))
+            changes.append(await install.look(task, world, id))
         todo = [each for each in changes if each is not None]
         if not todo:
             return None
@@ -77,7 +77,6 @@ async def found(scene: Scene, world: World) -> list[tuple[Passing, Mapping[str, 
     It is what their last revisions made, and not what Git would: so nothing but marks is another afterwards.
     """
     every: list[tuple[Passing, Mapping[str, Any]]] = []
-    helm = world.programs.helm
     for component, task in (await scene.kept_releases()).items():
         for release in task.releases:
             kept = await helm_releases.last(world.kube, release.name, release.namespace)
@@ -85,7 +84,7 @@ async def found(scene: Scene, world: World) -> list[tuple[Passing, Mapping[str, 
             seen = await observe(objects, world.kube, namespace=release.namespace)
             owner = release_tasks.owner_of(release)
             every += [
-                (Passing(object=each.object, component=component, manager=helm.name if helm else "helm", owner=owner),
+                (Passing(object=each.object, component=component, manager=managers.HELM, owner=owner),
                  each.live)
                 for each in seen
                 if each.live is not None
