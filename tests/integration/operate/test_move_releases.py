@@ -66,8 +66,8 @@ async def reconciled(flux: Flux, space: str, home: Path, **given: Any) -> Clone:
     for each in content["cluster/sync.yaml"]:
         await flux.kube.apply(each, manager="tests")
     await flux.ready("Kustomization", "root", space)
-    await flux.ready("HelmRelease", "web", space)
     await flux.ready("Kustomization", "apps", space, revision=found.git("rev-parse", "HEAD"))
+    await flux.ready("HelmRelease", "web", space)
 
     async def runs() -> bool:
         return bool(await _pods(flux.kube, space))
@@ -164,3 +164,114 @@ async def test_what_bootstrap_keeps_it_upgrades_and_nobody_else(clone: Clone, fl
     assert [each.partition(",")[0] for each in await bootstrap(clone)] == [f"upgrade the release {space}/web"]
     assert await flux.config_map("settings", space) == {"word": "git", "other": "more"}
     assert await bootstrap(clone) == []
+
+
+@pytest.mark.long
+async def test_one_that_is_deleted_while_it_rests_leaves_its_release_and_takes_it_again(
+    clone: Clone, flux: Flux, space: str
+) -> None:
+    await _carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    old = (await flux.get("HelmRelease", "web", space))["metadata"]["uid"]
+
+    await flux.kube.delete("helm.toolkit.fluxcd.io/v2", "HelmRelease", "web", namespace=space)
+    await flux.reconcile("Kustomization", "apps", space)
+
+    async def is_new() -> bool:
+        found = await flux.kube.list("helm.toolkit.fluxcd.io/v2", "HelmRelease", namespace=space)
+        return [each["metadata"]["uid"] != old for each in found.items] == [True]
+
+    await until(is_new, "another HelmRelease")
+    # It has never been reconciled, as in a cold start: what waits for all that it brings is ready all the same.
+    held = await flux.ready("Kustomization", "apps", space, revision=clone.git("rev-parse", "HEAD"))
+    assert held["spec"]["wait"] is True
+    assert "conditions" not in (await flux.get("HelmRelease", "web", space))["status"]
+    assert await bootstrap(clone) == []
+
+    await _carried(clone, "web", "--to", "gitops")
+
+    after = await live(flux, space)
+    uids = {name: each["metadata"]["uid"] for name, each in before.items()}
+    assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
+    assert await _pods(flux.kube, space) == pods
+    assert [each for each in _deleted(flux, space, since=begun) if "helmreleases" not in each] == []
+
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: SPACES.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: SPACES, singular: SPACE, kind: KIND}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+HOOK = """
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hook
+  annotations: {helm.sh/hook: "post-install,post-upgrade", helm.sh/hook-delete-policy: before-hook-creation}
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: word}\nstringData: {word: {{ .Values.word }}}\n"
+
+
+@pytest.mark.long
+async def test_a_chart_with_crds_secrets_and_hooks(flux: Flux, space: str, tmp_path: Path) -> None:
+    letters = space.removeprefix("test-")
+    crd = CRD.replace("SPACES", f"s{letters}s").replace("SPACE", f"s{letters}").replace("KIND", f"S{letters}")
+    templates = {"crd.yaml": crd, "hook.yaml": HOOK, "secret.yaml": SECRET}
+    clone = await reconciled(flux, space, tmp_path, templates=templates)
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    name = f"s{letters}s.example.org"
+
+    async def definition() -> dict[str, Any]:
+        return dict(await flux.kube.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name))
+
+    async def hook() -> str:
+        return str((await flux.kube.get("v1", "ConfigMap", "hook", namespace=space))["metadata"]["uid"])
+
+    uid, ran = (await definition())["metadata"]["uid"], await hook()
+
+    await _carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    assert await hook() == ran, "no hook is run for bootstrap's revision"
+    found = await definition()
+    assert {"firstlight", "helm"} <= _managers(found)
+    assert "helm-controller" not in _managers(found)
+    assert ORIGIN not in found["metadata"].get("labels", {})
+    assert _deleted(flux, space, since=begun) == []
+    assert await bootstrap(clone) == []
+
+    await _carried(clone, "web", "--to", "gitops")
+
+    found = await definition()
+    assert found["metadata"]["uid"] == uid
+    assert _managers(found) & {"firstlight", "helm"} == set()
+    assert await _pods(flux.kube, space) == pods
+    # helm-controller runs hooks in every upgrade, and a hook replaces what it made before.
+    assert [each for each in _deleted(flux, space, since=begun) if "configmaps" not in each] == []
+    await flux.kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+
+
+@pytest.mark.long
+async def test_before_it_goes_on_it_is_seen_that_nothing_is_uninstalled(clone: Clone, flux: Flux, space: str) -> None:
+    await _carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    path = clone.root / "apps/release.yaml"
+    text = path.read_text()
+    assert "  interval: 1m\n" in text
+    risky = "  interval: 1m\n  upgrade: {remediation: {strategy: uninstall}}\n"
+    path.write_text(text.replace("  interval: 1m\n", risky, 1))
+    clone.git("commit", "--quiet", "--all", "--message=a remedy")
+    clone.git("push", "--quiet", "origin", "main")
+
+    told = await clone.run(
+        "move", "web", "--to", "gitops", "--no-render", "--carry-out", "--merge", "--yes", "--anyway", "a test"
+    )
+
+    assert told.code != 0
+    assert "uninstalls its release where an upgrade fails" in told.out + told.err
+    assert (await flux.get("HelmRelease", "web", space))["spec"]["suspend"] is True
+    assert "helm" in _managers((await live(flux, space))["web"])
