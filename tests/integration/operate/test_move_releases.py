@@ -1,5 +1,6 @@
 """A HelmRelease moved with real Flux and Helm: bootstrap keeps its release, and back; nothing is deleted on the way."""
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,16 +10,16 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import install as installing
+from firstlight.execute.actions import looking
 from firstlight.execute.applying import helm_releases
 from firstlight.execute.applying.helm_releases import Kept
 from firstlight.lab.sources.access import Access
-from firstlight.model.component import Side
+from firstlight.model.component import Phase
 from firstlight.model.work import Install
-from firstlight.operate import reaching
+from firstlight.operate import reaching, up
 from firstlight.operate.changing import merging
+from firstlight.operate.means import Wishes
 from firstlight.operate.moving import guarding
-from firstlight.render import installations
 from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
@@ -101,19 +102,22 @@ async def revisions(client: kube_client.Client, space: str) -> list[str]:
 
 
 async def bootstrap(clone: Clone, *, is_kept: bool = True) -> list[str]:
-    """What ``up`` does with the release; what it has written."""
+    """What ``up`` does with the component; what it has written."""
     means = changing.means(clone)
     known = platforms.read_tree(WorkTree(clone.root))
-    (component,) = [each for each in known.components if each.name == "web"]
-    async with await means.open_renderer(known) as renderer:
-        releases, beside, _ = await installations.installations(renderer, component, Side.BOOTSTRAP)
-    task = Install(releases=releases, beside=beside, manager="firstlight", is_kept=is_kept)
-    (cluster,) = known.clusters
-    async with reaching.reached(cluster, means) as world:
-        change = await installing.look(task, world, "web")
-        if change is not None:
-            await change.perform()
-    return [] if change is None else list(change.writes)
+    prepared = await up.prepare(known, Wishes(cluster="home"), means, is_checked=False)
+    written: list[str] = []
+    async with reaching.reached(prepared.cluster, means) as world:
+        steps = [each for each in prepared.work.plan.steps if each.component == "web" and each.phase != Phase.GITOPS]
+        for each in steps:
+            task = prepared.work.tasks[each.id]
+            if isinstance(task, Install):
+                task = dataclasses.replace(task, is_kept=task.is_kept and is_kept)
+            if (change := await looking.look(task, world, each.id)) is not None:
+                await change.perform()
+                written += change.writes
+        assert any(isinstance(prepared.work.tasks[each.id], Install) for each in steps)
+    return written
 
 
 async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
