@@ -279,3 +279,30 @@ async def test_before_it_goes_on_it_is_seen_that_nothing_is_uninstalled(clone: C
     assert "uninstalls its release where an upgrade fails" in told.out + told.err
     assert (await flux.get("HelmRelease", "web", space))["spec"]["suspend"] is True
     assert "helm" in _managers((await live(flux, space))["web"])
+
+
+@pytest.mark.long
+async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, told.err
+    name, value = guarding.GUARD
+    assert (await flux.get("HelmRelease", "web", space))["metadata"]["annotations"][name] == value
+    assert all(name not in each["metadata"]["annotations"] for each in (await live(flux, space)).values())
+
+    # Somebody takes the HelmRelease out of Git: it would be deleted, and uninstall everything.
+    clone.git("switch", "--quiet", "main")
+    clone.write("apps/kustomization.yaml", "resources: [notes.yaml]\n")
+    clone.git("commit", "--quiet", "--all", "--message=away with it")
+    clone.git("push", "--quiet", "origin", "main")
+    commit = clone.git("rev-parse", "HEAD")
+    await flux.reconcile("GitRepository", "root", space)
+    await flux.reconcile("Kustomization", "root", space)
+    await flux.reconcile("Kustomization", "apps", space)
+    held = await flux.ready("Kustomization", "apps", space, revision=commit)
+
+    assert "HelmRelease" not in str(held["status"]["inventory"])
+    assert "deletionTimestamp" not in (await flux.get("HelmRelease", "web", space))["metadata"]
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
