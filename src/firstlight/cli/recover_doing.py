@@ -107,7 +107,8 @@ async def _pending_release(platform: "Platform", cluster: "Cluster", means: "Mea
     from firstlight.operate.recover import releases
 
     async with reaching.reached(cluster, means) as world:
-        await releases.refuse_owned(wishes.what, world.kube)
+        is_kept = releases.is_kept(wishes.what, platform.components_of(cluster.name))
+        await releases.refuse_owned(wishes.what, world.kube, is_kept=is_kept)
     whole = await up.prepare(platform, Asked(cluster=cluster.name), means, is_checked=False)
     step = releases.step_of(wishes.what, whole)
     # Not beyond the release: whether Git takes it over is another question.

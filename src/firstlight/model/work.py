@@ -107,6 +107,8 @@ class Install:
     """As whom the objects beside are applied."""
     managers: Mapping[ObjectId, str] = dataclasses.field(default_factory=dict)
     """Those beside that somebody else owns in the end."""
+    is_kept: bool = False
+    """Whether bootstrap keeps them: a HelmRelease that rests has let go of its release then."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

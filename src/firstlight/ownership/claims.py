@@ -45,7 +45,11 @@ def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager])
         managers: Who owns something of it that somebody wrote.
     """
     id = ObjectId.of(live)
-    listed = {each: _listed(each, id, known) for each in known.listing.get(id, ())}
+    listed = {
+        each: _listed(each, id, known)
+        for each in known.listing.get(id, ())
+        if not _has_let_go(each, live, known, managers)
+    }
     found: dict[ObjectOwner, Claim] = {}
     for mark in engine_marks.every(live):
         owner = known.resolve(ObjectOwner(_PARTIES[mark.engine], mark.owner))
@@ -58,6 +62,14 @@ def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager])
         if claim.owner not in found:
             found[claim.owner] = claim
     return tuple(found.values())
+
+
+def _has_let_go(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> bool:
+    """Whether an owner that rests lists what somebody else has by now: neither its mark nor a field of its is there."""
+    if not known.by_owner[owner].is_resting or any(each.owner == owner.name for each in engine_marks.every(live)):
+        return False
+    applies = managing.APPLIES.get(owner.name.partition(" ")[0])
+    return bool(managers) and all(each.name != applies for each in managers)
 
 
 def _listed(owner: ObjectOwner, id: ObjectId, known: Inventories) -> Claim:

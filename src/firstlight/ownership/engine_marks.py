@@ -81,17 +81,23 @@ def is_suspended(holder: Mapping[str, Any]) -> bool:
     return mapping(holder, "spec").get("suspend") is True or is_skipped
 
 
-def release_of(releases: Iterable[Mapping[str, Any]], *, name: str, namespace: str) -> Mark | None:
+def release_of(
+    releases: Iterable[Mapping[str, Any]], *, name: str, namespace: str, is_kept: bool = False
+) -> Mark | None:
     """The HelmRelease that has a Helm release, or is about to take it; None if there is none.
 
     One with a history of it has it. One without any takes it when its controller comes to it, unless it is suspended.
+    A history stays where bootstrap has taken the release back: then who rests does not have it.
 
     Args:
         releases: HelmReleases of the cluster.
         name: Of the Helm release.
         namespace: Where it keeps its Secrets.
+        is_kept: Whether the repo says that bootstrap keeps the release; without that whoever rests still has it.
     """
     for each in releases:
+        if is_kept and is_suspended(each):
+            continue
         metadata, spec, status = each.get("metadata") or {}, each.get("spec") or {}, each.get("status") or {}
         own = str(metadata.get("namespace") or "")
         history = status.get("history") or ()

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from firstlight.document.within import mapping, sequence, text
+from firstlight.document.within import mapping, number, sequence, text
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
+from firstlight.ownership import engine_marks
 
 FLUX_KINDS = {
     "Kustomization": "kustomize.toolkit.fluxcd.io",
@@ -31,6 +32,7 @@ OWNING = "config.k8s.io/owning-inventory"
 """The annotation with which Talos and Omni name the inventory of an object."""
 _HERE = ("", "https://kubernetes.default.svc")
 _RELEASE = "sh.helm.release.v1."
+_DIGITS = 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,8 @@ class Inventory:
     """Those of them that its source does not have any more."""
     besides: frozenset[ObjectId] = frozenset()
     """What it makes beside them, for its own use."""
+    is_resting: bool = False
+    """Whether it is suspended, so that its list is of the time before."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,14 +96,14 @@ def collect(
         releases: Secrets or ConfigMaps in which Helm keeps releases; their metadata is enough.
         are_releases_known: Whether these are all.
     """
-    by_release = {
-        key: ObjectOwner(Party.HELM, f"release {key[0]}/{key[1]}") for key in map(release_key, releases) if key
-    }
+    records = [(key, each) for each in releases if (key := release_key(each))]
+    by_release = {key: ObjectOwner(Party.HELM, f"release {key[0]}/{key[1]}") for key, _ in records}
+    newest = {key: max(_revision(each) for other, each in records if other == key) for key in by_release}
     by_owner: dict[ObjectOwner, Inventory] = {}
     for each in owners:
         found = _application(each) if text(each, "kind") == APPLICATION[1] else _flux(each)
         by_owner[found.owner] = _together(by_owner.get(found.owner), found)
-        by_release |= dict.fromkeys(_releases(each), found.owner)
+        by_release |= dict.fromkeys(_releases(each, newest), found.owner)
     listing: dict[ObjectId, list[ObjectOwner]] = {}
     for inventory in by_owner.values():
         for id in (*(inventory.objects or ()), *inventory.besides):
@@ -151,17 +155,30 @@ def _flux(owner: Mapping[str, Any]) -> Inventory:
     namespace, _, name = text(owner, "status", "helmChart").partition("/")
     charts = [ObjectId("source.toolkit.fluxcd.io", "HelmChart", namespace, name)] if name else []
     called = f"{id.kind} {id.namespace}/{id.name}"
-    return Inventory(owner=ObjectOwner(Party.FLUX, called), objects=objects, besides=frozenset(charts))
+    return Inventory(
+        owner=ObjectOwner(Party.FLUX, called), objects=objects, besides=frozenset(charts),
+        is_resting=engine_marks.is_suspended(owner),
+    )  # fmt: skip
 
 
-def _releases(owner: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The releases of Helm that a HelmRelease has: where their objects are, and where their records are."""
+def _releases(owner: Mapping[str, Any], newest: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+    """The releases of Helm that a HelmRelease has: where their objects are, and where their records are.
+
+    While it rests, whoever has written another revision has the release.
+    """
     if text(owner, "kind") != "HelmRelease" or mapping(owner, "spec", "kubeConfig"):
         return []
     storage = text(owner, "status", "storageNamespace")
     history = sequence(owner, "status", "history")
     found = [(text(each, "namespace"), text(each, "name")) for each in history]
-    return [*found, *((storage, name) for _, name in found if storage)]
+    every = [*found, *((storage, name) for _, name in found if storage)]
+    last = max((number(each, "version") for each in history), default=0)
+    return [each for each in every if not engine_marks.is_suspended(owner) or newest.get(each, 0) <= last]
+
+
+def _revision(record: Mapping[str, Any]) -> int:
+    written = text(record, "metadata", "labels", "version")
+    return int(written) if written.isdecimal() and len(written) < _DIGITS else 0
 
 
 def _application(owner: Mapping[str, Any]) -> Inventory:

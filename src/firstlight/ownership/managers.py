@@ -10,6 +10,8 @@ from firstlight.document.within import mapping, sequence, text
 from firstlight.model.owner import ObjectOwner, Party
 
 FIRSTLIGHT = "firstlight"
+HELM = "helm"
+"""As whom Helm's own command applies, whatever its file is called."""
 ENGINES = {
     "kustomize-controller": Party.FLUX,
     "helm-controller": Party.FLUX,

@@ -82,6 +82,10 @@ def _marks(
     namespace, _, name = called.rpartition("/")
     if kind == "Application":
         return _argocd(value, called, live)
+    if kind == "release":
+        seen = mapping(live, "metadata", "annotations")
+        marks = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, (name, namespace), strict=True)}
+        return {_MANAGED_BY: "Helm"}, marks
     if kind not in _LABELS:
         return {}, {}
     labels = {f"{_LABELS[kind]}/name": name, f"{_LABELS[kind]}/namespace": namespace}

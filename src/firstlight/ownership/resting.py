@@ -28,6 +28,9 @@ RESTS: Mapping[Form, Rest] = {
     Form.KUSTOMIZATION: Rest(
         group="kustomize.toolkit.fluxcd.io", steps=("spec", "suspend"), value=True, words="suspend: true"
     ),
+    Form.HELM_RELEASE: Rest(
+        group="helm.toolkit.fluxcd.io", steps=("spec", "suspend"), value=True, words="suspend: true"
+    ),
     Form.APPLICATION: Rest(
         group="argoproj.io", steps=("metadata", "annotations", engine_marks.SKIP), value="true",
         words=f'the annotation {engine_marks.SKIP}: "true"',

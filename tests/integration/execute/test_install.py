@@ -329,3 +329,26 @@ async def test_what_a_helm_release_has_is_only_read(
         f"the release {namespace}/shop differs from the repo; it is left to flux: HelmRelease {namespace}/shop"
     ]
     assert await secrets(kube, namespace) == []
+
+    # At rest it still has its release, whoever let it rest; unless the repo says that bootstrap keeps it.
+    owner = {**owner, "spec": {"suspend": True}}
+    assert await action.look(work.Install(releases=(one,)), world, "s") is None
+    change = await action.look(work.Install(releases=(one,), is_kept=True), world, "s")
+    assert change is not None
+    await change.perform()
+    assert await secrets(kube, namespace) == ["sh.helm.release.v1.shop.v1"]
+    assert await action.look(work.Install(releases=(one,), is_kept=True), world, "s") is None
+
+    # What helm-controller has left its marks on is not bootstrap's so far; what only a hook has left says nothing.
+    marks = {"helm.toolkit.fluxcd.io/name": "shop", "helm.toolkit.fluxcd.io/namespace": namespace}
+    hook = {"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "hook", "namespace": namespace, "labels": marks,
+                         "annotations": {"helm.sh/hook": "post-upgrade"}}}  # fmt: skip
+    await kube.apply(hook, manager="helm-controller")
+    other = release(tmp_path, namespace, values='{"word": "other"}')
+    task = work.Install(releases=(other,), objects=(Object(hook),), is_kept=True)
+    assert await action.look(task, world, "s") is not None
+    assert await action.look(dataclasses.replace(task, is_kept=False), world, "s") is None
+    body = {"metadata": {"labels": marks}}
+    await kube.patch("v1", "ConfigMap", "shop", body, manager="helm-controller", namespace=namespace)
+    assert await action.look(task, world, "s") is None

@@ -110,6 +110,24 @@ def test_what_git_does_not_have_is_not_said_to_be_its() -> None:
     assert task.managers == {ObjectId("", "ConfigMap", "apps", "two"): "firstlight"}
 
 
+@pytest.mark.parametrize(("owner", "is_kept"), [("bootstrap", True), ("gitops", False)])
+def test_a_release_says_whether_bootstrap_keeps_it(owner: str, is_kept: bool) -> None:
+    """Only then is a HelmRelease that rests beside it not taken for its owner."""
+    release = Installation(
+        name="web", namespace="apps", chart=helm.LocalChart(Path("chart")), version="1", values=Secret(b"{}")
+    )
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: apps}\n"
+    spec: dict[str, object] = {
+        "components": {"web": {"phase": "core", "chart": "web", "owner": owner}},
+        "renditions": {"web": {"bootstrap": manifest}},
+    }
+
+    task = _work(spec, {"web": ((release,), ())}).tasks["core/web"]
+
+    assert isinstance(task, works.Install)
+    assert task.is_kept is is_kept
+
+
 class TestInstance:
     VALUES = b'{"instance": {"distribution": {"version": "2.x"}, "sync": {"url": "https://git.example.org/a"}}}'
 

@@ -87,6 +87,24 @@ def test_helm_releases(spec: dict[str, Any], status: dict[str, Any], name: str, 
 
 
 @pytest.mark.parametrize(
+    ("spec", "is_kept", "is_owned"),
+    [
+        ({"suspend": True}, True, False),
+        ({"suspend": True}, False, True),
+        ({"suspend": False}, True, True),
+        ({}, True, True),
+    ],
+)
+def test_a_release_that_bootstrap_keeps_is_nobodys_that_rests(
+    spec: dict[str, Any], is_kept: bool, is_owned: bool
+) -> None:  # fmt: skip
+    """Who was suspended for another reason still has it: only the repo can say that bootstrap does."""
+    owner = {"metadata": {"name": "shop", "namespace": "flux-system"}, "spec": spec, "status": HISTORY}
+    found = engine_marks.release_of([owner], name="shop", namespace="flux-system", is_kept=is_kept)
+    assert (found is not None) is is_owned
+
+
+@pytest.mark.parametrize(
     ("holder", "is_suspended"),
     [
         ({"spec": {"suspend": True}}, True),

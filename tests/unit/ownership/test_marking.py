@@ -50,6 +50,12 @@ def test_release_is_called_as_the_live_object_says() -> None:
     assert made["metadata"]["annotations"] == called
 
 
+def test_release_that_bootstrap_keeps() -> None:
+    made = marking.marked(WANTED, ObjectOwner(Party.HELM, "release apps/shop"))["metadata"]
+    assert made["labels"] == {"app": "web", "app.kubernetes.io/managed-by": "Helm"}
+    assert made["annotations"] == {"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "apps"}
+
+
 def test_release_is_called_as_git_says_where_nothing_is_live() -> None:
     definition: dict[str, Any] = {"kind": "HelmRelease", "metadata": {"name": "web", "namespace": "flux-system"}}
     spec = {"releaseName": "shop-web", "targetNamespace": "shop"}

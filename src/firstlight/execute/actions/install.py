@@ -107,7 +107,7 @@ async def _judge(
     """What is to be done for a release; what an engine has of it, or all of it, is only read."""
     name, namespace = release.name, release.namespace
     kept = await helm_releases.last(world.kube, name, namespace)
-    mark = engine_marks.release_of(owned, name=name, namespace=namespace)
+    mark = engine_marks.release_of(owned, name=name, namespace=namespace, is_kept=task.is_kept)
     if mark is None:
         todo = await _wanted(release, kept, world, step)
         if todo is None:
@@ -191,9 +191,7 @@ def _repairable(release: work.Installation, kept: Kept, *, run: str) -> Kept:
 
 async def _perform(todo: _Todo, world: World, step: str) -> None:
     release = todo.release
-    if world.programs.helm is None:
-        raise errors.ToolError("helm is not there", hint="firstlight tools install helm")
-    helm = helm_client.Helm(world.programs.helm, kubeconfig=_kubeconfig(world.kube.config))
+    helm = helm_of(world)
     before = todo.kept
     if todo.what == _What.REPAIR and before is not None:
         # The lease is ours now; only the very revision that was looked at goes, and nothing that it made.
@@ -212,6 +210,17 @@ async def _perform(todo: _Todo, world: World, step: str) -> None:
     )
     write = helm.install if before is None else helm.upgrade
     await write(release.name, release.chart, namespace=release.namespace, values=[release.values], options=options)
+
+
+def helm_of(world: World) -> helm_client.Helm:
+    """Helm, for the cluster of a run.
+
+    Raises:
+        errors.ToolError: It is not there.
+    """
+    if world.programs.helm is None:
+        raise errors.ToolError("helm is not there", hint="firstlight tools install helm")
+    return helm_client.Helm(world.programs.helm, kubeconfig=_kubeconfig(world.kube.config))
 
 
 def _kubeconfig(config: "kube.Config") -> Secret:

@@ -7,7 +7,7 @@ from firstlight.execute.applying.observing import observe
 from firstlight.model import work
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
-from firstlight.ownership import engine_marks
+from firstlight.ownership import claims, engine_marks
 from firstlight.ownership.engine_marks import Mark
 
 _SHARED = ("CustomResourceDefinition", "Namespace")
@@ -33,7 +33,7 @@ async def adopter(
         if other is not release and (theirs := await helm_releases.last(client, other.name, other.namespace)):
             apart |= {_key(each, other.namespace) for each in theirs.objects(other.name, other.namespace)}
     # CRDs come before everything, and from elsewhere; a namespace may well be Git's before what goes into it.
-    wanted = {_key(each, namespace): each for each in task.objects if each.id.kind not in _SHARED}
+    wanted = {_key(each, namespace): each for each in task.objects if _counts(each, task)}
     objects = {key: each for key, each in wanted.items() if key not in apart}
     revisions = [kept] if kept is not None else []
     if kept is not None and kept.status != "deployed":
@@ -47,6 +47,11 @@ async def adopter(
         if seen.live is not None and (mark := engine_marks.of(seen.live)):
             return mark
     return None
+
+
+def _counts(obj: Object, task: work.Install) -> bool:
+    """Whether an object tells whose a release is: what is shared does not, nor what an engine's hook has left."""
+    return obj.id.kind not in _SHARED and not (task.is_kept and claims.is_hook(obj.value))
 
 
 def _key(obj: Object, namespace: str) -> ObjectId:

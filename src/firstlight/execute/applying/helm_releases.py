@@ -93,11 +93,22 @@ class Kept:
 
     def objects(self, name: str, namespace: str) -> tuple[Object, ...]:
         """The objects of the release with the marks that Helm puts on them."""
-        found = []
-        for value in safe_yaml.load_all(self.manifest.reveal()):
-            if isinstance(value, dict) and value.get("kind"):
-                found += [Object(_marked(each, name, namespace)) for each in _unlisted(value)]
-        return tuple(found)
+        return objects(self.manifest, name, namespace)
+
+
+def objects(manifest: Secret, name: str, namespace: str) -> tuple[Object, ...]:
+    """The objects of a manifest with the marks that Helm puts on those of a release.
+
+    Args:
+        manifest: What Helm made.
+        name: Of the release.
+        namespace: Its namespace.
+    """
+    found = []
+    for value in safe_yaml.load_all(manifest.reveal()):
+        if isinstance(value, dict) and value.get("kind"):
+            found += [Object(_marked(each, name, namespace)) for each in _unlisted(value)]
+    return tuple(found)
 
 
 async def last(client: "kube.Client", name: str, namespace: str, *, status: str = "") -> Kept | None:

@@ -1,13 +1,14 @@
 """What a change really does in clusters: the components that it touches, rendered before and after."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firstlight import errors
 from firstlight.model.change import Change
-from firstlight.model.component import Component, ObjectId, Side
+from firstlight.model.component import ObjectId, Side
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
@@ -106,22 +107,25 @@ async def renditions_of(half: Half, names: Sequence[Name], word: str, open_rende
     mine = [each for each in half.platform.components if (each.cluster, each.name) in set(names)]
     if not mine:
         return ()
+    async with opened(half, word, open_renderer) as renderer:
+        return tuple(each.rendition for each in await renderer.render_all(mine))
+
+
+@contextlib.asynccontextmanager
+async def opened(half: Half, word: str, open_renderer: Opener) -> AsyncIterator["Renderer"]:
+    """A renderer for a state of the repo, of what is on the disk or of a copy that is gone then."""
     if half.is_checked_out:
-        return await _all(half.platform, mine, "", open_renderer)
+        async with await open_renderer(half.platform, "") as renderer:
+            yield renderer
+        return
     from firstlight.render import private_tree
 
     files = {path: content for path in half.tree.files if (content := half.tree.bytes(path)) is not None}
     # A name that this computer cannot have is left out: whoever needs it says so.
     with private_tree.written(files, links=half.tree.links, purpose="decide", is_lenient=True) as root:
         platform = dataclasses.replace(half.platform, root=root)
-        return await _all(platform, mine, f"{half.platform.root} {word}", open_renderer)
-
-
-async def _all(
-    platform: Platform, components: Sequence[Component], known_as: str, open_renderer: Opener
-) -> tuple[Rendition, ...]:
-    async with await open_renderer(platform, known_as) as renderer:
-        return tuple(each.rendition for each in await renderer.render_all(components))
+        async with await open_renderer(platform, f"{half.platform.root} {word}") as renderer:
+            yield renderer
 
 
 def _told(wrong: Mapping[Name, str]) -> list[str]:

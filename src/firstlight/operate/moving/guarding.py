@@ -1,5 +1,6 @@
 """Prune guards: while objects change hands, no engine may delete one, whatever Git or an inventory says of it.
 
+Of a release it is the HelmRelease that is guarded: nothing else deletes objects of it, and that only with all of them.
 A guard is an annotation that engines obey on what is live (``ownership.prune_guards``). It is applied under a name of
 its own, so that it is known again, and goes without a trace.
 
@@ -23,6 +24,7 @@ from firstlight.execute.change import Change
 from firstlight.execute.walking import Stage
 from firstlight.execute.world import World
 from firstlight.model.component import ObjectId, Phase
+from firstlight.model.rendition import Object
 from firstlight.operate.moving import baseline
 from firstlight.operate.moving.scene import Scene
 from firstlight.ownership import prune_guards
@@ -37,7 +39,7 @@ def on(scene: Scene) -> Stage:
     step = f"{scene.cluster.name}:guard"
 
     async def look(world: World) -> Change | None:
-        seen = await _seen(scene, world)
+        seen = await _seen(await scene.at_stake(), world)
         guard = prune_guards.of(scene.cluster.engine)
         for each in seen:
             if guard.is_barred(each):
@@ -49,7 +51,9 @@ def on(scene: Scene) -> Stage:
             return None
 
         async def perform() -> None:
-            await baseline.keep(world, scene, [ObjectId.of(each) for each in seen])
+            names = set(scene.changing_owner)
+            moving = [each.object for each in await scene.passing() if each.component in names]
+            await baseline.keep(world, scene, [ObjectId.of(each) for each in await _seen(moving, world)])
             await _each(bare, world.kube, {guard.name: guard.value})
 
         writes = [f"guard {ObjectId.of(each)} against pruning" for each in bare]
@@ -64,7 +68,7 @@ def off(scene: Scene) -> Stage:
     """No object has a guard of ours any more."""
 
     async def look(world: World) -> Change | None:
-        held = [each for each in await _seen(scene, world) if is_ours(each)]
+        held = [each for each in await _seen(await scene.at_stake(), world) if is_ours(each)]
         if not held:
             return None
 
@@ -81,9 +85,7 @@ def is_ours(live: Mapping[str, Any]) -> bool:
     return any(text(each, "manager") == MANAGER for each in sequence(live, "metadata", "managedFields"))
 
 
-async def _seen(scene: Scene, world: World) -> list[Mapping[str, Any]]:
-    names = set(scene.changing_owner)
-    objects = [each.object for each in await scene.passing() if each.component in names]
+async def _seen(objects: Sequence[Object], world: World) -> list[Mapping[str, Any]]:
     found: Sequence[Seen] = await observe(objects, world.kube)
     return [each.live for each in found if each.live is not None]
 

@@ -13,9 +13,10 @@ from firstlight.model.certificate import OF_PODS, Certificate, Claim, ObjectProo
 from firstlight.model.certificate import Stage as CertificateStage
 from firstlight.model.component import Phase
 from firstlight.model.handover import Passing
+from firstlight.model.owner import Party
 from firstlight.model.verdict import Failed, Passed, Verdict
 from firstlight.operate.moving import baseline
-from firstlight.operate.moving.scene import BOOTSTRAP, Scene
+from firstlight.operate.moving.scene import Scene, is_bootstraps
 from firstlight.ownership import sealing
 
 FILE = "certificate.json"
@@ -48,23 +49,30 @@ def stage(scene: Scene, *, revision: str) -> Stage:
 
 async def _certified(passing: Sequence[Passing], scene: Scene, world: World, *, revision: str) -> Certificate:
     known = await baseline.load(world, scene)
-    held = await evidence.holders((each.owner for each in passing if each.owner != BOOTSTRAP), world.kube)
+    held = await evidence.holders((each.owner for each in passing if not is_bootstraps(each.owner)), world.kube)
     proofs = await certifying.prove(
         passing, held, world.kube, baseline=known, is_final=True, is_repeated=False
     )  # fmt: skip
-    objects = tuple(_of_bootstrap(each) if each.owner == str(BOOTSTRAP) else each for each in proofs)
+    kept = {str(each.owner) for each in passing if is_bootstraps(each.owner)}
+    helms = {each.component for each in passing if each.owner.party == Party.HELM}
+    objects = tuple(
+        _of_bootstrap(each, is_helms=each.component in helms) if each.owner in kept else each for each in proofs
+    )
     made = Certificate(
         cluster=scene.cluster.name, uid=known.cluster, engine=str(scene.cluster.engine or ""), revision=revision,
         run=world.run, at=round(time.time()), baseline_at=round(known.at), stage=CertificateStage.FINAL,
         objects=objects, missing=tuple(str(each.id) for each in objects if not each.uid),
-        kept=tuple(sorted({each.component for each in passing if each.owner == BOOTSTRAP})),
+        kept=tuple(sorted({each.component for each in passing if is_bootstraps(each.owner)})),
     )  # fmt: skip
     return sealing.seal(made)
 
 
-def _of_bootstrap(proof: ObjectProof) -> ObjectProof:
-    """Of what bootstrap keeps no engine's mark is claimed."""
-    return dataclasses.replace(proof, proofs=tuple(each for each in proof.proofs if each.claim != Claim.MARKED))
+def _of_bootstrap(proof: ObjectProof, *, is_helms: bool) -> ObjectProof:
+    """Of what bootstrap keeps no engine's mark is claimed; CRDs of a release both firstlight and Helm may have."""
+    left = {Claim.MARKED}
+    if is_helms and proof.id.kind == "CustomResourceDefinition":
+        left |= {Claim.ALONE, Claim.VANISHES}
+    return dataclasses.replace(proof, proofs=tuple(each for each in proof.proofs if each.claim not in left))
 
 
 def _kept(made: Certificate, world: World, scene: Scene) -> Path:

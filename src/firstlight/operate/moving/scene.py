@@ -1,26 +1,28 @@
 """What moves in a cluster with a change: which components, from where to where, and each of their objects."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from firstlight import errors
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Component, ObjectId, Side
+from firstlight.model.component import Component, Form, ObjectId, Origin, Side
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.platform import Platform
+from firstlight.model.rendition import Object
+from firstlight.model.work import Install
 from firstlight.operate.changing.carrying import Carrying
 from firstlight.operate.deciding.renditions import renditions_of
-from firstlight.operate.moving import comparing
-from firstlight.ownership import managers
+from firstlight.operate.moving import comparing, release_tasks
 from firstlight.plan import facts, moving
 from firstlight.plan import passing as passings
 
 if TYPE_CHECKING:
     from firstlight.render.rendering import Renderer
 
-BOOTSTRAP = ObjectOwner(Party.BOOTSTRAP)
+BOOTSTRAP = release_tasks.BOOTSTRAP
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,16 @@ class Moved:
     def changes_owner(self) -> bool:
         """Whether somebody else has it in the end; else only the next cold start is another."""
         return Seat.KEPT in (self.before, self.after)
+
+    @property
+    def helm_releases(self) -> tuple[Origin, ...]:
+        """The HelmReleases that have it in Git."""
+        return tuple(each for each in self.component.halves[1] if each.form == Form.HELM_RELEASE)
+
+
+def is_bootstraps(owner: ObjectOwner) -> bool:
+    """Whether bootstrap is to keep what has this owner: by itself, or as a release of Helm."""
+    return owner.party in (Party.BOOTSTRAP, Party.HELM)
 
 
 def moved(before: Platform, after: Platform, cluster: str) -> tuple[Moved, ...]:
@@ -63,6 +75,7 @@ class Scene:
         self.relocated = comparing.relocated(carrying.before, carrying.after, cluster.name)
         self._carrying = carrying
         self._passing: tuple[Passing, ...] | None = None
+        self._releases: dict[str, Install] | None = None
 
     def component(self, name: str) -> Component | None:
         """A component of the cluster, as it is after the change."""
@@ -102,6 +115,11 @@ class Scene:
         """Whether the engine is to get what bootstrap kept."""
         return any(each.before is Seat.KEPT for each in self.moved)
 
+    @property
+    def is_releasing(self) -> bool:
+        """Whether bootstrap is to keep something that a HelmRelease has."""
+        return any(each.after is Seat.KEPT and each.helm_releases for each in self.moved)
+
     async def passing(self) -> tuple[Passing, ...]:
         """Every object that moves, with who is to own it in the end.
 
@@ -119,17 +137,38 @@ class Scene:
 
     async def to_engine(self) -> tuple[Passing, ...]:
         """Those that the engine is to own."""
-        return tuple(each for each in await self.passing() if each.owner != BOOTSTRAP)
+        return tuple(each for each in await self.passing() if not is_bootstraps(each.owner))
+
+    async def at_stake(self) -> tuple[Object, ...]:
+        """What the engine could delete while owners change: of a release that is the HelmRelease, and all with it."""
+        names = set(self.changing_owner)
+        releases = {each.component.name: each.helm_releases for each in self.moved if each.changes_owner}
+        names -= {name for name, each in releases.items() if each}
+        own = [each.object for each in await self.passing() if each.component in names]
+        return (*own, *(Object(origin.definition) for each in releases.values() for origin in each))
+
+    async def kept_releases(self) -> Mapping[str, Install]:
+        """What Helm has to do for each component that bootstrap is to keep and a HelmRelease has.
+
+        Hooks are not run: everything is as it was, and a hook may delete what it made before.
+
+        Raises:
+            errors.Refused: It cannot be known.
+        """
+        if self._releases is None:
+            await self.passing()
+        return self._releases or {}
+
+    async def _open(self, platform: Platform, known_as: str) -> "Renderer":
+        return await self._carrying.means.open_renderer(platform)
 
     async def _rendered(self) -> tuple[Passing, ...]:
         carrying = self._carrying
         half = carrying.decided.before if carrying.is_reverting else carrying.decided.after
-
-        async def opened(platform: Platform, known_as: str) -> "Renderer":
-            return await carrying.means.open_renderer(platform)
-
         names = [(self.cluster.name, each) for each in self.names]
-        known = facts.of(carrying.after, self.cluster, await renditions_of(half, names, "move", opened))
+        known = facts.of(carrying.after, self.cluster, await renditions_of(half, names, "move", self._open))
+        wanted = [each.component for each in self.moved if each.after is Seat.KEPT and each.helm_releases]
+        self._releases = await release_tasks.of(wanted, known, half=half, open_renderer=self._open)
         found: list[Passing] = []
         for each in self.moved:
             side = Side.BOOTSTRAP if each.after is Seat.KEPT else Side.GITOPS
@@ -141,10 +180,7 @@ class Scene:
                 )
             objects = known.objects(component, side)
             if each.after is Seat.KEPT:
-                found += [
-                    Passing(object=one, component=component.name, manager=managers.FIRSTLIGHT, owner=BOOTSTRAP)
-                    for one in objects
-                ]
+                found += release_tasks.kept(objects, component, self._releases.get(component.name))
             else:
                 given = passings.of(known, [one.id for one in objects])
                 found += [one for one in given if one.component == component.name]

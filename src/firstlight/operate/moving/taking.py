@@ -21,7 +21,8 @@ from firstlight.execute.world import World
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
-from firstlight.model.owner import ObjectOwner
+from firstlight.model.owner import ObjectOwner, Party
+from firstlight.operate.moving import taking_releases
 from firstlight.operate.moving.scene import Scene
 from firstlight.ownership import engine_marks, managers, marking, migrating, resting
 from firstlight.ownership.migrating import Migration
@@ -40,6 +41,8 @@ class _Taken:
 
     passing: Passing
     live: Mapping[str, Any] = dataclasses.field(repr=False)
+    is_shared: bool = False
+    """Whether Helm has it as well, as it has the CRDs of a chart's templates."""
 
     @property
     def id(self) -> ObjectId:
@@ -53,7 +56,12 @@ class _Taken:
     @property
     def is_taken(self) -> bool:
         """Whether it is bootstrap's alone, and no engine's mark is on it."""
-        return self.migration is None and engine_marks.of(self.live, wanted=self.passing.object.value) is None
+        if engine_marks.of(self.live, wanted=self.passing.object.value) is not None:
+            return False
+        if self.is_shared:
+            names = {each.name for each in managers.of(self.live) if not each.subresource}
+            return self.passing.manager in names and not names & managers.ENGINES.keys()
+        return self.migration is None
 
 
 def stage(scene: Scene) -> Stage:
@@ -80,9 +88,15 @@ def stage(scene: Scene) -> Stage:
 
 
 async def _found(scene: Scene, world: World) -> list[_Taken]:
-    passing = await scene.of(Seat.KEPT)
+    released = await scene.kept_releases()
+    passing = [each for each in await scene.of(Seat.KEPT) if each.owner.party != Party.HELM]
     seen = await observe([each.object for each in passing], world.kube)
-    return [_Taken(each, one.live) for each, one in zip(passing, seen, strict=True) if one.live is not None]
+    found = [
+        _Taken(each, one.live, is_shared=each.component in released)
+        for each, one in zip(passing, seen, strict=True)
+        if one.live is not None
+    ]
+    return [*found, *(_Taken(each, live) for each, live in await taking_releases.found(scene, world))]
 
 
 def _owners(taken: _Taken) -> str:

@@ -3,6 +3,8 @@
     to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proof → guards off
     to the engine   guards on → fields pass while the engine rests → merge → it goes on → proof → guards off
 
+Of a release it is known before what Helm would make of it, and once its fields are bootstrap's Helm writes a revision.
+
 Where the owner stays the same and only the next cold start is another, the engine is followed and the proof made.
 """
 
@@ -16,7 +18,7 @@ from firstlight.model.move import Seat
 from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
-from firstlight.operate.moving import guarding, proving, taking, waking
+from firstlight.operate.moving import guarding, proving, quieting, taking, taking_releases, waking, waking_releases
 from firstlight.operate.moving.scene import Scene
 
 
@@ -25,7 +27,11 @@ def early(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ..
     scene = Scene(carrying, cluster)
     if not scene.changing_owner:
         return ()
-    return (guarding.on(scene), *((_pass(scene, "owners"),) if scene.is_from_bootstrap else ()))
+    return (
+        *((taking_releases.foresee(scene),) if scene.is_releasing else ()),
+        guarding.on(scene),
+        *((_pass(scene, "owners", is_before=True),) if scene.is_from_bootstrap else ()),
+    )
 
 
 def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:
@@ -40,18 +46,24 @@ def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, .
         found.insert(after, waking.stage(scene, patience=carrying.patience))
         # Where it was merged before its turn, or is taken back, fields pass now; else there is nothing to do.
         found.append(_pass(scene, "owners-after"))
+    if scene.is_releasing:
+        found.append(quieting.stage(scene, patience=carrying.patience))
     if scene.is_to_bootstrap:
         found.append(taking.stage(scene))
+    if scene.is_releasing:
+        found.append(taking_releases.write(scene))
     found.append(proving.stage(scene, revision=checking.target(carrying)))
     return (*found, guarding.off(scene)) if scene.changing_owner else tuple(found)
 
 
-def _pass(scene: Scene, name: str) -> Stage:
-    """What bootstrap owns passes to the engine's manager, as in a handover."""
+def _pass(scene: Scene, name: str, *, is_before: bool = False) -> Stage:
+    """What bootstrap owns passes to the engine's manager, as in a handover; mostly before the engine goes on."""
     id = f"{scene.cluster.name}:{name}"
     names = {each.component.name for each in scene.moved if each.before is Seat.KEPT}
 
     async def look(world: World) -> Change | None:
+        if is_before:
+            await waking_releases.check(scene, world)
         mine = tuple(each for each in await scene.to_engine() if each.component in names)
         return await owners.look(MigrateOwners(passing=mine, is_again=True), world, id)
 

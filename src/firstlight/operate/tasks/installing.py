@@ -131,6 +131,7 @@ def component(step: Step, ready: Ready) -> Task:
         managers={
             each.id: owner for each in beside if (owner := ready.owners.of(each.id)) != _beside(mine)
         } if mine.owner == Owner.GITOPS else {},
+        is_kept=mine.owner == Owner.BOOTSTRAP,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from firstlight.model.component import Component, Form, Side
 from firstlight.model.move import Proposal, Seat, Wish
 from firstlight.model.platform import Platform
 from firstlight.plan import moving
-from firstlight.repo.moving import applications, bootstrap_files, declaring, engine_files, resting
+from firstlight.repo.moving import applications, bootstrap_files, declaring, engine_files, kept_releases, resting
 from firstlight.repo.moving.engine_files import Merge
 from firstlight.repo.work_tree import WorkTree
 
@@ -86,12 +86,9 @@ def _check(platform: Platform, tree: WorkTree, component: Component, wish: Wish)
         applications.check(tree, component, is_kept=wish.seat is Seat.KEPT)
     if wish.seat is not Seat.KEPT:
         return
-    if any(each.form == Form.HELM_RELEASE for each in engine):
-        raise errors.Refused(
-            f"{component.name} is a HelmRelease, which helm-controller lets go of only when it is deleted; "
-            "nothing is deleted in a move",
-            hint="Without --owner bootstrap it is brought by bootstrap and handed over, from the same files.",
-        )
+    for each in engine:
+        if each.form == Form.HELM_RELEASE:
+            kept_releases.check(component, each, wish)
     if not engine:
         raise errors.Refused(
             f"bootstrap has {component.name} alone already, and nothing in Git brings it",

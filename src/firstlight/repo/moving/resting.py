@@ -1,22 +1,30 @@
 """The engine's own declaration of a component: it rests while bootstrap keeps the component, and goes on after.
 
-It stays in Git, since it says from which directory, with which patches and variables the component is made, and
-bootstrap reads just that. At rest it applies nothing and prunes nothing, whatever becomes of it. How each kind rests is
-in ``ownership.resting``.
+It stays in Git, since it says from which directory or chart, with which patches, variables and values the component is
+made, and bootstrap reads just that. At rest it applies nothing, and prunes or uninstalls nothing, whatever becomes of
+it. How each kind rests is in ``ownership.resting``.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document.within import at
+from firstlight.document.within import at, mapping, sequence
 from firstlight.document.within import text as text_of
-from firstlight.model.component import Component, Form, Origin, Side, Stated
+from firstlight.model.component import Component, Form, Origin, Side
 from firstlight.model.finding import Edit, EditVerb
 from firstlight.model.move import Instruction, Proposal
 from firstlight.model.platform import Platform
 from firstlight.ownership import resting
 from firstlight.ownership.resting import Rest
+from firstlight.repo.moving import stating
 from firstlight.repo.work_tree import WorkTree
+
+_DEPENDING = (Form.KUSTOMIZATION, Form.HELM_RELEASE)
+"""Who says on whom it depends."""
+_ASKS = (
+    "healthCheckExprs of Kustomization {} ask HelmReleases for a condition, and {} has none in a cold start while it "
+    "rests: take them out, or let them pass where there are no conditions, and write the rest by hand, too."
+)
 
 
 def propose(platform: Platform, tree: WorkTree, component: Component, *, is_resting: bool) -> Proposal:
@@ -35,8 +43,8 @@ def propose(platform: Platform, tree: WorkTree, component: Component, *, is_rest
         if resting.is_declared(origin) == is_resting:
             continue
         rest = resting.RESTS[origin.form]
-        stated = _stated(platform, component.cluster, origin)
-        written = _written(tree, stated)
+        stated = stating.stated(platform, component.cluster, origin)
+        written = stating.written(tree, stated)
         name = f"{origin.form} {origin.name}"
         if stated is None or written is None:
             by_hand.append(Instruction(place=origin.place, text=_by_hand(origin, rest, is_resting=is_resting)))
@@ -59,6 +67,11 @@ def propose(platform: Platform, tree: WorkTree, component: Component, *, is_rest
         edits += found.edits
         by_hand += found.by_hand
         eased += found.eased
+    by_hand += [
+        Instruction(place=above.place, text=_ASKS.format(above.name, one.name))
+        for one in engine
+        for above in _asking(platform, component, one)
+    ]
     notes = tuple(f"{each} does not wait for {component.name} any more: it never reports ready" for each in eased)
     return Proposal(edits=tuple(edits), by_hand=tuple(by_hand), notes=notes, eased=tuple(eased))
 
@@ -84,18 +97,35 @@ def _alone(written: Mapping[str, Any], steps: tuple[str, ...]) -> tuple[str, ...
 def _dependents(
     platform: Platform, component: Component, engine: list[Origin]
 ) -> Iterator[tuple[Component, Origin, Origin]]:
-    """Kustomizations of the cluster that depend on what rests."""
+    """What of the cluster depends on what rests: Kustomizations on Kustomizations, HelmReleases on HelmReleases."""
     for other in platform.components_of(component.cluster):
         for origin in other.origins:
             for one in engine:
-                if origin.form == Form.KUSTOMIZATION and any(need.id == one.id for need in origin.needs):
+                if origin.form in _DEPENDING and any(need.id == one.id for need in origin.needs):
                     yield other, origin, one
 
 
+def _asking(platform: Platform, component: Component, one: Origin) -> Iterator[Origin]:
+    """Kustomizations that ask what rests for a condition by an expression of their own.
+
+    By itself Flux takes a HelmRelease that rests for well as soon as its controller has seen that, with ``wait`` and
+    ``healthChecks``, too: it has no condition that says otherwise. An expression may insist on one.
+    """
+    if one.form != Form.HELM_RELEASE:
+        return
+    for other in platform.components_of(component.cluster):
+        for origin in other.origins:
+            spec = mapping(origin.definition, "spec")
+            asks = [each for each in sequence(spec, "healthCheckExprs") if text_of(each, "kind") == one.form.value]
+            named = [each for each in sequence(spec, "healthChecks") if _names(each, one, origin)]
+            if origin.form == Form.KUSTOMIZATION and asks and (named or origin.id == one.parent):
+                yield origin
+
+
 def _eased(platform: Platform, tree: WorkTree, other: Component, origin: Origin, need: Origin) -> Proposal:
-    """A Kustomization without a need that never becomes ready."""
-    stated = _stated(platform, other.cluster, origin)
-    written = _written(tree, stated)
+    """A Kustomization or HelmRelease without a need that never becomes ready."""
+    stated = stating.stated(platform, other.cluster, origin)
+    written = stating.written(tree, stated)
     listed = at(written, "spec", "dependsOn") if written is not None else None
     numbers = (
         [number for number, each in enumerate(listed) if _names(each, need, origin)] if isinstance(listed, list) else []
@@ -120,31 +150,3 @@ def _names(entry: object, need: Origin, origin: Origin) -> bool:
     if not isinstance(entry, Mapping):
         return False
     return (entry.get("name"), entry.get("namespace") or origin.namespace) == (need.name, need.namespace)
-
-
-def _stated(platform: Platform, cluster: str, origin: Origin) -> Stated | None:
-    """The object that an origin is, with the way to its lines; None if no file says it as it is."""
-    rest = resting.RESTS.get(origin.form)
-    wanted = (rest.group if rest else "", origin.form.value, origin.namespace, origin.name)
-    for component in platform.components_of(cluster):
-        for one in component.origins:
-            for each in one.stated:
-                id, space = each.id, each.id.namespace or _home(one)
-                if (id.group, id.kind, space, id.name) == wanted and each.way is not None:
-                    return each
-    return None
-
-
-def _home(origin: Origin) -> str:
-    """Where an Application puts what names no namespace."""
-    return text_of(origin.definition, "spec", "destination", "namespace") if origin.form == Form.APPLICATION else ""
-
-
-def _written(tree: WorkTree, stated: Stated | None) -> Mapping[str, Any] | None:
-    """The object as its file has it."""
-    if stated is None or stated.way is None:
-        return None
-    number, way = stated.way
-    document = next((each for each in tree.documents(stated.place.path) if each.index == number), None)
-    found = at(document.value, *way) if document is not None else None
-    return found if isinstance(found, Mapping) else None

@@ -3,28 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.document.within import at
+from firstlight.document.within import at, text
 from firstlight.model.component import Form, Origin, Stated
 from firstlight.model.platform import Platform
+from firstlight.ownership import resting
 from firstlight.repo.work_tree import WorkTree
-
-GROUPS = {
-    Form.KUSTOMIZATION: "kustomize.toolkit.fluxcd.io",
-    Form.HELM_RELEASE: "helm.toolkit.fluxcd.io",
-    Form.APPLICATION: "argoproj.io",
-}
-"""The API groups of those that are objects."""
 
 
 def stated(platform: Platform, cluster: str, origin: Origin) -> Stated | None:
     """The object that an origin is, with the way to its lines; None if no file says it as it is."""
-    wanted = (GROUPS.get(origin.form), origin.form.value, origin.namespace, origin.name)
+    rest = resting.RESTS.get(origin.form)
+    wanted = (rest.group if rest else "", origin.form.value, origin.namespace, origin.name)
     for component in platform.components_of(cluster):
         for one in component.origins:
             for each in one.stated:
-                if (each.id.group, each.id.kind, each.id.namespace, each.id.name) == wanted and each.way is not None:
+                id, space = each.id, each.id.namespace or _home(one)
+                if (id.group, id.kind, space, id.name) == wanted and each.way is not None:
                     return each
     return None
+
+
+def _home(origin: Origin) -> str:
+    """Where an Application puts what names no namespace."""
+    return text(origin.definition, "spec", "destination", "namespace") if origin.form == Form.APPLICATION else ""
 
 
 def written(tree: WorkTree, found: Stated | None) -> Mapping[str, Any] | None:

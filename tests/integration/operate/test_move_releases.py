@@ -1,0 +1,311 @@
+"""A HelmRelease moved with real Flux and Helm: bootstrap keeps its release, and back; nothing is deleted on the way."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from firstlight.clients import kube as kube_client
+from firstlight.execute.actions import looking
+from firstlight.execute.applying import helm_releases
+from firstlight.execute.applying.helm_releases import Kept
+from firstlight.lab.sources.access import Access
+from firstlight.model.cluster import Engine
+from firstlight.model.component import Phase
+from firstlight.model.work import Install
+from firstlight.operate import reaching, up
+from firstlight.operate.changing import merging
+from firstlight.operate.means import Wishes
+from firstlight.operate.moving import guarding
+from firstlight.ownership import prune_guards
+from firstlight.repo import platform as platforms
+from firstlight.repo.work_tree import WorkTree
+from firstlight.tools import install
+from tests import changing
+from tests.changing import Clone
+from tests.flux import OFTEN, Flux
+from tests.integration.operate.test_change_flux import engine, platform
+from tests.integration.operate.test_move_flux import _deleted, _managers, _pods, carried
+from tests.labs import until
+
+ORIGIN = "helm.toolkit.fluxcd.io/name"
+WHY = "a test of moves"
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+
+
+def files(url: str, space: str, *, templates: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """A chart in Git and a HelmRelease of it, brought by a Kustomization that waits for what it brings."""
+    made: dict[str, Any] = {**platform(url, home="cluster"), **engine(url, space)}
+    made["cluster/apps.yaml"]["spec"]["wait"] = True
+    source = {"kind": "GitRepository", "name": "root"}
+    spec = {**OFTEN, "values": {"word": "git"}, "chart": {"spec": {"chart": "./charts/web", "sourceRef": source}}}
+    return made | {
+        "apps/kustomization.yaml": "resources: [release.yaml]\n",
+        "apps/release.yaml": {
+            "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+            "metadata": {"name": "web", "namespace": space}, "spec": spec,
+        },
+        "charts/web/Chart.yaml": {"apiVersion": "v2", "name": "web", "version": "1.0.0"},
+        "charts/web/templates/settings.yaml": SETTINGS,
+        "charts/web/templates/web.yaml": made.pop("apps/web.yaml"),
+    } | {f"charts/web/templates/{name}": each for name, each in (templates or {}).items()}  # fmt: skip
+
+
+async def reconciled(flux: Flux, space: str, home: Path, **given: Any) -> Clone:
+    """A platform of the test's own that Flux has reconciled, with its pods."""
+    made = await flux.sources.create_git(f"tests/{space}", access=Access(anonymous="write"))
+    programs = await install.ensure(["helm", "kustomize"])
+    content = files(made.url, space, **given)
+    found = changing.cloned(made.url, home / "repo", content, kubeconfig=flux.lab.kubeconfig, programs=programs)
+    for each in content["cluster/sync.yaml"]:
+        await flux.kube.apply(each, manager="tests")
+    await flux.ready("Kustomization", "root", space)
+    await flux.ready("Kustomization", "apps", space, revision=found.git("rev-parse", "HEAD"))
+    await flux.ready("HelmRelease", "web", space)
+
+    async def runs() -> bool:
+        return bool(await _pods(flux.kube, space))
+
+    await until(runs, "a pod")
+    return found
+
+
+@pytest_asyncio.fixture
+async def clone(flux: Flux, space: str, tmp_path: Path) -> Clone:
+    return await reconciled(flux, space, tmp_path)
+
+
+async def live(flux: Flux, space: str) -> dict[str, dict[str, Any]]:
+    """The objects of the release."""
+    return {
+        "web": dict(await flux.kube.get("apps/v1", "Deployment", "web", namespace=space)),
+        "settings": dict(await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)),
+    }
+
+
+async def revision(flux: Flux, space: str) -> Kept:
+    found = await helm_releases.last(flux.kube, "web", space)
+    assert found is not None
+    return found
+
+
+async def revisions(client: kube_client.Client, space: str) -> list[str]:
+    listed = await client.list("v1", "Secret", namespace=space, labels="owner=helm,name=web")
+    return sorted(each["metadata"]["labels"]["version"] for each in listed.items)
+
+
+async def bootstrap(clone: Clone, *, is_kept: bool = True) -> list[str]:
+    """What ``up`` does with the component; what it has written."""
+    means = changing.means(clone)
+    known = platforms.read_tree(WorkTree(clone.root))
+    prepared = await up.prepare(known, Wishes(cluster="home"), means, is_checked=False)
+    written: list[str] = []
+    async with reaching.reached(prepared.cluster, means) as world:
+        steps = [each for each in prepared.work.plan.steps if each.component == "web" and each.phase != Phase.GITOPS]
+        for each in steps:
+            task = prepared.work.tasks[each.id]
+            if isinstance(task, Install):
+                task = dataclasses.replace(task, is_kept=task.is_kept and is_kept)
+            if (change := await looking.look(task, world, each.id)) is not None:
+                await change.perform()
+                written += change.writes
+        assert any(isinstance(prepared.work.tasks[each.id], Install) for each in steps)
+    return written
+
+
+async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    assert {each["metadata"]["labels"][ORIGIN] for each in before.values()} == {"web"}
+
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    for each in (await live(flux, space)).values():
+        assert "helm" in _managers(each)
+        assert _managers(each) & {"helm-controller", "firstlight", guarding.MANAGER} == set()
+        assert ORIGIN not in each["metadata"]["labels"]
+    held = await flux.get("HelmRelease", "web", space)
+    assert held["spec"]["suspend"] is True
+    assert guarding.MANAGER not in _managers(held)
+    last = await revision(flux, space)
+    assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
+    assert await bootstrap(clone) == [], "a second run writes nothing"
+    assert clone.records()[-1]["path"] == "move"
+
+    await carried(clone, "web", "--to", "gitops")
+
+    after = await live(flux, space)
+    for each in after.values():
+        assert "helm-controller" in _managers(each)
+        assert _managers(each) & {"helm", "firstlight", guarding.MANAGER} == set()
+        assert each["metadata"]["labels"][ORIGIN] == "web"
+    held = await flux.get("HelmRelease", "web", space)
+    assert "suspend" not in held["spec"]
+    assert guarding.MANAGER not in _managers(held)
+    assert held["status"]["history"][0]["version"] == 3
+    assert await revisions(flux.kube, space) == ["1", "2", "3"], "no revision is lost"
+    uids = {name: each["metadata"]["uid"] for name, each in before.items()}
+    assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
+
+
+@pytest.mark.long
+async def test_what_bootstrap_keeps_it_upgrades_and_nobody_else(clone: Clone, flux: Flux, space: str) -> None:
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    clone.write("charts/web/templates/settings.yaml", SETTINGS.replace("word:", "other: more, word:", 1))
+
+    # Somebody who has suspended it for another reason still has it.
+    assert await bootstrap(clone, is_kept=False) == []
+    assert await flux.config_map("settings", space) == {"word": "git"}
+
+    assert [each.partition(",")[0] for each in await bootstrap(clone)] == [f"upgrade the release {space}/web"]
+    assert await flux.config_map("settings", space) == {"word": "git", "other": "more"}
+    assert await bootstrap(clone) == []
+
+
+@pytest.mark.long
+async def test_one_that_is_deleted_while_it_rests_leaves_its_release_and_takes_it_again(
+    clone: Clone, flux: Flux, space: str
+) -> None:
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    old = (await flux.get("HelmRelease", "web", space))["metadata"]["uid"]
+
+    await flux.kube.delete("helm.toolkit.fluxcd.io/v2", "HelmRelease", "web", namespace=space)
+    await flux.reconcile("Kustomization", "apps", space)
+
+    async def is_new() -> bool:
+        found = await flux.kube.list("helm.toolkit.fluxcd.io/v2", "HelmRelease", namespace=space)
+        return [each["metadata"]["uid"] != old for each in found.items] == [True]
+
+    await until(is_new, "another HelmRelease")
+    # It has never been reconciled, as in a cold start: what waits for all that it brings is ready all the same.
+    held = await flux.ready("Kustomization", "apps", space, revision=clone.git("rev-parse", "HEAD"))
+    assert held["spec"]["wait"] is True
+    assert "conditions" not in (await flux.get("HelmRelease", "web", space))["status"]
+    assert await bootstrap(clone) == []
+
+    await carried(clone, "web", "--to", "gitops")
+
+    after = await live(flux, space)
+    uids = {name: each["metadata"]["uid"] for name, each in before.items()}
+    assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
+    assert await _pods(flux.kube, space) == pods
+    assert [each for each in _deleted(flux, space, since=begun) if "helmreleases" not in each] == []
+
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: SPACES.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: SPACES, singular: SPACE, kind: KIND}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+HOOK = """
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hook
+  annotations: {helm.sh/hook: "post-install,post-upgrade", helm.sh/hook-delete-policy: before-hook-creation}
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: word}\nstringData: {word: {{ .Values.word }}}\n"
+
+
+@pytest.mark.long
+async def test_a_chart_with_crds_secrets_and_hooks(flux: Flux, space: str, tmp_path: Path) -> None:
+    letters = space.removeprefix("test-")
+    crd = CRD.replace("SPACES", f"s{letters}s").replace("SPACE", f"s{letters}").replace("KIND", f"S{letters}")
+    templates = {"crd.yaml": crd, "hook.yaml": HOOK, "secret.yaml": SECRET}
+    clone = await reconciled(flux, space, tmp_path, templates=templates)
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    name = f"s{letters}s.example.org"
+
+    async def definition() -> dict[str, Any]:
+        return dict(await flux.kube.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name))
+
+    async def hook() -> str:
+        return str((await flux.kube.get("v1", "ConfigMap", "hook", namespace=space))["metadata"]["uid"])
+
+    uid, ran = (await definition())["metadata"]["uid"], await hook()
+
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    assert await hook() == ran, "no hook is run for bootstrap's revision"
+    found = await definition()
+    assert {"firstlight", "helm"} <= _managers(found)
+    assert "helm-controller" not in _managers(found)
+    assert ORIGIN not in found["metadata"].get("labels", {})
+    assert _deleted(flux, space, since=begun) == []
+    assert await bootstrap(clone) == []
+
+    await carried(clone, "web", "--to", "gitops")
+
+    found = await definition()
+    assert found["metadata"]["uid"] == uid
+    assert _managers(found) & {"firstlight", "helm"} == set()
+    assert await _pods(flux.kube, space) == pods
+    # helm-controller runs hooks in every upgrade, and a hook replaces what it made before.
+    assert [each for each in _deleted(flux, space, since=begun) if "configmaps" not in each] == []
+    await flux.kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+
+
+@pytest.mark.long
+async def test_before_it_goes_on_it_is_seen_that_nothing_is_uninstalled(clone: Clone, flux: Flux, space: str) -> None:
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    path = clone.root / "apps/release.yaml"
+    text = path.read_text()
+    assert "  interval: 1m\n" in text
+    risky = "  interval: 1m\n  upgrade: {remediation: {strategy: uninstall}}\n"
+    path.write_text(text.replace("  interval: 1m\n", risky, 1))
+    clone.git("commit", "--quiet", "--all", "--message=a remedy")
+    clone.git("push", "--quiet", "origin", "main")
+
+    told = await clone.run(
+        "move", "web", "--to", "gitops", "--no-render", "--carry-out", "--merge", "--yes", "--anyway", "a test"
+    )
+
+    assert told.code != 0
+    assert "uninstalls its release where an upgrade fails" in told.out + told.err
+    assert (await flux.get("HelmRelease", "web", space))["spec"]["suspend"] is True
+    assert "helm" in _managers((await live(flux, space))["web"])
+
+
+@pytest.mark.long
+async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Flux, space: str) -> None:
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, told.err
+    guard = prune_guards.of(Engine.FLUX)
+    name, value = guard.name, guard.value
+    assert (await flux.get("HelmRelease", "web", space))["metadata"]["annotations"][name] == value
+    assert all(name not in each["metadata"]["annotations"] for each in (await live(flux, space)).values())
+
+    # Somebody takes the HelmRelease out of Git: it would be deleted, and uninstall everything.
+    clone.git("switch", "--quiet", "main")
+    clone.write("apps/kustomization.yaml", "resources: [notes.yaml]\n")
+    clone.git("commit", "--quiet", "--all", "--message=away with it")
+    clone.git("push", "--quiet", "origin", "main")
+    commit = clone.git("rev-parse", "HEAD")
+    await flux.reconcile("GitRepository", "root", space)
+    await flux.reconcile("Kustomization", "root", space)
+    await flux.reconcile("Kustomization", "apps", space)
+    held = await flux.ready("Kustomization", "apps", space, revision=commit)
+
+    assert "HelmRelease" not in str(held["status"]["inventory"])
+    assert "deletionTimestamp" not in (await flux.get("HelmRelease", "web", space))["metadata"]
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
