@@ -1,9 +1,10 @@
 """The path of a change that moves components: guards, the merge, the passing of owners, the proof, guards off.
 
-    to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proof → guards off
-    to the engine   guards on → fields pass while the engine rests → merge → it goes on → proof → guards off
+    to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proofs → guards off
+    to the engine   guards on → fields pass while the engine rests → merge → it goes on → proofs → guards off
 
 Where the owner stays the same and only the next cold start is another, the engine is followed and the proof made.
+The last proof is of a second run, which is only looked at: bootstrap's own steps for what moved would write nothing.
 """
 
 from firstlight.execute.actions import owners
@@ -16,7 +17,7 @@ from firstlight.model.move import Seat
 from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
-from firstlight.operate.moving import guarding, proving, taking, waking
+from firstlight.operate.moving import guarding, proving, repeating, taking, waking
 from firstlight.operate.moving.scene import Scene
 
 
@@ -43,6 +44,7 @@ def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, .
     if scene.is_to_bootstrap:
         found.append(taking.stage(scene))
     found.append(proving.stage(scene, revision=checking.target(carrying)))
+    found += repeating.stages(scene, carrying)
     return (*found, guarding.off(scene)) if scene.changing_owner else tuple(found)
 
 
