@@ -42,6 +42,10 @@ _PHASES = ("inline", "crds", "core", "engine")
     "--rehearse", is_flag=True, help="Carry it out in the lab first; with --write or --carry-out go on if that works."
 )
 @click.option("--keep", is_flag=True, help="With --rehearse: leave the lab running, to look around in it.")
+@click.option(
+    "--charts", type=click.Path(path_type=Path), default=None, metavar="DIRECTORY",
+    help="With --rehearse: charts as files, .tgz or unpacked, taken before any is fetched.",
+)  # fmt: skip
 @click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
 @click.option(
     "--carry-out", is_flag=True, help="Edit, commit, push, guard, wait for the merge, pass owners, prove, unguard."
@@ -60,8 +64,8 @@ _PHASES = ("inline", "crds", "core", "engine")
 @output.option
 def move(
     component: str, side: str | None, into: str, owner: str, phase: str, why: str, cluster: str, rehearse: bool,
-    keep: bool, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool,
-    wanted: bool | None, offline: bool, kubeconfig: Path | None, root: Path | None, form: str,
+    keep: bool, charts: Path | None, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str,
+    yes: bool, wanted: bool | None, offline: bool, kubeconfig: Path | None, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Move a component to bootstrap or to GitOps: who needs it, what a cold start makes of it, what the repo must say.
 
@@ -78,8 +82,8 @@ def move(
         raise errors.UsageError("--to or --into, one of them", hint="--to bootstrap, --to gitops, or --into NAME")
     if side == "gitops" and owner == "bootstrap":
         raise errors.UsageError("what is GitOps' is the engine's in the end", hint="--to bootstrap --owner bootstrap")
-    if keep and not rehearse:
-        raise errors.UsageError("--keep is for the lab of a rehearsal", hint="--rehearse --keep")
+    if (keep or charts) and not rehearse:
+        raise errors.UsageError("--keep and --charts are for the lab of a rehearsal", hint="--rehearse")
     how = change_doing.How(root=root, kubeconfig=kubeconfig, offline=offline, yes=yes, form=form)
     title = f"Move {component} into {into}" if into else f"Move {component} to {side}"
     wishes = Wishes(
@@ -98,7 +102,7 @@ def move(
     told: tuple[RehearsedMove, ...] = ()
     if rehearse and found.patch.after and not is_open:
         try:
-            told = move_rehearsing.rehearsed(found, root=root, offline=offline, keep=keep)
+            told = move_rehearsing.rehearsed(found, root=root, charts=charts, offline=offline, keep=keep)
         except move_rehearsing.Interrupted as ended:
             return ended.code
         if not all(each.is_fine for each in told):

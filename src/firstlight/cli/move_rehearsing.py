@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from firstlight.operate.means import Means
     from firstlight.operate.moving.proposing import Move
     from firstlight.operate.moving.relocating import Relocated
+    from firstlight.operate.rehearsal.charts_at_hand import AtHand
     from firstlight.operate.walk import Walk
 
 UNREHEARSED = "it was not rehearsed: --rehearse practises it in the lab first"
@@ -35,13 +36,14 @@ class Interrupted(Exception):
 
 
 def rehearsed(
-    found: "Move | Relocated", *, root: Path | None, offline: bool, keep: bool
+    found: "Move | Relocated", *, root: Path | None, charts: Path | None, offline: bool, keep: bool
 ) -> tuple["RehearsedMove", ...]:
     """Rehearse a move in each of its clusters, one after the other, up to the first in which it does not work.
 
     Args:
         found: What would be edited.
         root: The repo, as it was typed.
+        charts: A directory of charts that need not be fetched.
         offline: Fetch nothing.
         keep: Leave the lab running.
 
@@ -50,8 +52,10 @@ def rehearsed(
         errors.Refused: A cluster cannot be rehearsed, or does not come up as it is now.
     """
     from firstlight.cli import rehearse
+    from firstlight.operate.rehearsal import charts_at_hand
 
     platform = which_repo.platform(root)
+    given = charts_at_hand.read(charts) if charts else ()
     git = shutil.which("git")
     if git is None:
         raise errors.ToolError("to rehearse a move needs git", hint="Install git.")
@@ -65,7 +69,9 @@ def rehearsed(
             print(f"rehearsed in {name}, {number + 1} of {len(names)}", file=sys.stderr)
         lab = lab_name(name)
         try:
-            one = asyncio.run(_one(found, platform, cluster, lab=lab, git=Path(git), offline=offline, keep=keep))
+            one = asyncio.run(
+                _one(found, platform, cluster, lab=lab, git=Path(git), given=given, offline=offline, keep=keep)
+            )
         except KeyboardInterrupt:
             raise Interrupted(rehearse.interrupted(lab, keep=keep)) from None
         told.append(one)
@@ -101,8 +107,8 @@ def what(found: "Move | Relocated") -> str:
 
 
 async def _one(
-    found: "Move | Relocated", platform: "Platform", cluster: "Cluster", *, lab: str, git: Path, offline: bool,
-    keep: bool,
+    found: "Move | Relocated", platform: "Platform", cluster: "Cluster", *, lab: str, git: Path,
+    given: "tuple[AtHand, ...]", offline: bool, keep: bool,
 ) -> "RehearsedMove":  # fmt: skip
     from firstlight.cli import rehearse
     from firstlight.operate.means import Wishes
@@ -110,7 +116,7 @@ async def _one(
     from firstlight.operate.rehearsal import mapping, rehearsing
 
     one = await rehearse.fresh_lab(lab)
-    kit = await rehearse.kit(one, actors=mapping.actors(platform, cluster), offline=offline, keep=keep)
+    kit = await rehearse.kit(one, actors=mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
     try:
         played = await rehearsing.rehearse(platform, cluster, Wishes(cluster=cluster.name), kit)
         if played.told.verdict != "passed":

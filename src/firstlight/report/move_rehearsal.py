@@ -76,8 +76,12 @@ def _moved(told: RehearsedMove) -> str:
     if told.failure:
         hint = f" ({told.hint})" if told.hint else ""
         return f"not: {told.failure}{hint}"
-    word = "passed to" if told.is_passing else "stay with"
-    objects = [f"{count} object{'' if count == 1 else 's'} {word} {owner}" for owner, count in told.passed]
+    objects = [
+        f"{count} object{'' if count == 1 else 's'} {'passed to' if told.is_passing else 'of'} {owner}"
+        for owner, count in told.passed
+    ]
+    if not told.is_passing:
+        objects.append("the owner stays")
     return f"{', '.join(objects) or 'nothing'}; certificate {told.certificate[:4]}…"
 
 
