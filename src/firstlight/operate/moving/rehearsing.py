@@ -6,6 +6,7 @@ deleted by the audit log, which pods are others, and what a second run of ``up``
 
 import asyncio
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -106,8 +107,7 @@ async def rehearse(
         untried=tuple(each.what for each in played.told.untried),
     )  # fmt: skip
     clone, url = await _cloned(ground)
-    tree = WorkTree(clone)
-    fixing.write(tree, patching.patched(tree, proposal, what=what))
+    _edit(clone, proposal, what)
     say(f"{told.cluster} is up in the lab: now the move")
     began, before, begun = time.time(), await _pods(lab), time.monotonic()
     carried, failure = await _carried(clone, url, ground, host)
@@ -118,8 +118,16 @@ async def rehearse(
     if carried is not None and carried.outcome.is_done:
         told = await _proven(told, carried.carrying, ground)
         say("a second run of up")
-        told = await _again(told, carried.carrying, ground)
+        # In the copy that the first one ran in: commands of the repo find what they left there.
+        _edit(played.prepared.platform.root, proposal, what)
+        told = await _again(told, carried.carrying.record.merged, ground)
     return dataclasses.replace(told, deleted=await _deleted(lab, since=began, known=set(before.values())))
+
+
+def _edit(root: Path, proposal: Proposal, what: str) -> None:
+    """Make the edits in a copy of the repo, in which other things may be others: digests, what is encrypted."""
+    tree = WorkTree(root)
+    fixing.write(tree, patching.patched(tree, proposal, what=what))
 
 
 def _of_outcome(carried: _Carried | None, failure: errors.FirstlightError | None) -> dict[str, Any]:
@@ -138,7 +146,9 @@ async def _cloned(ground: Ground) -> tuple[Path, str]:
     repository = await sources.create_git(name, access=Access(anonymous="write"), branch=branch)
     into = ground.played.means.state.parent / "clone" / prepared.platform.root.name
     into.parent.mkdir(parents=True)
-    await Git(ground.git).clone(repository.url, into, ref=branch)
+    # No proxy leads to the lab's server.
+    own = {**os.environ, "NO_PROXY": "*", "no_proxy": "*"}
+    await Git(ground.git, schemes=("http",), environ=own).clone(repository.url, into, ref=branch)
     with (into / ".git" / "config").open("a") as config:
         config.write(_CONFIG)
     return into, repository.url
@@ -223,11 +233,11 @@ def _owners(made: Certificate) -> tuple[tuple[str, int], ...]:
     return tuple((each, owners.count(each)) for each in dict.fromkeys(owners))
 
 
-async def _again(told: RehearsedMove, carrying: Carrying, ground: Ground) -> RehearsedMove:
+async def _again(told: RehearsedMove, merged: str, ground: Ground) -> RehearsedMove:
     """With a second run of the whole of ``up``, from the edited repo."""
     played, lab = ground.played, ground.lab
-    means = dataclasses.replace(played.means, revision=carrying.record.merged)
-    platform = platforms.read(carrying.root)
+    means = dataclasses.replace(played.means, revision=merged)
+    platform = platforms.read(played.prepared.platform.root)
     cluster = platform.cluster(told.cluster) or played.prepared.cluster
     async with kube.Client(kube.load(lab.kubeconfig), agent="verify") as client:
         check = await idempotency.check(
