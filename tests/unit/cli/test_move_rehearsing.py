@@ -154,6 +154,26 @@ def test_the_lab_is_of_a_rehearsal(repo: Path) -> None:
     assert run(repo, *MOVE, "--charts", "charts") == 64
 
 
+@pytest.mark.parametrize(("bad", "expected"), [("", ["apps", "infra"]), ("apps", ["apps"])])
+def test_clusters_have_their_turn_up_to_the_first_that_fails(
+    bad: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repo = Path(shutil.copytree(HOME.parent / "two-clusters", tmp_path / "two"))
+
+    async def one(found: Any, platform: Any, cluster: Any, **given: Any) -> RehearsedMove:
+        failure = "forbidden" if cluster.name == bad else ""
+        return dataclasses.replace(FINE, cluster=cluster.name, lab=given["lab"], failure=failure)
+
+    monkeypatch.setattr(move_rehearsing, "_one", one)
+
+    code = run(repo, "external-secrets", "--to", "gitops", "--rehearse", "-o", "json")
+
+    told = msgspec.json.decode(capsys.readouterr().out)
+    assert code == (1 if bad else 0)
+    assert [each["cluster"] for each in told["rehearsals"]] == expected
+    assert [each["lab"] for each in told["rehearsals"]] == [f"move-{each}" for each in expected]
+
+
 def _commit(repo: Path) -> None:
     for arguments in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message=the platform"]):
         who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
