@@ -73,14 +73,6 @@ class Ground:
     """CRDs that Cilium's operator defines when it runs."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Carried:
-    """What came of the stages."""
-
-    outcome: Outcome
-    carrying: Carrying
-
-
 HostOf = Callable[[Means], Host]
 """The command that carries changes through, by what it works with."""
 
@@ -110,32 +102,28 @@ async def rehearse(
     _edit(clone, proposal, what)
     say(f"{told.cluster} is up in the lab: now the move")
     began, before, begun = time.time(), await _pods(lab), time.monotonic()
-    carried, failure = await _carried(clone, url, ground, host)
-    told = dataclasses.replace(
-        told, moved=time.monotonic() - begun, **_of_outcome(carried, failure), pods=len(before),
-        replaced=tuple(sorted(before[uid] for uid in before.keys() - (await _pods(lab)).keys())),
+    outcome, carrying = await _carried(clone, url, ground, host)
+    told = dataclasses.replace(told, moved=time.monotonic() - begun, failure=outcome.says, hint=outcome.hint)
+    if outcome.is_done and carrying is not None:
+        try:
+            told = await _proven(told, carrying, ground)
+            say("a second run of up")
+            # In the copy that the first one ran in: commands of the repo find what they left there.
+            _edit(played.prepared.platform.root, proposal, what)
+            told = await _again(told, carrying.record.merged, ground)
+        except errors.FirstlightError as error:
+            told = dataclasses.replace(told, failure=error.message, hint=error.hint)
+    gone = before.keys() - (await _pods(lab)).keys()
+    return dataclasses.replace(
+        told, pods=len(before), replaced=tuple(sorted(before[uid] for uid in gone)),
+        deleted=await _deleted(lab, since=began, known=set(before.values())),
     )  # fmt: skip
-    if carried is not None and carried.outcome.is_done:
-        told = await _proven(told, carried.carrying, ground)
-        say("a second run of up")
-        # In the copy that the first one ran in: commands of the repo find what they left there.
-        _edit(played.prepared.platform.root, proposal, what)
-        told = await _again(told, carried.carrying.record.merged, ground)
-    return dataclasses.replace(told, deleted=await _deleted(lab, since=began, known=set(before.values())))
 
 
 def _edit(root: Path, proposal: Proposal, what: str) -> None:
     """Make the edits in a copy of the repo, in which other things may be others: digests, what is encrypted."""
     tree = WorkTree(root)
     fixing.write(tree, patching.patched(tree, proposal, what=what))
-
-
-def _of_outcome(carried: _Carried | None, failure: errors.FirstlightError | None) -> dict[str, Any]:
-    if failure is not None:
-        return {"failure": failure.message, "hint": failure.hint}
-    if carried is None or carried.outcome.is_done:
-        return {}
-    return {"failure": carried.outcome.says}
 
 
 async def _cloned(ground: Ground) -> tuple[Path, str]:
@@ -154,17 +142,16 @@ async def _cloned(ground: Ground) -> tuple[Path, str]:
     return into, repository.url
 
 
-async def _carried(
-    clone: Path, url: str, ground: Ground, host: HostOf
-) -> tuple[_Carried | None, errors.FirstlightError | None]:
+async def _carried(clone: Path, url: str, ground: Ground, host: HostOf) -> tuple[Outcome, Carrying | None]:
     """Commit, push, early stages, merge and stages, as ``--carry-out`` does them."""
     means = dataclasses.replace(ground.played.means, git=ground.git)
     playing = asyncio.create_task(stand_ins.play(ground.lab, ground.kinds))
     try:
         carrying = await _begun(clone, url, ground, means)
-        return _Carried(outcome=await _through(carrying, host(means)), carrying=carrying), None
+        # How a change is taken back or gone on with is of no use to a lab.
+        return dataclasses.replace(await _through(carrying, host(means)), hint=""), carrying
     except errors.FirstlightError as error:
-        return None, error
+        return Outcome(is_done=False, says=error.message, hint=error.hint), None
     finally:
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
