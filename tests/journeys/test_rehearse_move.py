@@ -9,10 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from firstlight.cli import main, walked
+from firstlight.execute.loop import Result
+from firstlight.execute.world import World
 from firstlight.lab import processes
+from firstlight.operate.walk import Walk
+from tests.labs import until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
@@ -98,7 +104,7 @@ def test_it_works_and_is_written(firstlight: Run, repo: Path, tmp_path: Path) ->
     assert (rehearsed["replaced"], rehearsed["deleted"], rehearsed["written"]) == ([], [], [])
     assert rehearsed["secondRun"].startswith("0 writes to the API server and 1 machine")
     for each in ("guards on", "owners", "proof", "a second run", "guards off"):
-        assert each in done.stderr, each
+        assert f"handover  {each}" in done.stderr, each
     assert told["written"] is True
     after = files(repo)
     assert {path for path in after if after[path] != before.get(path)} == {"firstlight.yaml", "cluster/apps.yaml"}
@@ -130,6 +136,47 @@ def test_what_goes_wrong_is_found_and_nothing_is_written(firstlight: Run, repo: 
     assert told["written"] is False
     assert files(repo) == before
     assert list((tmp_path / "labs").iterdir()) == []
+
+
+@pytest.mark.long
+def test_what_is_deleted_replaced_or_left_to_write_is_found(
+    repo: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody meddles once everything is proven: what is seen from outside does not believe the stages."""
+    for name in ("FIRSTLIGHT_LABS", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, environment[name])
+    before, real = files(repo), walked.walked
+
+    async def meddled(walk: Walk, world: World, *given: Any, **named: Any) -> Result:
+        result = await real(walk, world, *given, **named)
+        if any(each.id.endswith(":unguard") for each in walk.stages):
+            containers = [{"name": "notes", "image": "registry.example.org/notes:2.0.0"}]
+            other = {"spec": {"template": {"spec": {"containers": containers}}}}
+            pods = {each["metadata"]["uid"] for each in await notes(world)}
+            await world.kube.patch("apps/v1", "Deployment", "notes", other, manager="somebody", namespace="default")
+
+            async def gone() -> bool:
+                return not pods & {each["metadata"]["uid"] for each in await notes(world)}
+
+            await until(gone, "another pod")
+        return result
+
+    async def notes(world: World) -> Any:
+        return (await world.kube.list("v1", "Pod", namespace="default", labels="app=notes")).items
+
+    monkeypatch.setattr(walked, "walked", meddled)
+
+    code = main.run([*KEPT, "--repo", str(repo), "--write", "-ojson"])
+
+    told = json.loads(capsys.readouterr().out)
+    (rehearsed,) = told["rehearsals"]
+    assert (code, rehearsed["fine"], rehearsed["failed"]) == (1, False, None), rehearsed
+    assert rehearsed["certificate"]
+    assert [each.startswith("default/notes-") for each in rehearsed["replaced"]] == [True]
+    assert any("delete pods default/notes-" in each for each in rehearsed["deleted"])
+    assert rehearsed["written"]
+    assert told["written"] is False
+    assert files(repo) == before
 
 
 @pytest.mark.long

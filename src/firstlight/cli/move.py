@@ -193,7 +193,7 @@ def _print(
     if told:
         # What comes next is the last word, if it may come.
         is_fine = all(each.is_fine for each in told)
-        lines = [*lines[:-1], "", move_rehearsing.shown(told), *(["", lines[-1]] if is_fine else [])]
+        lines = [*lines[:-1], move_rehearsing.shown(told), *(["", lines[-1]] if is_fine else [])]
     print("\n".join(lines), file=sys.stderr if to_stderr else sys.stdout)
 
 

@@ -21,14 +21,14 @@ def text(told: RehearsedMove, *, columns: int = 0) -> str:
         return table.labelled(label, wide)
 
     lines = [f"{safe.name(told.cluster)}   rehearsed: move {safe.text(told.what)}   {_verdict(told)}"]
-    lines += section("brought up", [f"{duration(told.brought_up)}   as the repo has it now, to the handover"])
-    lines += section("moved", [f"{duration(told.moved)}   {_moved(told)}"])
+    lines += section("brought up", [f"{duration(told.brought_up)}, as the repo has it now, to the handover"])
+    lines += section("moved", [f"{duration(told.moved)}: {_moved(told)}"])
     lines += section("pods", [f"{told.pods - len(told.replaced)} the same, {len(told.replaced)} replaced"])
     lines += section("replaced", _some(told.replaced))
     lines += section("deleted", _some(told.deleted) or ["0, by the audit log"])
     lines += section("second run", _some(told.written) or [told.second_run or "none: the move did not come to its end"])
     lines += section("cold start", [_cold(told)] if told.is_fine else [])
-    lines += section("simulated", [f"{', '.join(told.simulated)}"] if told.simulated else [])
+    lines += section("simulated", [", ".join(told.simulated)] if told.simulated else [])
     lines += section("not tried", [", ".join(_some(told.untried))] if told.untried else [])
     if not told.is_fine:
         lines += section("next", [_next(told)])

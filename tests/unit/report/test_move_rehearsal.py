@@ -20,8 +20,8 @@ def test_it_went_well() -> None:
     assert FINE.is_fine
     assert report.text(FINE).splitlines() == [
         "home   rehearsed: move whoami to bootstrap   ✔ nothing deleted, no pod replaced, a second run writes nothing",
-        "  brought up 1m32s   as the repo has it now, to the handover",
-        "  moved      14s   3 objects passed to bootstrap; certificate ab12…",
+        "  brought up 1m32s, as the repo has it now, to the handover",
+        "  moved      14s: 3 objects passed to bootstrap; certificate ab12…",
         "  pods       14 the same, 0 replaced",
         "  deleted    0, by the audit log",
         "  second run 0 writes to the API server and 1 machine in a second run, by the audit log",
