@@ -13,12 +13,13 @@ from firstlight.cli import output, which_repo
 
 if TYPE_CHECKING:
     from firstlight.model.move import Relocation, Split, Wish
+    from firstlight.model.move_rehearsal import RehearsedMove
     from firstlight.model.platform import Platform
     from firstlight.operate.moving.proposing import Move
     from firstlight.operate.moving.relocating import Relocated
     from firstlight.render.rendering import Renderer
 
-DIFFERENT, REFUSED = 2, 3
+FAILED, DIFFERENT, REFUSED = 1, 2, 3
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PHASES = ("inline", "crds", "core", "engine")
 
@@ -46,6 +47,14 @@ _PHASES = ("inline", "crds", "core", "engine")
 )  # fmt: skip
 @click.option("--why", default="", metavar="TEXT", help="Why it must be in bootstrap; kept in firstlight.yaml.")
 @click.option("--cluster", default="", metavar="NAME", help="Only there; else wherever it is.")
+@click.option(
+    "--rehearse", is_flag=True, help="Carry it out in the lab first; with --write or --carry-out go on if that works."
+)
+@click.option("--keep", is_flag=True, help="With --rehearse: leave the lab running, to look around in it.")
+@click.option(
+    "--charts", type=click.Path(path_type=Path), default=None, metavar="DIRECTORY",
+    help="With --rehearse: charts as files, .tgz or unpacked, taken before any is fetched.",
+)  # fmt: skip
 @click.option("--write", is_flag=True, help="Edit the work tree; without it the change is only shown.")
 @click.option(
     "--carry-out", is_flag=True, help="Edit, commit, push, guard, wait for the merge, pass owners, prove, unguard."
@@ -64,15 +73,17 @@ _PHASES = ("inline", "crds", "core", "engine")
 @output.option
 def move(
     component: str, side: str | None, into: str, split: str, only: tuple[str, ...], owner: str, phase: str, home: str,
-    why: str, cluster: str, write: bool, carry_out: bool, is_merging: bool, no_wait: bool, anyway: str, yes: bool,
-    wanted: bool | None, offline: bool, kubeconfig: Path | None, root: Path | None, form: str,
+    why: str, cluster: str, rehearse: bool, keep: bool, charts: Path | None, write: bool, carry_out: bool,
+    is_merging: bool, no_wait: bool, anyway: str, yes: bool, wanted: bool | None, offline: bool,
+    kubeconfig: Path | None, root: Path | None, form: str,
 ) -> int:  # fmt: skip
     """Move a component to bootstrap or to GitOps: who needs it, what a cold start makes of it, what the repo must say.
 
     The edits are shown as a diff, and proven by reading the edited repo again. Exit code 2 means that there is
-    something to write, 3 that it is refused or that a person has to write something.
+    something to write, 3 that it is refused or that a person has to write something. Rehearsed it is 0, or 1 where
+    the rehearsal fails: then nothing is written.
     """
-    from firstlight.cli import change_doing
+    from firstlight.cli import change_doing, move_rehearsing
     from firstlight.model.move import Relocation, Split
     from firstlight.operate.auditing import fixing
     from firstlight.operate.changing.wishes import Wishes
@@ -85,12 +96,10 @@ def move(
         raise errors.UsageError("--only says what is split off", hint="--split NAME --only PATH")
     if side == "gitops" and owner == "bootstrap":
         raise errors.UsageError("what is GitOps' is the engine's in the end", hint="--to bootstrap --owner bootstrap")
+    if (keep or charts) and not rehearse:
+        raise errors.UsageError("--keep and --charts are for the lab of a rehearsal", hint="--rehearse")
     how = change_doing.How(root=root, kubeconfig=kubeconfig, offline=offline, yes=yes, form=form)
-    title = (
-        f"Move {component} {f'into {into}' if into else f'to {side}'}"
-        if not split
-        else f"Split {split} off {component}"
-    )
+    title = _title(component, side, into=into, split=split)
     wishes = Wishes(
         why=why.strip() or title, title=title, clusters=(cluster,) if cluster else (), is_merging=is_merging,
         is_waiting=not no_wait, anyway=anyway.strip(),
@@ -104,16 +113,34 @@ def move(
         found = asyncio.run(_proposed(_wish(component, side, owner, phase, why, cluster, home), root, wanted, offline))
     is_open = bool(found.refusal or found.proposal.by_hand)
     is_written = bool(found.patch.after) and not found.refusal and (write or (carry_out and not is_open))
+    if is_written and carry_out:
+        asyncio.run(_check_clean(found.tree.root))
+    told: tuple[RehearsedMove, ...] = ()
+    if rehearse and found.patch.after and not is_open:
+        try:
+            told = move_rehearsing.rehearsed(found, root=root, charts=charts, offline=offline, keep=keep)
+        except move_rehearsing.Interrupted as ended:
+            return ended.code
+        if not all(each.is_fine for each in told):
+            _print(found, form, is_written=False, to_stderr=False, told=told)
+            return FAILED
     if is_written:
-        if carry_out:
-            asyncio.run(_check_clean(found.tree.root))
         fixing.write(found.tree, found.patch)
-    _print(found, "text" if carry_out else form, is_written=is_written, to_stderr=carry_out)
+    _print(found, "text" if carry_out else form, is_written=is_written, to_stderr=carry_out, told=told)
     if is_open:
         return REFUSED
     if carry_out and found.patch.after:
+        if not told:
+            print(move_rehearsing.UNREHEARSED, file=sys.stderr)
         return asyncio.run(change_doing.start(asked.Anything(), wishes, how))
-    return DIFFERENT if found.patch.after and not is_written else 0
+    return DIFFERENT if found.patch.after and not is_written and not told else 0
+
+
+def _title(component: str, side: str | None, *, into: str, split: str) -> str:
+    """What the commit is called."""
+    if split:
+        return f"Split {split} off {component}"
+    return f"Move {component} into {into}" if into else f"Move {component} to {side}"
 
 
 def _relocated(wish: "Relocation | Split", root: Path | None) -> "Relocated":
@@ -174,11 +201,22 @@ async def _proposed(wish: "Wish", root: Path | None, wanted: bool | None, offlin
     return await proposing.propose(tree, wish, open_renderer=None if wanted is False else opened)
 
 
-def _print(found: "Move | Relocated", form: str, *, is_written: bool, to_stderr: bool) -> None:
+def _print(
+    found: "Move | Relocated", form: str, *, is_written: bool, to_stderr: bool, told: "tuple[RehearsedMove, ...]" = ()
+) -> None:
+    from firstlight.cli import move_rehearsing
+    from firstlight.report import move_rehearsal
+
     if form == "json":
-        output.write_json({**_data(found), **_edits(found, is_written=is_written)})
+        rehearsals = [move_rehearsal.data(each) for each in told]
+        output.write_json({**_data(found), **_edits(found, is_written=is_written), "rehearsals": rehearsals})
         return
-    print("\n".join(_lines(found, is_written=is_written)), file=sys.stderr if to_stderr else sys.stdout)
+    lines = _lines(found, is_written=is_written)
+    if told:
+        # What comes next is the last word, if it may come.
+        is_fine = all(each.is_fine for each in told)
+        lines = [*lines[:-1], move_rehearsing.shown(told), *(["", lines[-1]] if is_fine else [])]
+    print("\n".join(lines), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def _data(found: "Move | Relocated") -> dict[str, Any]:

@@ -9,9 +9,12 @@ import pytest_asyncio
 
 from firstlight.clients import kube as kube_client
 from firstlight.lab.sources.access import Access
+from firstlight.model.verdict import Failed, Passed, Verdict
 from firstlight.observe import audit_log
-from firstlight.operate.changing import merging
-from firstlight.operate.moving import guarding
+from firstlight.operate import reaching
+from firstlight.operate.changing import beginning, merging, records
+from firstlight.operate.moving import guarding, repeating
+from firstlight.operate.moving.scene import Scene
 from firstlight.tools import install
 from tests import changing
 from tests.changing import Clone
@@ -92,7 +95,10 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
     assert _managers(web) & {"kustomize-controller", guarding.MANAGER} == set()
     assert not [each for each in web["metadata"].get("labels") or {} if each.startswith(FLUX)]
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
-    assert clone.records()[-1]["path"] == "move"
+    record = clone.records()[-1]
+    assert record["path"] == "move"
+    assert [each["verdict"] for each in record["steps"] if each["id"].endswith(":again")] == ["passed"]
+    await _see_a_second_run_that_writes(clone, flux, space)
 
     await carried(clone, "apps", "--to", "gitops")
 
@@ -104,6 +110,33 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
     assert web["metadata"]["uid"] == uid
     assert await _pods(flux.kube, space) == pods
     assert _deleted(flux, space, since=begun) == []
+
+
+async def _see_a_second_run_that_writes(clone: Clone, flux: Flux, space: str) -> None:
+    """What bootstrap keeps and somebody changes is something to write, which the last proof finds and does not do."""
+    gone: dict[str, Any] = {"data": {"retention": None}}
+    await flux.kube.patch("v1", "ConfigMap", "notes", gone, manager="somebody", namespace=space)
+
+    verdict = await _second_run(clone)
+
+    assert isinstance(verdict, Failed)
+    assert f"ConfigMap {space}/notes" in verdict.reason
+    found = await flux.kube.get("v1", "ConfigMap", "notes", namespace=space)
+    assert "data" not in found
+    back = {"data": {"retention": "7d"}}
+    value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes", "namespace": space}, **back}
+    await flux.kube.apply(value, manager="firstlight", force=True)
+    assert isinstance(await _second_run(clone), Passed)
+
+
+async def _second_run(clone: Clone) -> Verdict:
+    means = changing.means(clone)
+    carrying = await beginning.again(clone.root, records.every(means.state)[-1], means, patience=30.0)
+    (cluster,) = carrying.clusters
+    (stage,) = repeating.stages(Scene(carrying, cluster), carrying)
+    async with reaching.reached(cluster, means) as world:
+        verdict, _ = await stage.wait(world, lambda _: None)
+    return verdict
 
 
 async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: Flux, space: str) -> None:

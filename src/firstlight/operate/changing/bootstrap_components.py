@@ -33,18 +33,18 @@ def stage(name: str, preparing: Preparing, *, cluster: str) -> Stage:
 
     async def look(world: World) -> Change | None:
         prepared = await preparing.get(world)
-        return await _looked(_steps(prepared, name), prepared, world)
+        return await _looked(steps_of(prepared, name), prepared, world)
 
     async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
         prepared = await preparing.get(world)
-        steps = _steps(prepared, name)
+        steps = steps_of(prepared, name)
         said = []
         for step in steps:
             verdict, hint = await gated(step, prepared, world, on_verdict)
             if not lets_on(verdict):
                 return verdict, hint
             said.append(verdict.reason)
-        if left := _left(steps, prepared):
+        if left := left_of(steps, prepared):
             said.append(f"{left} of the repo did not run: firstlight up {cluster} --only {name} runs them")
         return Passed("; ".join(each for each in said if each)), ""
 
@@ -55,7 +55,7 @@ def stage(name: str, preparing: Preparing, *, cluster: str) -> Stage:
     )  # fmt: skip
 
 
-def _steps(prepared: Prepared, name: str) -> list[Step]:
+def steps_of(prepared: Prepared, name: str) -> list[Step]:
     """The steps of a component, in an order in which each comes after what it needs."""
     chosen = selecting.only(prepared.work.plan, (name,))
     tasks = prepared.work.tasks
@@ -112,7 +112,7 @@ def _is_command(gate: Gate, step: Step, prepared: Prepared) -> bool:
     return asked is not None and any(each.ask is Ask.COMMAND for each in asked.asks)
 
 
-def _left(steps: list[Step], prepared: Prepared) -> str:
+def left_of(steps: list[Step], prepared: Prepared) -> str:
     """What of the steps a walk does not do."""
     has_gates = any(_is_command(gate, step, prepared) for step in steps for gate in step.gates)
     has_hooks = any(step.hooks for step in steps)

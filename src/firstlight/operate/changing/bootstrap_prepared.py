@@ -28,13 +28,15 @@ _MANY = 3
 class Preparing:
     """Prepares a cluster's bootstrap once, for all stages of one walk."""
 
-    def __init__(self, carrying: Carrying, cluster: Cluster) -> None:
+    def __init__(self, carrying: Carrying, cluster: Cluster, *, is_strict: bool = True) -> None:
         """Prepare to prepare; nothing is rendered before somebody asks.
 
         Args:
             carrying: The change.
             cluster: The cluster.
+            is_strict: Whether what stands in the way of a whole run refuses it; not where steps are only looked at.
         """
+        self._is_strict = is_strict
         self._carrying = carrying
         self._cluster = cluster
         self._lock = asyncio.Lock()
@@ -66,7 +68,7 @@ class Preparing:
         wishes = Wishes(cluster=self._cluster.name)
         found = await up.prepare(self._laid_out(world), wishes, self._means(), is_checked=False)
         wrong = [each for each in found.problems if each.severity == Severity.ERROR]
-        if wrong:
+        if wrong and self._is_strict:
             more = f"; and {len(wrong) - _MANY} more" if len(wrong) > _MANY else ""
             raise errors.Refused(
                 f"{'; '.join(each.message for each in wrong[:_MANY])}{more}",

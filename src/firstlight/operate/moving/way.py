@@ -1,11 +1,12 @@
 """The path of a change that moves components: guards, the merge, the passing of owners, the proof, guards off.
 
-    to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proof → guards off
-    to the engine   guards on → fields pass while the engine rests → merge → it goes on → proof → guards off
+    to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proofs → guards off
+    to the engine   guards on → fields pass while the engine rests → merge → it goes on → proofs → guards off
 
 Of a release it is known before what Helm would make of it, and once its fields are bootstrap's Helm writes a revision.
 
 Where the owner stays the same and only the next cold start is another, the engine is followed and the proof made.
+The last proof is of a second run, which is only looked at: bootstrap's own steps for what moved would write nothing.
 """
 
 from firstlight.execute.actions import owners
@@ -18,7 +19,16 @@ from firstlight.model.move import Seat
 from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
-from firstlight.operate.moving import guarding, proving, quieting, taking, taking_releases, waking, waking_releases
+from firstlight.operate.moving import (
+    guarding,
+    proving,
+    quieting,
+    repeating,
+    taking,
+    taking_releases,
+    waking,
+    waking_releases,
+)
 from firstlight.operate.moving.scene import Scene
 
 
@@ -53,6 +63,7 @@ def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, .
     if scene.is_releasing:
         found.append(taking_releases.write(scene))
     found.append(proving.stage(scene, revision=checking.target(carrying)))
+    found += repeating.stages(scene, carrying)
     return (*found, guarding.off(scene)) if scene.changing_owner else tuple(found)
 
 

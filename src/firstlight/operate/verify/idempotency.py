@@ -87,15 +87,27 @@ def _verdict(result: Rerun, writes: Collection[str], *, told: str, machines: int
 
 async def _logged(client: kube.Client, log: Path, begun: float, now: Callable[[], float]) -> tuple[str, ...]:
     until = now()
-    # The log is written a moment after a request is answered: what was asked last must be in it.
+    if not await is_shown(client, log, since=begun):
+        return (f"unknown: {log} does not show what was asked",)
+    return tuple(str(each) for each in audit_log.writes(log, since=begun, until=until))
+
+
+async def is_shown(client: kube.Client, log: Path, *, since: float) -> bool:
+    """Wait until an audit log has all that was asked so far: it is written a moment after a request is answered.
+
+    Args:
+        client: The cluster.
+        log: The audit log of its API server.
+        since: From when on it is read.
+    """
     mark = f"firstlight={secrets.token_hex(8)}"
     await client.request("GET", f"/version?{mark}")
     deadline = time.monotonic() + _PATIENCE
-    while not audit_log.has(log, mark, since=begun):
+    while not audit_log.has(log, mark, since=since):
         if time.monotonic() > deadline:
-            return (f"unknown: {log} does not show what was asked",)
+            return False
         await asyncio.sleep(_POLL)
-    return tuple(str(each) for each in audit_log.writes(log, since=begun, until=until))
+    return True
 
 
 def _differing(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+"""The last proof of a move: bootstrap's own steps, looked at and never carried out."""
+
+import asyncio
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from firstlight.execute.actions import looking
+from firstlight.execute.change import Change
+from firstlight.execute.walking import Stage
+from firstlight.model.move import Seat
+from firstlight.model.verdict import Failed, Passed, Verdict
+from firstlight.operate.changing import bootstrap_components
+from firstlight.operate.changing.bootstrap_prepared import Preparing
+from firstlight.operate.moving import repeating
+
+
+@dataclasses.dataclass
+class World:
+    """What the steps would write, by their ids."""
+
+    writes: dict[str, tuple[str, ...]]
+    performed: list[str] = dataclasses.field(default_factory=list)
+
+
+@pytest.fixture
+def second_run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Looks at what moved, in a world in which steps would write this."""
+
+    async def get(self: Preparing, world: World) -> Any:
+        assert not self._is_strict
+        return SimpleNamespace(work=SimpleNamespace(tasks={step: step for step in world.writes}))
+
+    async def look(task: str, world: World, step: str) -> Change | None:
+        async def perform() -> None:
+            world.performed.append(step)
+
+        return Change(writes=world.writes[step], perform=perform) if world.writes[step] else None
+
+    def steps_of(prepared: Any, name: str) -> list[Any]:
+        return [SimpleNamespace(id=each) for each in prepared.work.tasks if each.endswith(name)]
+
+    monkeypatch.setattr(Preparing, "get", get)
+    monkeypatch.setattr(looking, "look", look)
+    monkeypatch.setattr(bootstrap_components, "steps_of", steps_of)
+    monkeypatch.setattr(bootstrap_components, "left_of", lambda steps, prepared: "")
+
+    def run(seats: dict[str, Seat], writes: dict[str, tuple[str, ...]]) -> tuple[Verdict, str] | None:
+        moved = [SimpleNamespace(component=SimpleNamespace(name=name), after=seat) for name, seat in seats.items()]
+        scene: Any = SimpleNamespace(cluster=SimpleNamespace(name="home"), moved=moved)
+        carrying: Any = None
+        found = repeating.stages(scene, carrying)
+        if not found:
+            return None
+        world = World(writes)
+        told = asyncio.run(_walked(found[0], world))
+        assert world.performed == []
+        return told
+
+    return run
+
+
+async def _walked(stage: Stage, world: Any) -> tuple[Verdict, str]:
+    assert await stage.look(world) is None, "it writes nothing"
+    return await stage.wait(world, lambda _: None)
+
+
+def test_nothing_is_left(second_run: Any) -> None:
+    verdict, hint = second_run({"web": Seat.KEPT}, {"crds:web": (), "core:web": ()})
+
+    assert verdict == Passed("up --only web has nothing to write (2 steps)")
+    assert hint == ""
+
+
+@pytest.mark.parametrize("seat", [Seat.KEPT, Seat.HANDED_OVER])
+def test_something_is_left(seat: Seat, second_run: Any) -> None:
+    verdict, hint = second_run({"web": seat}, {"crds:web": (), "core:web": ("a", "b", "c", "d"), "core:other": ("e",)})
+
+    assert verdict == Failed("a second run would a, b, c and 1 more")
+    assert "firstlight up home --only web --dry-run" in hint
+
+
+def test_what_bootstrap_does_not_bring_is_not_looked_at(second_run: Any) -> None:
+    assert second_run({"web": Seat.GITOPS}, {}) is None
