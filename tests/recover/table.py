@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.operate.recover import faults
+from firstlight.operate.recover.fault import Fault
 from tests.recover.drills import TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ scenarios that there are.
 """
 
 
-def row(fault: faults.Fault, found: Mapping[str, Any]) -> str:
+def row(fault: Fault, found: Mapping[str, Any]) -> str:
     """A line of the table."""
     lost = "; ".join(found["lost"]) or f"nothing of {found['compared']} objects"
     return (
@@ -35,7 +36,7 @@ def row(fault: faults.Fault, found: Mapping[str, Any]) -> str:
     )
 
 
-def start(fault: faults.Fault) -> str:
+def start(fault: Fault) -> str:
     """What of a line does not depend on the run."""
     return f"`{fault.id}` | {fault.what} | {fault.how}"
 

@@ -9,13 +9,14 @@ from firstlight.report import safe, table
 _SHOWN = 10
 
 
-def text(drilled: Drilled, *, what: str, how: str, recorded: str = "") -> str:
+def text(drilled: Drilled, what: str, *, how: str, untried: str = "", recorded: str = "") -> str:
     """What came of a drill.
 
     Args:
         drilled: The drill.
         what: What was broken.
         how: How it was made.
+        untried: What of the repair a rehearsal cannot try.
         recorded: The file that has it now.
     """
     lines = [f"{safe.name(drilled.cluster)}   drill {drilled.scenario}   {_verdict(drilled)}"]
@@ -25,6 +26,7 @@ def text(drilled: Drilled, *, what: str, how: str, recorded: str = "") -> str:
     lines += table.labelled("compared", [f"{drilled.compared} objects"] if not drilled.code else [])
     more = [f"and {len(drilled.lost) - _SHOWN} more"] if len(drilled.lost) > _SHOWN else []
     lines += table.labelled("lost", [*(safe.name(each) for each in drilled.lost[:_SHOWN]), *more])
+    lines += table.labelled("untried", [untried] if untried else [])
     lines += table.labelled("recorded", [recorded] if recorded else [])
     return "\n".join(lines)
 
@@ -35,7 +37,7 @@ def _verdict(drilled: Drilled) -> str:
     return "✔ repaired, nothing lost" if drilled.is_fine else "✘ repaired, with something lost"
 
 
-def data(drilled: Drilled, *, recorded: str = "") -> dict[str, Any]:
+def data(drilled: Drilled, *, untried: str = "", recorded: str = "") -> dict[str, Any]:
     """The same for programs."""
     return {
         "cluster": drilled.cluster,
@@ -47,6 +49,7 @@ def data(drilled: Drilled, *, recorded: str = "") -> dict[str, Any]:
         "compared": drilled.compared,
         "lost": list(drilled.lost),
         "code": drilled.code,
+        "untried": untried,
         "recorded": recorded,
     }
 
