@@ -7,6 +7,7 @@ from firstlight.model.recovery import Drilled
 from firstlight.report import safe, table
 
 _SHOWN = 10
+_HEAD = ["scenario", "option", "what is broken, and how"]
 
 
 def text(drilled: Drilled, what: str, *, how: str, untried: str = "", recorded: str = "") -> str:
@@ -59,6 +60,6 @@ def listing(rows: Sequence[tuple[str, str, str, str]], *, columns: int = 0) -> s
     return "\n".join(
         "\n".join(each)
         for each in table.wrapped(
-            [[id, option, f"{what}: {how}"] for id, what, how, option in rows], indent="  ", columns=columns
+            [_HEAD, *([id, option, f"{what}: {how}"] for id, what, how, option in rows)], indent="  ", columns=columns
         )
     )

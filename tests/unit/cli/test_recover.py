@@ -38,7 +38,9 @@ def test_every_option_of_the_table_can_be_done_or_is_a_persons() -> None:
         (["--do", "power"], "is not one of"),
         (["--drill", "cni", "--do", "cni"], "a drill chooses its option itself"),
         (["--drill", "nonsense"], "there is no scenario 'nonsense'"),
+        (["--drill", "quorm"], "Did you mean quorum?"),
         (["--keep"], "--keep is for --drill"),
+        (["--charts", "here"], "--charts is for --drill"),
         (["elsewhere"], "there is no cluster elsewhere"),
     ],
 )
@@ -47,6 +49,27 @@ def test_what_cannot_be_meant_is_said(
 ) -> None:
     assert main.run(["recover", *arguments, "--repo", str(root)]) == 64
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ("control-plane", "home has 1 control plane in the repo: with fewer than three none may be lost"),
+        ("quorum", "home has 1 control plane in the repo"),
+        ("foundation", "home has no foundation secrets"),
+        ("engine", "home has no engine"),
+        ("cni", "home has no engine"),
+        ("dns", "bootstrap does not bring the DNS of home"),
+    ],
+)
+def test_what_a_cluster_has_not_is_said_before_a_lab_is_made(
+    root: Path, scenario: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIRSTLIGHT_LABS", str(root / "labs"))
+
+    assert main.run(["recover", "--drill", scenario, "--repo", str(root)]) == 3
+    assert said in capsys.readouterr().err
+    assert not (root / "labs").exists()
 
 
 def test_drills_are_listed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
