@@ -121,7 +121,16 @@ async def home(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[Home]
 
 async def test_the_repo_and_the_key_are_enough(home: Home, tmp_path: Path) -> None:
     before, objects, authority = await everything(home), await declared_objects(home), home.authority
+    proven = await home.typed("recover", "--do", "rebuild", "--dry-run")
+    assert proven.code == 0, proven.out + proven.err
     await wiped(home)
+
+    begun = await home.typed("up", "--yes")
+
+    assert begun.code == 3, begun.out + begun.err
+    assert "all its control planes are bare now" in begun.out + begun.err
+    assert "firstlight recover light" in begun.out + begun.err
+
     home = home.cloned(tmp_path / "another")
 
     refused = await home.typed("recover", "--do", "rebuild", "--yes", with_key=False)

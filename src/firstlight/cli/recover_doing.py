@@ -190,6 +190,7 @@ async def _walked(
 
 async def _rebuild(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
     from firstlight.cli import own_means, up
+    from firstlight.operate import preflight
     from firstlight.operate import up as operating
     from firstlight.operate.means import Wishes as Asked
     from firstlight.operate.recover import rebuilding
@@ -204,7 +205,9 @@ async def _rebuild(platform: "Platform", cluster: "Cluster", means: "Means", wis
             platform, cluster, means, means_of=lambda there: own_means.means(there, keep=False)
         )  # fmt: skip
         prepared = await operating.prepare(platform, asked, means, say=say)
-    prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*prepared.problems, *missing))))
+    # That all control planes are bare is what it is for.
+    others = [each for each in prepared.problems if each.rule != preflight.GONE]
+    prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*others, *missing))))
     if prepared.is_blocked:
         up.tell_problems(prepared, wishes.form)
         return BLOCKED

@@ -26,7 +26,7 @@ def test_every_option_of_the_table_can_be_done_or_is_a_persons() -> None:
 
     assert set(recover.OPTIONS) == own
     assert set(recover_doing.DOING) == own
-    assert {each.option for each in faults.FAULTS.values()} <= own
+    assert {each.option for each in faults.FAULTS.values()} == own, "each is practised by a scenario"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,17 @@ def test_what_a_cluster_has_not_is_said_before_a_lab_is_made(
     assert main.run(["recover", "--drill", scenario, "--repo", str(root)]) == 3
     assert said in capsys.readouterr().err
     assert not (root / "labs").exists()
+
+
+def test_the_page_says_which_scenarios_practise_an_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "recover.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    told = {line.split("`")[1].split()[0].rstrip(","): line.rsplit("|", 2)[1].strip() for line in rows}
+
+    made: dict[str, list[str]] = {}
+    for each in faults.FAULTS.values():
+        made.setdefault(each.option, []).append(f"`{each.id}`")
+    assert told == {option: ", ".join(ids) for option, ids in made.items()}
 
 
 def test_drills_are_listed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
