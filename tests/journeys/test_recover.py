@@ -65,12 +65,17 @@ async def stage(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
     talos = (runs.PLATFORMS / "light" / "talos" / "all.yaml").read_text()
     (home / "all.yaml").write_text(f"{talos}  coreDNS: {{disabled: true}}\n")
     (home / "coredns.yaml").write_text(DNS)
+    flannel = (runs.PLATFORMS / "light" / "flannel" / "flannel.yaml").read_text()
+    agents = "labels: {app.kubernetes.io/name: kube-flannel-ds, app: flannel}\n    spec:"
+    (home / "flannel.yaml").write_text(
+        flannel.replace("labels: {app.kubernetes.io/name: kube-flannel-ds}\n    spec:", agents)
+    )
     one = await runs.stage(
         home / "light", found, machines=runs.MACHINES,
         manifests={
             "cluster/flux-system/gotk-components.yaml": manifests / "install.yaml",
             "firstlight.yaml": home / "firstlight.yaml", "talos/all.yaml": home / "all.yaml",
-            "cluster/coredns.yaml": home / "coredns.yaml",
+            "cluster/coredns.yaml": home / "coredns.yaml", "flannel/flannel.yaml": home / "flannel.yaml",
             **{f"coredns/{each.name}": each for each in COREDNS.glob("*.yaml")},
         },
     )  # fmt: skip

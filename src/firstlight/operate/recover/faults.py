@@ -45,7 +45,7 @@ FAULTS: Mapping[str, Fault] = {
               make=machine_faults.lost_machine, check=machine_faults.check_three, how="wiped, without leaving etcd"),
         Fault(id="quorum", what="etcd has lost its quorum", option="etcd-quorum", make=machine_faults.quorum,
               check=machine_faults.check_three,
-              how="the data of the majority of its members wiped"),
+              how="the power of most members cut, and what etcd had on their disks gone"),
         Fault(id="etcd", what="etcd's data is lost", option="etcd-restore", make=machine_faults.etcd_data,
               check=machine_faults.check_any,
               how="a snapshot taken, then the data of all members wiped"),

@@ -1,11 +1,11 @@
 """Faults of machines and of what lies on their disks: wiped, without etcd's data, with a config that somebody broke."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from firstlight import errors
-from firstlight.clients import talosctl
 from firstlight.execute.machine_gates import POLL
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import EtcdData, MachineReport, Standing
@@ -79,18 +79,23 @@ async def etcd_data(ground: Ground) -> str:
 
 
 async def quorum(ground: Ground) -> str:
-    """Most members lose their data at once, the last ones; their configs stay, and they wait to join."""
+    """Most members lose their power and then what etcd had on their disks; they come back with their configs.
+
+    Not by a reset: whoever were back before the others were gone would join again, and the quorum would never be lost.
+    """
     planes = _planes(ground.cluster)
-    gone = planes[-(len(planes) // 2 + 1) :]
+    gone = [await _virtual(each, ground) for each in planes[-(len(planes) // 2 + 1) :]]
     way = await _way(ground)
-    await _wipe(gone, way, labels=EPHEMERAL)
+    for name in gone:
+        await ground.lab.machine(name, "off")
+    for name in gone:
+        shutil.rmtree(ground.lab.home.machine(name) / "ephemeral" / "etcd")
+    for name in gone:
+        await ground.lab.machine(name, "on")
 
     async def is_lost() -> bool:
         reports = await observed.look_at_all(planes, way, with_etcd=True)
-        # Whoever was back before the others were gone has joined again, as a member without a past.
-        back = [each.machine for each in reports if each.machine in gone and each.etcd.data is EtcdData.SOME]
-        await _wipe(back, way, labels=EPHEMERAL)
-        return not back and all(map(_is_without_leader, reports))
+        return all(map(_is_without_leader, reports))
 
     await _until(is_lost, "etcd has its quorum still")
     return ""
@@ -111,6 +116,13 @@ def _is_without_leader(report: MachineReport) -> bool:
     return report.standing is Standing.OURS and not report.etcd.leader
 
 
+async def _virtual(machine: Machine, ground: Ground) -> str:
+    """What the lab calls a machine that is declared."""
+    endpoint = ground.means.reach.machine(machine.address).partition(":")[0]
+    machines = (await ground.lab.status()).machines
+    return next(each.name for each in machines if each.endpoint.partition(":")[0] == endpoint)
+
+
 def _planes(cluster: Cluster) -> list[Machine]:
     return [each for each in cluster.machines if each.role is MachineRole.CONTROL_PLANE]
 
@@ -124,12 +136,9 @@ async def _wipe(machines: Sequence[Machine], way: Way, *, labels: Sequence[str])
     """All at once, as if their disks were new: they do not leave etcd before, and their nodes stay."""
 
     async def one(machine: Machine) -> None:
-        try:
-            await way.admin.reset(
-                way.at(machine), graceful=False, reboot=True, wipe="system-disk", system_labels=labels, wait=False
-            )
-        except talosctl.Unreachable:
-            return  # it is on its way down or up
+        await way.admin.reset(
+            way.at(machine), graceful=False, reboot=True, wipe="system-disk", system_labels=labels, wait=False
+        )
 
     await asyncio.gather(*map(one, machines))
 
