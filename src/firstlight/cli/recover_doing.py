@@ -92,12 +92,17 @@ def _written(cluster: "Cluster", paths: "tuple[Path, ...]", wishes: Wishes, *, w
 async def _rerun(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
     from firstlight.model.component import Phase
     from firstlight.operate.means import Wishes as Asked
+    from firstlight.plan import facts
 
-    is_phase = wishes.what in {each.value for each in Phase}
-    asked = Asked(
-        cluster=cluster.name, until=Phase(wishes.what) if is_phase else None,
-        only=() if is_phase else (wishes.what,), is_dry_run=wishes.is_dry_run,
-    )  # fmt: skip
+    if wishes.what in {each.value for each in Phase}:
+        asked = Asked(cluster=cluster.name, until=Phase(wishes.what), is_dry_run=wishes.is_dry_run)
+    else:
+        # Not beyond what bootstrap brings: whether Git takes it over, and there is an engine yet, is another question.
+        phases = {each.name: each.phase for each in platform.components_of(cluster.name) if facts.in_bootstrap(each)}
+        only = (wishes.what,)
+        asked = Asked(
+            cluster=cluster.name, only=only, until=phases.get(wishes.what), is_dry_run=wishes.is_dry_run
+        )  # fmt: skip
     return await _up(platform, means, wishes, asked)
 
 
