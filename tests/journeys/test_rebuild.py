@@ -33,7 +33,12 @@ CLAIM = """
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: notes, namespace: default}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: shelf, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: shelf}
+provisioner: shelf.example.org
 """
 WHOLE = (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("v1", "ConfigMap"), ("v1", "Secret"))
 """Kinds that are compared field by field."""
