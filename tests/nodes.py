@@ -51,6 +51,7 @@ class Ground(msgspec.Struct, frozen=True):
     reach: Mapping[str, str]
     api: str
     state: str
+    sops: str = ""
 
 
 @dataclasses.dataclass
@@ -142,8 +143,9 @@ def means(place: Ground) -> Means:
         return Secret(Path(place.secrets).read_bytes())
 
     return Means(
-        programs=Programs(talosctl=Path(place.program)), state=Path(place.state), open_renderer=open_renderer,
-        resolve=resolve, talos_secrets=talos_secrets, reach=Reach(machines=place.reach, kubernetes=place.api),
+        programs=Programs(talosctl=Path(place.program), sops=Path(place.sops) if place.sops else None),
+        state=Path(place.state), open_renderer=open_renderer, resolve=resolve, talos_secrets=talos_secrets,
+        reach=Reach(machines=place.reach, kubernetes=place.api),
         git=Path(shutil.which("git") or "git"),
     )  # fmt: skip
 

@@ -199,6 +199,7 @@ async def stage(
     root = home / "repo"
     shutil.copytree(PLATFORMS / platform, root)
     for path, source in manifests.items():
+        (root / path).parent.mkdir(exist_ok=True)
         shutil.copy(source, root / path)
     one = labs.Lab(directory.Directory(home / "lab"))
     wanted = msgspec.structs.replace(

@@ -6,26 +6,41 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 import yaml
 
 from firstlight.clients import kube, talosctl
 from firstlight.clients.kube import Client
+from firstlight.gates.ground import GateGround
 from firstlight.model.event import Event, StepStarted
+from firstlight.model.plan import Plan
+from firstlight.model.work import Work
 from firstlight.operate import reaching
 from firstlight.operate import walk as walks
 from firstlight.operate.recover import etcd
+from firstlight.operate.recover.fault import Ground
+from firstlight.operate.up import Prepared
 from firstlight.operate.walk import Walk
 from firstlight.repo import platform as platforms
 from firstlight.secrets import age
 from firstlight.tools import install
-from tests import machines
+from tests import machines, nodes
 from tests.integration.secrets.encrypted_repo import MINE
 from tests.labs import NETWORK, condition, manifests, until
 from tests.node_commands import Living
 from tests.nodes import Walked
+from tests.recover import drills, killed
 
+KILLED = (
+    killed.At(step="etcd:keep", moment="after"),
+    killed.At(step="etcd:wipe", moment="before"),
+    killed.At(step="etcd:wipe", moment="amid"),
+    killed.At(step="etcd:restore", moment="before"),
+    killed.At(step="etcd:restore", moment="after"),
+)
+"""Where a recovery of what a member still has would lose it if it began anew."""
 MEMBERS = ("cp-1", "cp-2", "cp-3")
 WATCHER = """
 apiVersion: v1
@@ -79,6 +94,18 @@ async def living(fresh_machines: machines.Make, tmp_path: Path, monkeypatch: pyt
 async def api(living: Living) -> AsyncIterator[Client]:
     async with Client(kube.load(living.machines.lab.kubeconfig)) as client:
         yield client
+
+
+def ground(living: Living, place: nodes.Ground | None = None) -> Ground:
+    """Where it is drilled."""
+    platform = platforms.read(living.root)
+    cluster = platform.clusters[0]
+    prepared = Prepared(
+        platform=platform, cluster=cluster, ground=GateGround(cluster, revision="", objects={}), problems=(),
+        work=Work(cluster=cluster, plan=Plan(cluster=cluster.name, steps=()), tasks={}),
+    )  # fmt: skip
+    means = living.means() if place is None else nodes.means(place)
+    return Ground(lab=living.machines.lab, prepared=prepared, means=means)
 
 
 class Killed(BaseException):
@@ -221,14 +248,35 @@ async def test_what_a_member_that_is_left_has_is_restored_without_a_loss(living:
         await fill(client)
         await until(lambda: are_well(client, one), "the cluster to be well")
         kept = await shop(client)
-    await lose(one, "cp-2", "cp-3")
 
-    found = await restored(living, None)
+    found = await drills.drill("quorum", ground(living))
 
-    assert found.result.is_complete, (found.failures, found.told)
-    assert ["what cp-1 still has" in each for each in found.asked] == [True]
+    assert (found.option, found.lost) == ("etcd-quorum", ())
     async with api(living) as client:
-        assert await shop(client) == kept
+        assert await shop(client) == kept, "objects, with their uids and resource versions"
+        await until(lambda: are_well(client, one), "the cluster to be well again")
+    left = [each.name for each in (living.root / ".firstlight" / "lab").rglob("*.sops")]
+    assert left, "what was left of etcd was kept, encrypted"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("at", KILLED, ids=[f"{each.step}-{each.moment}" for each in KILLED])
+async def test_a_recovery_that_was_killed_goes_on(living: Living, at: killed.At, tmp_path: Path) -> None:
+    one = living.machines
+    place = msgspec.structs.replace(nodes.ground(one, tmp_path / "ground"), sops=str(living.sops))
+    async with api(living) as client:
+        await fill(client)
+        await until(lambda: are_well(client, one), "the cluster to be well")
+        kept = await shop(client)
+
+    found = await drills.killed(
+        "quorum", ground(living, place), at=at,
+        order=lambda words: killed.Order(root=str(living.root), words=words, machines=place),
+    )  # fmt: skip
+
+    assert found.lost == ()
+    async with api(living) as client:
+        assert await shop(client) == kept, "objects, with their uids and resource versions"
         await until(lambda: are_well(client, one), "the cluster to be well again")
 
 

@@ -1,6 +1,6 @@
 """Failures made on the light platform, assessed and repaired by the command, with nothing lost."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +9,75 @@ import pytest_asyncio
 
 from firstlight.clients import kube
 from firstlight.execute.applying import helm_releases
+from firstlight.journal import reading
 from firstlight.lab import processes
 from firstlight.model.component import Phase
 from firstlight.operate import up
 from firstlight.operate.means import Wishes
 from firstlight.operate.recover import faults
-from firstlight.operate.recover.faults import Ground
+from firstlight.operate.recover.fault import Ground
 from firstlight.tools import content, install
 from tests import runs
-from tests.recover import drills
+from tests.conftest import sample
+from tests.recover import drills, killed
 
-LONG = ("kubeconfig", "talosconfig", "foundation", "engine", "etcd", "everything")
+LONG = ("kubeconfig", "talosconfig", "foundation", "api", "cni", "engine", "etcd", "everything")
 """Made on a cluster that Git owns."""
+COREDNS = Path(__file__).parents[2] / "examples" / "coredns"
+DNS = """
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: coredns, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./coredns
+  prune: true
+  wait: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+PENDING = ("core:greeter",)
+"""The steps that write when a pending release is repaired; of those besides, the walks that follow."""
+WRITING = {
+    "cni": ("light:in-its-place",),
+    "engine": ("light:in-its-place",),
+    "etcd": ("etcd:check", "etcd:restore", "etcd:api", "etcd:kubelets", "etcd:network", "etcd:operators"),
+}
+CELLS = [(name, at) for name, steps in WRITING.items() for at in killed.cells(steps)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "pending_at" in metafunc.fixturenames:
+        ats = sample(metafunc.config, "repairs of a pending release killed", killed.cells(PENDING), 1)
+        metafunc.parametrize("pending_at", ats, ids=[f"{each.step}-{each.moment}" for each in ats])
+    if "cell" in metafunc.fixturenames:
+        cells = sample(metafunc.config, "recoveries killed", CELLS, 0)
+        metafunc.parametrize("cell", cells, ids=[f"{name}-{at.step}-{at.moment}" for name, at in cells])
 
 
 @pytest_asyncio.fixture(scope="module")
 async def stage(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[runs.Stage]:
-    """The light platform, with its core."""
+    """The light platform, with its core, and with a DNS that Talos does not bring."""
     found = programs | await install.ensure(runs.TOOLS)
     manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
+    home = tmp_path_factory.mktemp("recover")
+    declared = (runs.PLATFORMS / "light" / "firstlight.yaml").read_text()
+    (home / "firstlight.yaml").write_text(f"{declared}  coredns: {{phase: core, needs: [flannel], why: names}}\n")
+    talos = (runs.PLATFORMS / "light" / "talos" / "all.yaml").read_text()
+    (home / "all.yaml").write_text(f"{talos}  coreDNS: {{disabled: true}}\n")
+    (home / "coredns.yaml").write_text(DNS)
+    flannel = (runs.PLATFORMS / "light" / "flannel" / "flannel.yaml").read_text()
+    agents = "labels: {app.kubernetes.io/name: kube-flannel-ds, app: flannel}\n    spec:"
+    (home / "flannel.yaml").write_text(
+        flannel.replace("labels: {app.kubernetes.io/name: kube-flannel-ds}\n    spec:", agents)
+    )
     one = await runs.stage(
-        tmp_path_factory.mktemp("recover") / "light", found, machines=runs.MACHINES,
-        manifests={"cluster/flux-system/gotk-components.yaml": manifests / "install.yaml"},
+        home / "light", found, machines=runs.MACHINES,
+        manifests={
+            "cluster/flux-system/gotk-components.yaml": manifests / "install.yaml",
+            "firstlight.yaml": home / "firstlight.yaml", "talos/all.yaml": home / "all.yaml",
+            "cluster/coredns.yaml": home / "coredns.yaml", "flannel/flannel.yaml": home / "flannel.yaml",
+            **{f"coredns/{each.name}": each for each in COREDNS.glob("*.yaml")},
+        },
     )  # fmt: skip
     result = await one.up(until=Phase.CORE)
     assert result.is_complete, result.outcomes
@@ -60,12 +107,43 @@ async def test_a_pending_release_is_repaired_and_nothing_is_uninstalled(stage: r
     assert (told.code, told.data["broken"]) == (0, []), told.out
 
 
+async def test_a_repair_of_a_release_that_was_killed_goes_on(stage: runs.Stage, pending_at: killed.At) -> None:
+    before = written(stage)
+    async with kube.Client(kube.load(stage.lab.kubeconfig)) as client:
+        uid = (await deployment(client))["metadata"]["uid"]
+
+        found = await drills.killed("pending-release", await ground(stage), order(stage), at=pending_at)
+
+        assert (found.option, found.lost) == ("pending-release greeter/greeter", ())
+        kept = await helm_releases.last(client, "greeter", "greeter")
+        assert kept is not None
+        assert (kept.status, (await deployment(client))["metadata"]["uid"]) == ("deployed", uid)
+    assert killed.writing_steps(Path(stage.place.state), but=before) == set(PENDING)
+
+
+@pytest.mark.long
+async def test_the_dns_that_bootstrap_brings_comes_back(stage: runs.Stage) -> None:
+    found = await drills.drill("dns", await ground(stage))
+
+    assert (found.option, found.lost) == ("rerun coredns", ())
+
+
 async def test_what_a_release_of_nobody_is_told(stage: runs.Stage) -> None:
     words = ("--do", "pending-release", "--on", "greeter/other")
     told = await drills.typed(stage.place.root, runs.means(stage.place), *words)
 
     assert told.code == 64
     assert "It installs greeter/greeter." in told.err
+
+
+def order(stage: runs.Stage) -> Callable[[tuple[str, ...]], killed.Order]:
+    """What is typed on it, in a process of its own."""
+    return lambda words: killed.Order(root=stage.place.root, words=words, place=stage.place)
+
+
+def written(stage: runs.Stage) -> frozenset[Path]:
+    """The journals that there are."""
+    return frozenset(reading.paths(Path(stage.place.state)))
 
 
 async def deployment(client: kube.Client) -> Any:
@@ -111,3 +189,16 @@ async def test_it_is_repaired_and_nothing_is_lost(scenario: str, handed_over: ru
 
     assert found.lost == ()
     assert found.option.split()[0] == faults.FAULTS[scenario].option
+
+
+@pytest.mark.long
+async def test_what_was_killed_goes_on_and_nothing_is_lost(
+    cell: tuple[str, killed.At], handed_over: runs.Stage
+) -> None:
+    scenario, at = cell
+    before = written(handed_over)
+
+    found = await drills.killed(scenario, await ground(handed_over), order(handed_over), at=at)
+
+    assert found.lost == ()
+    assert killed.writing_steps(Path(handed_over.place.state), but=before) == set(WRITING[scenario])

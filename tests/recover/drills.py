@@ -6,13 +6,17 @@ import io
 import json
 import os
 import unittest.mock
+from collections.abc import Callable
 from pathlib import Path
 
 from firstlight.cli import main, own_means
 from firstlight.model.recovery import Drilled
 from firstlight.operate.means import Means
 from firstlight.operate.recover import drilling
-from firstlight.operate.recover.faults import FAULTS, Ground
+from firstlight.operate.recover.fault import Ground
+from firstlight.operate.recover.faults import FAULTS
+from tests.recover import killed as killing
+from tests.recover.killed import At, Order
 from tests.runs import Told
 
 TABLE = "FIRSTLIGHT_RECOVER_TABLE"
@@ -47,6 +51,21 @@ async def drill(scenario: str, ground: Ground) -> Drilled:
     found = await drilling.drill(FAULTS[scenario], ground, do=do)
     assert found.code == 0, said[-1].out + said[-1].err
     _note(found)
+    return found
+
+
+async def killed(scenario: str, ground: Ground, order: Callable[[tuple[str, ...]], Order], *, at: At) -> Drilled:
+    """The same with a command that is killed in the middle, and typed again."""
+    said: list[Told] = []
+
+    async def do(option: str, on: str) -> int:
+        words = ("recover", ground.cluster.name, "--do", option, *(["--on", on] if on else []), "--yes")
+        await killing.killed(order(words), at)
+        said.append(await killing.run(order(words)))
+        return said[-1].code
+
+    found = await drilling.drill(FAULTS[scenario], ground, do=do)
+    assert found.code == 0, said[-1].out + said[-1].err
     return found
 
 

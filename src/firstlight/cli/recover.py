@@ -41,12 +41,17 @@ OPTIONS = (
     "--kubeconfig", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
     show_default="the one that up has left, else what a control plane gives", help="The way to the API.",
 )  # fmt: skip
-@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@click.option(
+    "--charts", type=click.Path(path_type=Path), default=None, metavar="DIRECTORY",
+    help="With --drill: charts as files, .tgz or unpacked, taken before any is fetched.",
+)  # fmt: skip
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache, or from --charts.")
 @which_repo.option
 @output.option
 def recover(
     cluster: str, option: str | None, what: str, scenario: str, keep: bool, dry_run: bool, yes: bool, pin: str,
-    merge: bool, timeout: float, kubeconfig: Path | None, offline: bool, root: Path | None, form: "Form",
+    merge: bool, timeout: float, kubeconfig: Path | None, charts: Path | None, offline: bool,
+    root: Path | None, form: "Form",
 ) -> int:  # fmt: skip
     """Assess a broken cluster from the outside in, or carry out the way back that was chosen with --do.
 
@@ -59,14 +64,15 @@ def recover(
 
     if scenario and (option or what):
         raise errors.UsageError("a drill chooses its option itself", hint="Leave out --do and --on.")
-    if keep and not scenario:
-        raise errors.UsageError("--keep is for --drill", hint="Nothing else makes a lab.")
+    for name, is_given in (("--keep", keep), ("--charts", charts is not None)):
+        if is_given and not scenario:
+            raise errors.UsageError(f"{name} is for --drill", hint="Nothing else makes a lab.")
     if scenario == recover_drill.LIST:
         return recover_drill.listed(form)
     platform = which_repo.platform(root)
     one = operating.cluster_of(platform, cluster)
     if scenario:
-        return recover_drill.drill(platform, one, scenario, offline=offline, keep=keep, form=form)
+        return recover_drill.drill(platform, one, scenario, charts=charts, offline=offline, keep=keep, form=form)
     if option is None and (what or dry_run or merge):
         raise errors.UsageError("nothing is to be done", hint="Name an option: --do OPTION")
     wishes = recover_doing.Wishes(

@@ -92,12 +92,17 @@ def _written(cluster: "Cluster", paths: "tuple[Path, ...]", wishes: Wishes, *, w
 async def _rerun(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
     from firstlight.model.component import Phase
     from firstlight.operate.means import Wishes as Asked
+    from firstlight.plan import facts
 
-    is_phase = wishes.what in {each.value for each in Phase}
-    asked = Asked(
-        cluster=cluster.name, until=Phase(wishes.what) if is_phase else None,
-        only=() if is_phase else (wishes.what,), is_dry_run=wishes.is_dry_run,
-    )  # fmt: skip
+    if wishes.what in {each.value for each in Phase}:
+        asked = Asked(cluster=cluster.name, until=Phase(wishes.what), is_dry_run=wishes.is_dry_run)
+    else:
+        # Not beyond what bootstrap brings: whether Git takes it over, and there is an engine yet, is another question.
+        phases = {each.name: each.phase for each in platform.components_of(cluster.name) if facts.in_bootstrap(each)}
+        only = (wishes.what,)
+        asked = Asked(
+            cluster=cluster.name, only=only, until=phases.get(wishes.what), is_dry_run=wishes.is_dry_run
+        )  # fmt: skip
     return await _up(platform, means, wishes, asked)
 
 
@@ -191,6 +196,7 @@ async def _walked(
 
 async def _rebuild(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
     from firstlight.cli import own_means, up
+    from firstlight.operate import preflight
     from firstlight.operate import up as operating
     from firstlight.operate.means import Wishes as Asked
     from firstlight.operate.recover import rebuilding
@@ -205,7 +211,9 @@ async def _rebuild(platform: "Platform", cluster: "Cluster", means: "Means", wis
             platform, cluster, means, means_of=lambda there: own_means.means(there, keep=False)
         )  # fmt: skip
         prepared = await operating.prepare(platform, asked, means, say=say)
-    prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*prepared.problems, *missing))))
+    # That all control planes are bare is what it is for.
+    others = [each for each in prepared.problems if each.rule != preflight.GONE]
+    prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*others, *missing))))
     if prepared.is_blocked:
         up.tell_problems(prepared, wishes.form)
         return BLOCKED

@@ -14,14 +14,27 @@ if TYPE_CHECKING:
     from firstlight.model.cluster import Cluster
     from firstlight.model.platform import Platform
     from firstlight.model.recovery import Drilled
-    from firstlight.operate.recover.faults import Fault, Ground
+    from firstlight.operate.recover.fault import Fault, Ground
+    from firstlight.operate.rehearsal.charts_at_hand import AtHand
 
 LIST = "list"
 FAILED = 1
 
 
-def drill(platform: "Platform", cluster: "Cluster", scenario: str, *, offline: bool, keep: bool, form: "Form") -> int:
+def drill(
+    platform: "Platform", cluster: "Cluster", scenario: str, *, charts: Path | None, offline: bool, keep: bool,
+    form: "Form",
+) -> int:  # fmt: skip
     """Practise a recovery; the exit code.
+
+    Args:
+        platform: The repo.
+        cluster: The cluster.
+        scenario: What is broken.
+        charts: A directory of charts that need not be fetched.
+        offline: Fetch none.
+        keep: Leave the lab running.
+        form: How the report is printed.
 
     Raises:
         errors.UsageError: There is no such scenario.
@@ -30,24 +43,27 @@ def drill(platform: "Platform", cluster: "Cluster", scenario: str, *, offline: b
     import time
 
     from firstlight.cli import rehearse
+    from firstlight.document import mistakes
     from firstlight.operate.recover import drill_record, faults
+    from firstlight.operate.rehearsal import charts_at_hand
     from firstlight.report import recover_drill as report
 
     fault = faults.FAULTS.get(scenario)
     if fault is None:
-        raise errors.UsageError(
-            f"there is no scenario {scenario[:63]!r}", hint=f"There is {', '.join(faults.FAULTS)}; --drill {LIST}"
-        )
+        near = mistakes.near(scenario, list(faults.FAULTS))
+        raise errors.UsageError(f"there is no scenario {scenario[:63]!r}", hint=f"{near} See: --drill {LIST}".strip())
+    fault.check(platform, cluster)
+    given = charts_at_hand.read(charts) if charts else ()
     name = f"drill-{rehearse.lab_name(cluster.name).removeprefix('rehearsal-')}"[:32].rstrip("-")
     try:
-        found = asyncio.run(_drilled(platform, cluster, fault, name=name, offline=offline, keep=keep))
+        found = asyncio.run(_drilled(platform, cluster, fault, name=name, given=given, offline=offline, keep=keep))
     except KeyboardInterrupt:
         return rehearse.interrupted(name, keep=keep)
     recorded: Path | None = None
     if found.is_fine:
         recorded = drill_record.append(platform.root, found, now=time.time()).relative_to(platform.root)
-    shown = report.text(found, what=fault.what, how=fault.how, recorded=str(recorded or ""))
-    output.answer(form, shown, report.data(found, recorded=str(recorded or "")))
+    shown = report.text(found, fault.what, how=fault.how, untried=fault.untried, recorded=str(recorded or ""))
+    output.answer(form, shown, report.data(found, untried=fault.untried, recorded=str(recorded or "")))
     return 0 if found.is_fine else FAILED
 
 
@@ -64,15 +80,17 @@ def listed(form: "Form") -> int:
 
 
 async def _drilled(
-    platform: "Platform", cluster: "Cluster", fault: "Fault", *, name: str, offline: bool, keep: bool
-) -> "Drilled":
-    from firstlight.cli import rehearse
+    platform: "Platform", cluster: "Cluster", fault: "Fault", *, name: str, given: "tuple[AtHand, ...]", offline: bool,
+    keep: bool,
+) -> "Drilled":  # fmt: skip
+    from firstlight.cli import installing, rehearse
     from firstlight.operate.means import Wishes
-    from firstlight.operate.recover.faults import Ground
+    from firstlight.operate.recover import drill_seal
+    from firstlight.operate.recover.fault import Ground
     from firstlight.operate.rehearsal import mapping, rehearsing, stand_ins
 
     one = await rehearse.fresh_lab(name)
-    kit = await rehearse.kit(one, actors=mapping.actors(platform, cluster), offline=offline, keep=keep)
+    kit = await rehearse.kit(one, actors=mapping.actors(platform, cluster), given=given, offline=offline, keep=keep)
     try:
         played = await rehearsing.rehearse(platform, cluster, Wishes(cluster=cluster.name, until=fault.until), kit)
         if played.told.verdict != "passed":
@@ -82,7 +100,12 @@ async def _drilled(
             )
         playing = asyncio.create_task(stand_ins.play(one, kit.kinds))
         try:
-            return await _broken(fault, Ground(lab=one, prepared=played.prepared, means=played.means))
+            ground = Ground(lab=one, prepared=played.prepared, means=played.means)
+            if fault.option not in drill_seal.OPTIONS:
+                return await _broken(fault, ground)
+            sops = (await installing.ensure(["sops"]))["sops"]
+            with drill_seal.sealed(ground, sops=sops) as own:
+                return await _broken(fault, own)
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)

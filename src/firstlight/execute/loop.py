@@ -327,6 +327,8 @@ class Loop:
                 for name, task in ways:
                     await self._look(task, self._world, name)
         except (TimeoutError, errors.ClientError):
+            # A machine may give a kubeconfig of an API that does not start, and its config is what mends that.
+            self._world.disconnect()
             self._told(step, "the API does not answer: only the lock of this computer guards against a second run")
         return self._world.is_connected
 

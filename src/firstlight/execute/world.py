@@ -110,6 +110,10 @@ class World:
             run_command = self.commands.answer if self.commands is not None else None
             self._watching = await self._stack.enter_async_context(Watching(self._kube, run_command=run_command))
 
+    def disconnect(self) -> None:
+        """Forget a way to the API that leads nowhere; whoever comes by it later connects anew."""
+        self._kube = self._watching = None
+
     def holding(self, context: contextlib.AbstractContextManager[T]) -> T:
         """Enter a context, such as a directory of files, that is left when the world is closed."""
         return self._stack.enter_context(context)

@@ -7,15 +7,17 @@ from firstlight.model.recovery import Drilled
 from firstlight.report import safe, table
 
 _SHOWN = 10
+_HEAD = ["scenario", "option", "what is broken, and how"]
 
 
-def text(drilled: Drilled, *, what: str, how: str, recorded: str = "") -> str:
+def text(drilled: Drilled, what: str, *, how: str, untried: str = "", recorded: str = "") -> str:
     """What came of a drill.
 
     Args:
         drilled: The drill.
         what: What was broken.
         how: How it was made.
+        untried: What of the repair a rehearsal cannot try.
         recorded: The file that has it now.
     """
     lines = [f"{safe.name(drilled.cluster)}   drill {drilled.scenario}   {_verdict(drilled)}"]
@@ -25,6 +27,7 @@ def text(drilled: Drilled, *, what: str, how: str, recorded: str = "") -> str:
     lines += table.labelled("compared", [f"{drilled.compared} objects"] if not drilled.code else [])
     more = [f"and {len(drilled.lost) - _SHOWN} more"] if len(drilled.lost) > _SHOWN else []
     lines += table.labelled("lost", [*(safe.name(each) for each in drilled.lost[:_SHOWN]), *more])
+    lines += table.labelled("untried", [untried] if untried else [])
     lines += table.labelled("recorded", [recorded] if recorded else [])
     return "\n".join(lines)
 
@@ -35,7 +38,7 @@ def _verdict(drilled: Drilled) -> str:
     return "✔ repaired, nothing lost" if drilled.is_fine else "✘ repaired, with something lost"
 
 
-def data(drilled: Drilled, *, recorded: str = "") -> dict[str, Any]:
+def data(drilled: Drilled, *, untried: str = "", recorded: str = "") -> dict[str, Any]:
     """The same for programs."""
     return {
         "cluster": drilled.cluster,
@@ -47,6 +50,7 @@ def data(drilled: Drilled, *, recorded: str = "") -> dict[str, Any]:
         "compared": drilled.compared,
         "lost": list(drilled.lost),
         "code": drilled.code,
+        "untried": untried,
         "recorded": recorded,
     }
 
@@ -56,6 +60,6 @@ def listing(rows: Sequence[tuple[str, str, str, str]], *, columns: int = 0) -> s
     return "\n".join(
         "\n".join(each)
         for each in table.wrapped(
-            [[id, option, f"{what}: {how}"] for id, what, how, option in rows], indent="  ", columns=columns
+            [_HEAD, *([id, option, f"{what}: {how}"] for id, what, how, option in rows)], indent="  ", columns=columns
         )
     )

@@ -148,6 +148,7 @@ async def refusals(bench: Bench) -> dict[str, errors.FirstlightError]:
     )
     await refused("hardware", wrong, bench.world(fingerprints={"cp-3": "AAAA"}))
     found["before"] = await _checked(bench, wrong)
+    found["lived"] = await _checked(bench, bench.task("cp-1", "cp-2", "cp-3"), lived="of-old")
     label = "machine: {nodeLabels: {'not a label': x}}"
     await refused("config", bench.task("cp-1", patches=[label]), bench.world())
     silent = {**bench.world().reach.machines, bench.lab.declared["cp-3"]: f"127.0.0.1:{_unused()}"}
@@ -205,12 +206,12 @@ async def made(bench: Bench, refusals: dict[str, errors.FirstlightError]) -> Asy
     await world.close()
 
 
-async def _checked(bench: Bench, task: Configure) -> errors.FirstlightError:
+async def _checked(bench: Bench, task: Configure, *, lived: str = "") -> errors.FirstlightError:
     """What ``up --check`` says of machines: what is wrong with one is no problem of another."""
     world = bench.world()
     step = Step(id=STEP, phase=Phase.MACHINE, action=Action.CONFIGURE, name="control planes")
     work = Work(cluster=world.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={STEP: task})
-    problems = await preflight.machines(work, world.programs.talosctl, world.reach, is_first=True)
+    problems = await preflight.machines(work, world.programs.talosctl, world.reach, is_first=True, lived=lived)
     return errors.Refused("; ".join(f"{each.severity} {each.rule} {each.message}" for each in problems))
 
 
@@ -252,6 +253,14 @@ class TestBare:
 
         assert first.startswith("error hardware-missing cp-1: there is no disk /dev/nvme9n1; there are: /dev/")
         assert second.startswith("hardware-missing cp-2: there is no interface eth7; there are: eth0")
+
+    def test_machines_of_a_cluster_that_lived_and_are_all_bare_are_not_begun_with(
+        self, refusals: dict[str, errors.FirstlightError]
+    ) -> None:
+        said = str(refusals["lived"])
+
+        assert said.startswith("error cluster-gone lab was brought up before (kube-system had the UID of-old)")
+        assert "cluster-gone" not in str(refusals["before"])
 
     def test_a_machine_that_shows_another_certificate_than_it_did_gets_no_config(
         self, refusals: dict[str, errors.FirstlightError]

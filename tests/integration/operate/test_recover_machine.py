@@ -3,17 +3,19 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube, talosctl
 from firstlight.gates.ground import GateGround
 from firstlight.model.plan import Plan
 from firstlight.model.work import Work
-from firstlight.operate.recover.faults import Ground
+from firstlight.operate.recover.fault import Ground
 from firstlight.operate.up import Prepared
 from tests import machines, nodes
+from tests.conftest import sample
 from tests.labs import condition, until
-from tests.recover import drills
+from tests.recover import drills, killed
 
 CLAIM = {
     "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "precious", "namespace": "default"},
@@ -23,6 +25,17 @@ SECRET = {
     "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "precious", "namespace": "default"},
     "data": {"word": "aGVsbG8="},
 }  # fmt: skip
+
+
+WRITING = ("cp-3:member", "cp-3:node", "cp-3:configure")
+"""The stages of a rebuild that write."""
+SAMPLE = 1
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "at" in metafunc.fixturenames:
+        cells = sample(metafunc.config, "rebuilds of a machine killed", killed.cells(WRITING), SAMPLE)
+        metafunc.parametrize("at", cells, ids=[f"{each.step}-{each.moment}" for each in cells])
 
 
 @pytest_asyncio.fixture
@@ -62,6 +75,28 @@ async def test_a_lost_control_plane_is_rebuilt(cluster: machines.Cluster, ground
         finally:
             for each in (CLAIM, SECRET):
                 await client.delete("v1", str(each["kind"]), "precious", namespace="default")
+
+
+async def test_a_rebuild_that_was_killed_goes_on(
+    cluster: machines.Cluster, ground: Ground, at: killed.At, tmp_path: Path
+) -> None:
+    place = nodes.ground(cluster, tmp_path / "ground")
+
+    def order(words: tuple[str, ...]) -> killed.Order:
+        return killed.Order(root=str(ground.prepared.platform.root), words=words, machines=place)
+
+    async with kube.Client(kube.load(cluster.lab.kubeconfig)) as client:
+        await client.apply(SECRET, manager="tests")
+        await until(lambda: is_ready(client), "cp-3 to be ready")
+        try:
+            found = await drills.killed("control-plane", ground, order, at=at)
+
+            assert found.lost == ()
+            assert killed.writing_steps(ground.means.state) == set(WRITING)
+            assert await cluster.members() == 3
+            await until(lambda: is_ready(client), "cp-3 to be ready")
+        finally:
+            await client.delete("v1", "Secret", "precious", namespace="default")
 
 
 async def is_ready(client: kube.Client) -> bool:

@@ -26,7 +26,7 @@ def test_every_option_of_the_table_can_be_done_or_is_a_persons() -> None:
 
     assert set(recover.OPTIONS) == own
     assert set(recover_doing.DOING) == own
-    assert {each.option for each in faults.FAULTS.values()} <= own
+    assert {each.option for each in faults.FAULTS.values()} == own, "each is practised by a scenario"
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,9 @@ def test_every_option_of_the_table_can_be_done_or_is_a_persons() -> None:
         (["--do", "power"], "is not one of"),
         (["--drill", "cni", "--do", "cni"], "a drill chooses its option itself"),
         (["--drill", "nonsense"], "there is no scenario 'nonsense'"),
+        (["--drill", "quorm"], "Did you mean quorum?"),
         (["--keep"], "--keep is for --drill"),
+        (["--charts", "here"], "--charts is for --drill"),
         (["elsewhere"], "there is no cluster elsewhere"),
     ],
 )
@@ -47,6 +49,38 @@ def test_what_cannot_be_meant_is_said(
 ) -> None:
     assert main.run(["recover", *arguments, "--repo", str(root)]) == 64
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ("control-plane", "home has 1 control plane in the repo: with fewer than three none may be lost"),
+        ("quorum", "home has 1 control plane in the repo"),
+        ("foundation", "home has no foundation secrets"),
+        ("engine", "home has no engine"),
+        ("cni", "home has no engine"),
+        ("dns", "bootstrap does not bring the DNS of home"),
+    ],
+)
+def test_what_a_cluster_has_not_is_said_before_a_lab_is_made(
+    root: Path, scenario: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIRSTLIGHT_LABS", str(root / "labs"))
+
+    assert main.run(["recover", "--drill", scenario, "--repo", str(root)]) == 3
+    assert said in capsys.readouterr().err
+    assert not (root / "labs").exists()
+
+
+def test_the_page_says_which_scenarios_practise_an_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "recover.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    told = {line.split("`")[1].split()[0].rstrip(","): line.rsplit("|", 2)[1].strip() for line in rows}
+
+    made: dict[str, list[str]] = {}
+    for each in faults.FAULTS.values():
+        made.setdefault(each.option, []).append(f"`{each.id}`")
+    assert told == {option: ", ".join(ids) for option, ids in made.items()}
 
 
 def test_drills_are_listed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,7 @@ class Stage:
     tasks: Mapping[str, works.Task] = dataclasses.field(default_factory=dict)
     phases: Mapping[str, Phase] = dataclasses.field(default_factory=dict)
     actions: Mapping[str, Action] = dataclasses.field(default_factory=dict)
+    state: Path = Path("/nowhere")
 
     def task(self, name: str) -> works.Task:
         return works.Leave(why="later") if name in self.left else works.Watch()
@@ -90,7 +91,7 @@ class Stage:
             await asyncio.sleep(0)
 
         world = World(
-            cluster=CLUSTER, programs=Programs(), resolve=no_secret, state=Path("/nowhere"), parallel=parallel,
+            cluster=CLUSTER, programs=Programs(), resolve=no_secret, state=self.state, parallel=parallel,
             talos_secrets=no_talos_secrets,
         )  # fmt: skip
         work = works.Work(
@@ -103,7 +104,10 @@ class Stage:
             options=loop.Options(holder="tests", **options),  # type: ignore[arg-type]
             tell=self.events.append, confirm=confirm, look=self.look, wait=self.wait, sleep=sleep,
         )  # fmt: skip
-        return await one.run()
+        try:
+            return await one.run()
+        finally:
+            await world.close()
 
 
 CHAIN = {"a": (), "b": ("a",), "c": ("b",), "side": ()}
@@ -119,6 +123,33 @@ async def test_steps_run_after_what_they_need_and_say_what_they_wrote() -> None:
     assert result.writes == 4
     ended = [each for each in stage.events if isinstance(each, events.StepEnded)]
     assert {each.step: each.writes for each in ended} == dict.fromkeys(CHAIN, 1)
+
+
+@dataclasses.dataclass
+class Silent(Stage):
+    """A machine gives a kubeconfig, and the API does not answer until its config is written."""
+
+    async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+        if isinstance(task, works.FetchKubeconfig):
+            if "config" not in self.there:
+                await world.connect(kube.Config(server="https://127.0.0.1:1"))
+                raise errors.Unreachable("connection refused")
+            return None
+        return await super().look(task, world, step)
+
+
+async def test_a_machine_gets_the_config_without_which_the_api_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "identity.json").write_text("{}")
+    tasks = {"kubeconfig": works.FetchKubeconfig(control_planes=())}
+    stage = Silent({"config": (), "kubeconfig": ("config",)}, tasks=tasks, state=tmp_path)
+
+    result = await stage.run()
+
+    assert result.is_complete, result.outcomes
+    assert stage.order == ["config"]
+    told = [each.text for each in stage.events if isinstance(each, events.Told)]
+    assert told == ["the API does not answer: only the lock of this computer guards against a second run"]
 
 
 async def test_a_second_run_writes_nothing() -> None:

@@ -6,7 +6,7 @@ everybody, against what the repo says in clear.
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from firstlight.model.reach import Reach
 from firstlight.model.work import Configure, Work
 
 TIMEOUT = 10.0
+GONE = "cluster-gone"
+"""Said where a cluster that lived has lost all its control planes: another one of its name would begin."""
 DISK = "/dev/sda"
 """What talosctl takes where no disk is declared."""
 
@@ -32,9 +34,12 @@ class _Answer:
     silence: str = ""
     """Why it does not answer; empty where it does, even if only to say who it does not talk to."""
     lacks: tuple[str, ...] = ()
+    is_bare: bool = False
 
 
-async def machines(work: Work, program: Path | None, reach: Reach, *, is_first: bool) -> list[Problem]:
+async def machines(
+    work: Work, program: Path | None, reach: Reach, *, is_first: bool, lived: str = ""
+) -> list[Problem]:  # fmt: skip
     """The machines that do not answer, and what bare ones lack.
 
     Args:
@@ -42,6 +47,7 @@ async def machines(work: Work, program: Path | None, reach: Reach, *, is_first: 
         program: Where talosctl is.
         reach: Where machines are reached.
         is_first: Whether nothing was run here before. Later a machine may just be rebooting, and its step waits for it.
+        lived: The UID of kube-system of the cluster that was brought up from here before; empty if none was.
     """
     wanted = [draft for each in work.tasks.values() if isinstance(each, Configure) for draft in each.drafts]
     if not wanted:
@@ -49,7 +55,7 @@ async def machines(work: Work, program: Path | None, reach: Reach, *, is_first: 
     if program is None:
         return [_without_program()]
     answers = await asyncio.gather(*(_asked(each, program, reach) for each in wanted))
-    found = []
+    found = [_gone(work.cluster, lived)] if lived and _are_bare(wanted, answers) else []
     for draft, answer in zip(wanted, answers, strict=True):
         if answer.silence:
             is_control_plane = draft.machine.role == MachineRole.CONTROL_PLANE
@@ -66,14 +72,31 @@ async def _asked(draft: MachineDraft, program: Path, reach: Reach) -> _Answer:
         await stranger.machine_status(target, timeout=TIMEOUT)
         documents = declared(draft)
         if documents is None:
-            return _Answer()
+            return _Answer(is_bare=True)
         disks = [each.spec for each in await stranger.disks(target, timeout=TIMEOUT)]
         links = {each.id: each.spec for each in await stranger.links(target, timeout=TIMEOUT)}
     except (talosctl.Unreachable, talosctl.TimedOut) as error:
         return _Answer(silence=error.message)
     except talosctl.TalosError:
         return _Answer()
-    return _Answer(lacks=hardware.missing(documents, disks=disks, links=links))
+    return _Answer(lacks=hardware.missing(documents, disks=disks, links=links), is_bare=True)
+
+
+def _are_bare(wanted: Sequence[MachineDraft], answers: Sequence[_Answer]) -> bool:
+    """Whether no control plane has a config any more."""
+    planes = [
+        answer for draft, answer in zip(wanted, answers, strict=True) if draft.machine.role == MachineRole.CONTROL_PLANE
+    ]
+    return bool(planes) and all(each.is_bare for each in planes)
+
+
+def _gone(cluster: Cluster, lived: str) -> Problem:
+    return Problem(
+        rule=GONE, severity=Severity.ERROR,
+        message=f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
+        "are bare now",
+        way_out=f"See what can be done: firstlight recover {cluster.name}. With --do rebuild it comes back from Git.",
+    )  # fmt: skip
 
 
 def declared(draft: MachineDraft) -> tuple[Mapping[str, Any], ...] | None:

@@ -8,7 +8,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.model.recovery import Drilled
 from firstlight.operate.recover import assessing, belongings
-from firstlight.operate.recover.faults import Fault, Ground
+from firstlight.operate.recover.fault import Fault, Ground
 
 SHOWN = 120.0
 """Seconds in which a fault must show."""

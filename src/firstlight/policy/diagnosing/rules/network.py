@@ -1,6 +1,7 @@
 """The network of the cluster: a CNI that is missing or not everywhere, and DNS that nobody answers for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from firstlight.document.within import number, text
 from firstlight.gates import status
@@ -8,6 +9,10 @@ from firstlight.gates.causes import of_nodes
 from firstlight.policy.diagnosing import found, groups, roles
 from firstlight.policy.diagnosing.found import Found
 from firstlight.policy.diagnosing.scene import Scene
+
+_UNAVAILABLE = "NetworkUnavailable"
+_UP = ("CiliumIsUp", "FlannelIsUp", "CalicoIsUp")
+"""What agents write that are known by the names of their DaemonSets, too."""
 
 
 def agents(scene: Scene) -> Iterator[Found]:
@@ -56,7 +61,10 @@ def _no_agents(scene: Scene) -> Iterator[Found]:
         for each in scene.of("/Node")
         if (cause := of_nodes.of(each)) and "no CNI" in cause.what and scene.is_over(cause.since, times=2)
     ]
-    if not bare or not scene.is_listed("apps/DaemonSet"):
+    if not scene.is_listed("apps/DaemonSet"):
+        return
+    if not bare:
+        yield from _gone(scene)
         return
     yield Found(
         rule="cni-missing",
@@ -67,6 +75,33 @@ def _no_agents(scene: Scene) -> Iterator[Found]:
         since=min((status.since(each, "Ready") or scene.now for each in bare), default=None),
         names=frozenset({found.NETWORK, *(found.network_of(text(each, "metadata", "name")) for each in bare)}),
     )
+
+
+def _gone(scene: Scene) -> Iterator[Found]:
+    """Nodes that stay ready by what the CNI has left on their disks, though nobody is there any more to serve pods."""
+    nodes = [each for each in scene.of("/Node") if _says_it_is_up(each)]
+    if not nodes:
+        return
+    reason = text(status.condition(nodes[0], _UNAVAILABLE), "reason")
+    yield Found(
+        rule="cni-missing",
+        subject="network",
+        says=f"the CNI is not in the cluster any more ({found.counted(len(nodes), 'node')} had it: {reason}): new pods "
+        "get no network",
+        evidence=(found.of_condition(nodes[0], _UNAVAILABLE),),
+        next=(
+            found.command(
+                f"firstlight recover {scene.cluster.name}", "whether the engine can bring it back, or who else"
+            ),
+        ),
+        names=frozenset({found.NETWORK, *(found.network_of(text(each, "metadata", "name")) for each in nodes)}),
+    )
+
+
+def _says_it_is_up(node: Mapping[str, Any]) -> bool:
+    """Whether an agent wrote that it has made the node's network; it takes that back only while it runs."""
+    found = status.condition(node, _UNAVAILABLE)
+    return text(found, "status") == "False" and text(found, "reason") in _UP
 
 
 def dns(scene: Scene) -> Iterator[Found]:
