@@ -32,7 +32,7 @@ from firstlight.tools import install
 from tests import changing
 from tests.changing import Clone
 from tests.flux import OFTEN, Flux, chart
-from tests.integration.operate.test_change_flux import engine, platform
+from tests.integration.operate.test_change_flux import _killed, engine, platform
 from tests.integration.operate.test_move_flux import _carried, _deleted, _managers, _pods
 from tests.labs import until
 
@@ -378,3 +378,29 @@ async def test_the_digest_in_the_version_of_a_chart_of_a_registry(
     after = await live(flux, space)
     assert after["web"]["spec"]["template"] == before["web"]["spec"]["template"]
     assert await _pods(flux.kube, space) == pods
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "moment", ["after:home:take", "before:home:releases", "after:home:releases", "before:home:prove"]
+)
+async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str, moment: str) -> None:
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, told.err
+    branch = clone.git("branch", "--show-current")
+    clone.git("switch", "--quiet", "main")
+    clone.git("merge", "--quiet", "--no-edit", branch)
+    clone.git("push", "--quiet", "origin", "main")
+
+    await _killed(clone, moment, "resume", "--yes")
+    told = await clone.change("resume", "--yes")
+
+    assert told.code == 0, told.err
+    last = await revision(flux, space)
+    assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
+    assert all(_managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values())
+    assert guarding.MANAGER not in _managers(await flux.get("HelmRelease", "web", space))
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
