@@ -16,22 +16,29 @@ from firstlight.execute.applying.helm_releases import Kept
 from firstlight.lab.sources.access import Access
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Phase
+from firstlight.model.platform import Platform
 from firstlight.model.work import Install
 from firstlight.operate import reaching, up
 from firstlight.operate.changing import merging
-from firstlight.operate.means import Wishes
+from firstlight.operate.means import Means, Wishes
 from firstlight.operate.moving import guarding
 from firstlight.ownership import prune_guards
+from firstlight.render.cache import Cache
+from firstlight.render.charts.fetching import Means as Fetching
+from firstlight.render.charts.store import ChartStore
+from firstlight.render.rendering import Renderer
+from firstlight.render.tools import Programs as Renderers
 from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
 from tests import changing
 from tests.changing import Clone
-from tests.flux import OFTEN, Flux
-from tests.integration.operate.test_change_flux import engine, platform
+from tests.flux import OFTEN, Flux, chart
+from tests.integration.operate.test_change_flux import _killed, engine, platform
 from tests.integration.operate.test_move_flux import _deleted, _managers, _pods, carried
 from tests.labs import until
 
+CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 ORIGIN = "helm.toolkit.fluxcd.io/name"
 WHY = "a test of moves"
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
@@ -42,14 +49,28 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "PAUSES", (0.2,))
 
 
-def files(url: str, space: str, *, templates: Mapping[str, object] | None = None) -> dict[str, Any]:
+def files(
+    url: str, space: str, *, templates: Mapping[str, object] | None = None, registry: str = ""
+) -> dict[str, Any]:  # fmt: skip
     """A chart in Git and a HelmRelease of it, brought by a Kustomization that waits for what it brings."""
     made: dict[str, Any] = {**platform(url, home="cluster"), **engine(url, space)}
     made["cluster/apps.yaml"]["spec"]["wait"] = True
     source = {"kind": "GitRepository", "name": "root"}
-    spec = {**OFTEN, "values": {"word": "git"}, "chart": {"spec": {"chart": "./charts/web", "sourceRef": source}}}
+    spec: dict[str, Any] = {**OFTEN, "values": {"word": "git"}}
+    resources = "release.yaml"
+    if registry:
+        spec["chartRef"] = {"kind": "OCIRepository", "name": "web"}
+        resources = "release.yaml, chart.yaml"
+        made["apps/chart.yaml"] = {
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
+            "metadata": {"name": "web", "namespace": space},
+            "spec": {"url": registry, "insecure": True, "ref": {"tag": "1.0.0"}, **OFTEN,
+                     "layerSelector": {"mediaType": CHART, "operation": "copy"}},
+        }  # fmt: skip
+    else:
+        spec["chart"] = {"spec": {"chart": "./charts/web", "sourceRef": source}}
     return made | {
-        "apps/kustomization.yaml": "resources: [release.yaml]\n",
+        "apps/kustomization.yaml": f"resources: [{resources}]\n",
         "apps/release.yaml": {
             "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
             "metadata": {"name": "web", "namespace": space}, "spec": spec,
@@ -307,5 +328,82 @@ async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Fl
 
     assert "HelmRelease" not in str(held["status"]["inventory"])
     assert "deletionTimestamp" not in (await flux.get("HelmRelease", "web", space))["metadata"]
+    assert await _pods(flux.kube, space) == pods
+    assert _deleted(flux, space, since=begun) == []
+
+
+VERSIONED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}}}
+    spec: {containers: [{name: web, image: "example.org/web:1.0.0"}]}
+"""
+
+
+@pytest.mark.long
+async def test_the_digest_in_the_version_of_a_chart_of_a_registry(
+    flux: Flux, space: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """helm-controller adds it to the chart's version, and this chart puts that on its pods: so it must be the same."""
+    given = changing.means
+
+    def means(clone: Clone) -> Means:
+        async def open_renderer(known: Platform) -> Renderer:
+            fetching = Fetching(clone.programs["helm"], plain_http=frozenset({flux.at.registry}))
+            programs = Renderers(helm=clone.programs["helm"], kustomize=clone.programs["kustomize"])
+            cache = tmp_path / "cache"
+            return Renderer(
+                known, programs=programs, store=ChartStore(cache / "charts", fetching), cache=Cache(cache / "renders")
+            )
+
+        return dataclasses.replace(given(clone), open_renderer=open_renderer)
+
+    monkeypatch.setattr(changing, "means", means)
+    name = f"oci-{space}"
+    await flux.sources.push_oci_chart(
+        "charts", chart(name, "1.0.0", {"web.yaml": VERSIONED, "settings.yaml": SETTINGS})
+    )
+    clone = await reconciled(flux, space, tmp_path, registry=f"oci://{flux.at.registry}/charts/{name}")
+    pods, before = await _pods(flux.kube, space), await live(flux, space)
+    assert f"{name}-1.0.0_" in before["web"]["spec"]["template"]["metadata"]["labels"]["chart"]
+
+    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+
+    assert "helm" in _managers((await live(flux, space))["web"])
+    assert await bootstrap(clone) == []
+
+    await carried(clone, "web", "--to", "gitops")
+
+    after = await live(flux, space)
+    assert after["web"]["spec"]["template"] == before["web"]["spec"]["template"]
+    assert await _pods(flux.kube, space) == pods
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "moment", ["after:home:take", "before:home:releases", "after:home:releases", "before:home:prove"]
+)
+async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str, moment: str) -> None:
+    begun, pods = time.time(), await _pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, told.err
+    branch = clone.git("branch", "--show-current")
+    clone.git("switch", "--quiet", "main")
+    clone.git("merge", "--quiet", "--no-edit", branch)
+    clone.git("push", "--quiet", "origin", "main")
+
+    await _killed(clone, moment, "resume", "--yes")
+    told = await clone.change("resume", "--yes")
+
+    assert told.code == 0, told.err
+    last = await revision(flux, space)
+    assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
+    assert all(_managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values())
+    assert guarding.MANAGER not in _managers(await flux.get("HelmRelease", "web", space))
     assert await _pods(flux.kube, space) == pods
     assert _deleted(flux, space, since=begun) == []
