@@ -1,12 +1,17 @@
 """A change that is a move is known for one, whoever wrote it; and no other is."""
 
 import shutil
+import types
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from firstlight.operate.moving import recognising
+from firstlight import errors
+from firstlight.model.move import Split
+from firstlight.operate.auditing import fixing
+from firstlight.operate.moving import recognising, relocating, way
 from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.operate.test_moving import SCENARIOS
@@ -57,3 +62,27 @@ def test_what_a_change_is(edits: dict[str, Any], is_one: bool, tmp_path: Path) -
         (root / path).write_text(text)
 
     assert recognising.is_one(before, platforms.read_tree(WorkTree(root))) == is_one
+
+
+@pytest.mark.parametrize(("finalizers", "is_refused"), [([], False), ([way._FINALIZER], True)])
+def test_an_application_that_goes_takes_nothing_with_it(
+    finalizers: list[str], is_refused: bool, tmp_path: Path
+) -> None:
+    """A split taken back: its settings are the core's again, and the Application that had them goes."""
+    root = tmp_path / "repo"
+    shutil.copytree(SCENARIOS / "hybrid-argocd", root)
+    after = platforms.read_tree(WorkTree(root))
+    found = relocating.propose(WorkTree(root), Split(component="cert-manager", name="issuers"))
+    fixing.write(found.tree, found.patch)
+    app = yaml.safe_load((root / "apps/issuers.yaml").read_text())
+    app["metadata"]["finalizers"] = finalizers
+    (root / "apps/issuers.yaml").write_text(yaml.safe_dump(app))
+    before = platforms.read_tree(WorkTree(root))
+    carrying: Any = types.SimpleNamespace(before=before, after=after)
+
+    assert recognising.is_one(before, after)
+    if is_refused:
+        with pytest.raises(errors.Refused, match="Application issuers goes"):
+            way._check_gone(carrying, after.clusters[0])
+    else:
+        way._check_gone(carrying, after.clusters[0])

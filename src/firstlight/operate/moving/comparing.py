@@ -165,6 +165,13 @@ def _only(one: Platform, other: Platform) -> Iterator[Component]:
             yield each
 
 
+def gone(before: Platform, after: Platform, cluster: str) -> tuple[Origin, ...]:
+    """The owners of a cluster that go, and whose objects others have from then on."""
+    return tuple(
+        origin for each in _only(before, after) if each.cluster == cluster for origin in each.origins
+    )  # fmt: skip
+
+
 def _declaring(component: Component) -> set[ObjectId]:
     """The objects that declare an owner."""
     return {ObjectId.of(each.definition) for each in component.origins if each.definition}

@@ -9,6 +9,8 @@ Where the owner stays the same and only the next cold start is another, the engi
 The last proof is of a second run, which is only looked at: bootstrap's own steps for what moved would write nothing.
 """
 
+from firstlight import errors
+from firstlight.document.within import sequence
 from firstlight.execute.actions import owners
 from firstlight.execute.change import Change
 from firstlight.execute.walking import Stage
@@ -20,6 +22,7 @@ from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
 from firstlight.operate.moving import (
+    comparing,
     guarding,
     proving,
     quieting,
@@ -31,17 +34,34 @@ from firstlight.operate.moving import (
 )
 from firstlight.operate.moving.scene import Scene
 
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+
 
 def early(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:
     """Before the merge: nothing can be pruned, and what the engine is to get is the engine's while it still rests."""
     scene = Scene(carrying, cluster)
     if not scene.changing_owner:
         return ()
+    _check_gone(carrying, cluster)
     return (
         *((taking_releases.foresee(scene),) if scene.is_releasing else ()),
         guarding.on(scene),
         *((_pass(scene, "owners", is_before=True),) if scene.is_from_bootstrap else ()),
     )
+
+
+def _check_gone(carrying: Carrying, cluster: Cluster) -> None:
+    """See that an owner that goes takes nothing with it: a guard against pruning does not stop Argo CD's finalizer.
+
+    Raises:
+        errors.Refused: It would.
+    """
+    for origin in comparing.gone(carrying.before, carrying.after, cluster.name):
+        if any(str(each).startswith(_FINALIZER) for each in sequence(origin.definition, "metadata", "finalizers")):
+            raise errors.Refused(
+                f"{origin.form} {origin.name} goes, and by its finalizer {_FINALIZER} all that it has would be deleted",
+                hint="Take the finalizer out of Git first, and let that be applied; then move it.",
+            )
 
 
 def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:

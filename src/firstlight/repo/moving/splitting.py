@@ -215,6 +215,8 @@ def _declared(old: Mapping[str, Any], origin: Origin, name: str, directory: str,
     value["metadata"]["name"] = name
     if origin.form == Form.APPLICATION:
         annotations = mapping(value, "metadata", "annotations")
+        # With a finalizer all that it has would go with it, should somebody take it back.
+        value["metadata"].pop("finalizers", None)
         wave = str(annotations.get(_WAVE) or "0")
         number = int(wave) if wave.lstrip("+-").isdigit() else 0
         value["metadata"]["annotations"] = {**annotations, _WAVE: str(number + 1)}
