@@ -215,7 +215,9 @@ def _print(
     if told:
         # What comes next is the last word, if it may come.
         is_fine = all(each.is_fine for each in told)
-        lines = [*lines[:-1], move_rehearsing.shown(told), *(["", lines[-1]] if is_fine else [])]
+        *first, last = lines
+        apart = [""] if first and first[-1] else []
+        lines = [*first, *apart, move_rehearsing.shown(told), *(["", last] if is_fine else [])]
     print("\n".join(lines), file=sys.stderr if to_stderr else sys.stdout)
 
 
