@@ -94,11 +94,11 @@ class Shop:
             "v1", "ConfigMap", "settings", body, form="json", manager="tests", namespace=self.namespace
         )
 
-    def scene(self, *, made: str = "same", more: str = "", word: str = "git") -> Scene:
+    def scene(self, *, made: str = "same", more: str = "", word: str = "git", version: str = "1.0.0") -> Scene:
         """That bootstrap is to keep it, as the repo has it."""
         text = TEMPLATE.replace(", LABEL", "").replace("MADE", made) + more
         release = Installation(
-            name="shop", namespace=self.namespace, chart=self.chart("ours", text), version="1.0.0",
+            name="shop", namespace=self.namespace, chart=self.chart("ours", text), version=version,
             values=Secret(f'{{"word": "{word}"}}'.encode()), options=OPTIONS, hooks_disabled=True,
         )  # fmt: skip
         task = Install(releases=(release,), manager="firstlight", is_kept=True)
@@ -160,6 +160,7 @@ async def test_fields_pass_and_helm_writes_a_revision_without_hooks(shop: Shop) 
         ({}, {"more": MORE}, r"Helm would create ConfigMap \S+/more"),
         ({"more": MORE}, {}, r"Helm would delete ConfigMap \S+/more"),
         ({}, {"word": "other"}, r"is not what Git has: its values are others"),
+        ({}, {"version": "1.1.0"}, r"is not what Git has: it is 1\.0\.0, and Git has 1\.1\.0"),
     ],
 )
 async def test_what_would_change_anything_is_refused(

@@ -106,9 +106,10 @@ async def _check(release: Installation, world: World) -> None:
         hint = "Wait until helm-controller is done, or mend it: flux get helmreleases -A"
         raise errors.Refused(f"{title} is {kept.status}, and only one that is deployed changes hands", hint=hint)
     if kept.version != release.version or not helm_releases.same_values(release.values, kept):
-        what = "its values are" if kept.version == release.version else f"its chart is {kept.version}, and"
+        is_older = kept.version != release.version
+        what = f"it is {kept.version}, and Git has {release.version}" if is_older else "its values are others"
         raise errors.Refused(
-            f"{title} is not what Git has: {what} others than the repo says ({release.version})",
+            f"{title} is not what Git has: {what}",
             hint="Let the engine bring what Git has first: flux reconcile; what differs: firstlight drift",
         )
     options = dataclasses.replace(release.options, dry_run="server", no_hooks=True)
