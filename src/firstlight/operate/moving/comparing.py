@@ -87,7 +87,9 @@ def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
     for key in sorted(was.keys() ^ now.keys()):
         yield f"{key[1]} of {key[0]} would be {'gone' if key in was else 'new'}"
     for key in sorted(was.keys() & now.keys()):
-        yield from _fields(was[key], now[key], key[0], allowed=("origins", "parent"))
+        # Where nobody has written why it is there, that says only in which file it is declared.
+        why = () if was[key].is_why_declared else ("why",)
+        yield from _fields(was[key], now[key], key[0], allowed=("origins", "parent", *why))
     for cluster in after.clusters:
         one, other = stated(before, cluster.name), stated(after, cluster.name)
         for id in sorted(one.keys() | other.keys()):
