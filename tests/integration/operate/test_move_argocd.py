@@ -181,8 +181,8 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
 
     commit = _merge(clone, branch)
     await argocd.refresh(shop)
-    await argocd.says(shop, "ignored (no prune)")
 
+    assert await argocd.says(shop, "prune") == "ignored (no prune)"
     assert (await argocd.get(shop))["status"]["operationState"]["syncResult"]["revision"] == commit
     assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{shop}:")
     await _rest(argocd, tools, is_resting=False)
