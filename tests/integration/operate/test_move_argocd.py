@@ -15,7 +15,7 @@ from firstlight.operate.changing import merging
 from firstlight.operate.moving import guarding
 from firstlight.tools import install
 from tests import changing
-from tests.argocd import API, HOME, ArgoCD, application
+from tests.argocd import API, CONTROLLER, HOME, ArgoCD, application
 from tests.changing import Clone
 from tests.flux import config
 from tests.integration.operate.test_change_argocd import deployment
@@ -42,8 +42,10 @@ async def by_label(argocd: ArgoCD) -> AsyncIterator[None]:
         await argocd.kube.patch("v1", "ConfigMap", "argocd-cm", body, manager="tests", namespace=HOME)
 
     await say("label")
+    await argocd.killed(CONTROLLER)  # what it has seen so far it has seen by annotations
     yield
     await say(None)
+    await argocd.killed(CONTROLLER)
 
 
 @pytest_asyncio.fixture
@@ -129,6 +131,15 @@ async def _carried(clone: Clone, *arguments: str) -> None:
     await _resumed(clone)
 
 
+async def _carried_by_hand(clone: Clone) -> None:
+    """The same for what somebody has written into the work tree."""
+    told = await clone.change("start", "--why", WHY, "--no-wait", "--yes", "--anyway", "a test")
+    assert told.code == 3, f"{told.out}\n{told.err}"
+    _merge(clone, clone.git("branch", "--show-current"))
+    await _resumed(clone)
+    assert clone.records()[-1]["path"] == "move"
+
+
 async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> None:
     begun, pods, uid = time.time(), await _pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
     shop = f"{site}-shop"
@@ -170,8 +181,8 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
 
     commit = _merge(clone, branch)
     await argocd.refresh(shop)
-    await argocd.says(shop, "ignored (no prune)")
 
+    assert await argocd.says(shop, "prune") == "ignored (no prune)"
     assert (await argocd.get(shop))["status"]["operationState"]["syncResult"]["revision"] == commit
     assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{shop}:")
     await _rest(argocd, tools, is_resting=False)
@@ -228,11 +239,9 @@ async def test_a_file_put_into_another_plain_directory_by_hand(clone: Clone, arg
     begun, uid = time.time(), (await _live(argocd, site, "one"))["metadata"]["uid"]
     clone.git("mv", "plain/one.yaml", "other/one.yaml")
 
-    told = await clone.change("start", "--why", "a test", "--merge", "--yes", "--anyway", "a test")
+    await _carried_by_hand(clone)
 
-    assert told.code == 0, f"{told.out}\n{told.err}"
     one = await _live(argocd, site, "one")
-    assert clone.records()[-1]["path"] == "move"
     assert _annotations(one)[TRACKING].startswith(f"{site}-other:")
     assert OPTIONS not in _annotations(one)
     assert one["metadata"]["uid"] == uid
@@ -244,11 +253,9 @@ async def test_a_whole_application_passes_to_another_app_of_apps(clone: Clone, a
     begun, pods, shop = time.time(), await _pods(argocd.kube, site), await argocd.get(f"{site}-shop")
     clone.git("mv", "apps/shop.yaml", "other/shop.yaml")
 
-    told = await clone.change("start", "--why", "a test", "--merge", "--yes", "--anyway", "a test")
+    await _carried_by_hand(clone)
 
-    assert told.code == 0, f"{told.out}\n{told.err}"
     now = await argocd.get(f"{site}-shop")
-    assert clone.records()[-1]["path"] == "move"
     assert _annotations(now)[TRACKING] == f"{site}-other:argoproj.io/Application:{HOME}/{site}-shop"
     assert OPTIONS not in _annotations(now)
     assert now["metadata"]["uid"] == shop["metadata"]["uid"]

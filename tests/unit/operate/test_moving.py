@@ -12,8 +12,9 @@ from firstlight import errors
 from firstlight.model.component import Phase
 from firstlight.model.move import Relocation, Seat, Split, Wish
 from firstlight.operate.auditing import fixing
-from firstlight.operate.moving import proposing, relocating
+from firstlight.operate.moving import comparing, proposing, relocating
 from firstlight.operate.moving.proposing import Move
+from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
 
 ROOT = Path(__file__).parents[3]
@@ -122,6 +123,26 @@ def test_there_and_back_again_leaves_the_repo_as_it_was(example: str, component:
     eased = {"home": {root / "kubernetes/clusters/home/apps.yaml"}}.get(example, set())
     assert {each for each, data in before.items() if each.read_bytes() != data} == eased
     assert propose(root, Wish(component=component, seat=Seat.GITOPS)).is_there
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "passes"),
+    [
+        ("plain/a.yaml", "other/a.yaml", {"ConfigMap shop/a": ("plain", "other")}),
+        ("apps/shop.yaml", "other/shop.yaml", {"Application argocd/shop": ("root", "other")}),
+    ],
+)
+def test_a_file_put_into_another_directory_is_a_move_and_nothing_else(
+    old: str, new: str, passes: dict[str, tuple[str, str]], tmp_path: Path
+) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for each in (before, after):
+        shutil.copytree(SCENARIOS / "market", each)
+    (after / old).rename(after / new)
+    one, other = (platforms.read_tree(WorkTree(each)) for each in (before, after))
+
+    assert {str(id): names for id, names in comparing.relocated(one, other, "home").items()} == passes
+    assert list(comparing.relocation_differences(one, other)) == []
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
