@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
 from firstlight.lab.sources.access import Access
-from firstlight.observe import audit_log
 from firstlight.operate.changing import merging
 from firstlight.operate.moving import guarding
 from firstlight.tools import install
-from tests import changing
+from tests import changing, moving
 from tests.argocd import API, CONTROLLER, HOME, ArgoCD, application
 from tests.changing import Clone
 from tests.flux import config
@@ -25,7 +23,6 @@ SKIP = "argocd.argoproj.io/skip-reconcile"
 TRACKING = "argocd.argoproj.io/tracking-id"
 OPTIONS = "argocd.argoproj.io/sync-options"
 INSTANCE = "app.kubernetes.io/instance"
-WHY = "a test of moves"
 
 
 @pytest.fixture(autouse=True)
@@ -84,14 +81,10 @@ async def clone(request: pytest.FixtureRequest, argocd: ArgoCD, site: str, tmp_p
         await argocd.synced(f"{site}-{name}", found.git("rev-parse", "HEAD"))
 
     async def runs() -> bool:
-        return bool(await _pods(argocd.kube, site))
+        return bool(await moving.pods(argocd.kube, site))
 
     await until(runs, "a pod")
     return found
-
-
-async def _pods(client: kube_client.Client, space: str) -> set[str]:
-    return {each["metadata"]["uid"] for each in (await client.list("v1", "Pod", namespace=space)).items}
 
 
 async def _live(argocd: ArgoCD, space: str, name: str = "web") -> dict[str, Any]:
@@ -99,102 +92,74 @@ async def _live(argocd: ArgoCD, space: str, name: str = "web") -> dict[str, Any]
     return dict(await argocd.kube.get(version, kind, name, namespace=space))
 
 
-def _managers(obj: dict[str, Any]) -> set[str]:
-    return {each["manager"] for each in obj["metadata"]["managedFields"] if not each.get("subresource")}
-
-
 def _annotations(obj: dict[str, Any]) -> dict[str, str]:
     return dict(obj["metadata"].get("annotations") or {})
 
 
-async def _pushed(clone: Clone, *arguments: str) -> str:
-    """A move carried out as far as it goes before somebody merges it; its branch."""
-    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
-    assert told.code == 3, f"{told.out}\n{told.err}"
-    return clone.git("branch", "--show-current")
-
-
-def _merge(clone: Clone, branch: str) -> str:
-    clone.git("switch", "--quiet", "main")
-    clone.git("merge", "--quiet", "--no-edit", branch)
-    clone.git("push", "--quiet", "origin", "main")
-    return clone.git("rev-parse", "HEAD")
-
-
-async def _resumed(clone: Clone) -> None:
-    told = await clone.change("resume", "--yes")
-    assert told.code == 0, f"{told.out}\n{told.err}"
-
-
-async def _carried(clone: Clone, *arguments: str) -> None:
-    _merge(clone, await _pushed(clone, *arguments))
-    await _resumed(clone)
-
-
 async def _carried_by_hand(clone: Clone) -> None:
     """The same for what somebody has written into the work tree."""
-    told = await clone.change("start", "--why", WHY, "--no-wait", "--yes", "--anyway", "a test")
+    told = await clone.change("start", "--why", moving.WHY, "--no-wait", "--yes", "--anyway", "a test")
     assert told.code == 3, f"{told.out}\n{told.err}"
-    _merge(clone, clone.git("branch", "--show-current"))
-    await _resumed(clone)
+    moving.merge(clone, clone.git("branch", "--show-current"))
+    await moving.resume(clone)
     assert clone.records()[-1]["path"] == "move"
 
 
 async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> None:
-    begun, pods, uid = time.time(), await _pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
+    begun, pods, uid = time.time(), await moving.pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
     shop = f"{site}-shop"
 
-    await _carried(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
-        assert "firstlight" in _managers(each)
-        assert _managers(each) & {"argocd-controller", guarding.MANAGER} == set()
+        assert "firstlight" in moving.managers(each)
+        assert moving.managers(each) & {"argocd-controller", guarding.MANAGER} == set()
         assert TRACKING not in _annotations(each)
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
     assert _annotations(await argocd.get(shop))[SKIP] == "true"
     assert clone.records()[-1]["path"] == "move"
 
-    await _carried(clone, shop, "--to", "gitops")
+    await moving.carry(clone, shop, "--to", "gitops")
 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
-        assert "argocd-controller" in _managers(each)
-        assert _managers(each) & {"firstlight", guarding.MANAGER} == set()
+        assert "argocd-controller" in moving.managers(each)
+        assert moving.managers(each) & {"firstlight", guarding.MANAGER} == set()
         assert _annotations(each)[TRACKING].startswith(f"{shop}:")
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
     assert SKIP not in _annotations(await argocd.get(shop))
     assert web["metadata"]["uid"] == uid
-    assert await _pods(argocd.kube, site) == pods
-    assert _deleted(argocd, site, since=begun) == []
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
 
 
 async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd: ArgoCD, site: str) -> None:
     """Whoever of the two syncs first: here it is the one that does not have it any more, with prune and selfHeal."""
-    begun, pods, uid = time.time(), await _pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
+    begun, pods, uid = time.time(), await moving.pods(argocd.kube, site), (await _live(argocd, site))["metadata"]["uid"]
     shop, tools = f"{site}-shop", f"{site}-tools"
-    branch = await _pushed(clone, "shop/web", "--into", tools)
+    branch = await moving.pushed(clone, "shop/web", "--into", tools)
     assert _annotations(await _live(argocd, site))[OPTIONS] == "Prune=false"
     await _rest(argocd, tools, is_resting=True)
 
-    commit = _merge(clone, branch)
+    commit = moving.merge(clone, branch)
     await argocd.refresh(shop)
 
     assert await argocd.says(shop, "prune") == "ignored (no prune)"
     assert (await argocd.get(shop))["status"]["operationState"]["syncResult"]["revision"] == commit
     assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{shop}:")
     await _rest(argocd, tools, is_resting=False)
-    await _resumed(clone)
+    await moving.resume(clone)
 
     web = await _live(argocd, site)
     assert _annotations(web)[TRACKING] == f"{tools}:apps/Deployment:{site}/web"
     assert OPTIONS not in _annotations(web)
-    assert guarding.MANAGER not in _managers(web)
+    assert guarding.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
-    assert await _pods(argocd.kube, site) == pods
-    assert _deleted(argocd, site, since=begun) == []
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
     await argocd.synced(shop, commit)
     listed = {name: (await argocd.get(name))["status"]["resources"] for name in (shop, tools)}
     assert [name for name, each in listed.items() if "Deployment" in {one["kind"] for one in each}] == [tools]
@@ -204,34 +169,34 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
 async def test_there_and_back_again_where_a_label_tells_whose_it_is(
     by_label: None, clone: Clone, argocd: ArgoCD, site: str
 ) -> None:
-    begun, pods = time.time(), await _pods(argocd.kube, site)
+    begun, pods = time.time(), await moving.pods(argocd.kube, site)
     shop = f"{site}-shop"
     assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
 
-    await _carried(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, shop, "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
     assert INSTANCE not in ((await _live(argocd, site))["metadata"].get("labels") or {})
 
-    await _carried(clone, shop, "--to", "gitops")
+    await moving.carry(clone, shop, "--to", "gitops")
 
     assert (await _live(argocd, site))["metadata"]["labels"][INSTANCE] == shop
-    assert await _pods(argocd.kube, site) == pods
-    assert _deleted(argocd, site, since=begun) == []
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("clone", [{}, {"syncOptions": []}], indirect=True, ids=["server-side", "client-side"])
 async def test_a_directory_passes_to_another_application(clone: Clone, argocd: ArgoCD, site: str) -> None:
-    begun, pods = time.time(), await _pods(argocd.kube, site)
+    begun, pods = time.time(), await moving.pods(argocd.kube, site)
     tools = f"{site}-tools"
 
-    await _carried(clone, "shop/web", "--into", tools)
+    await moving.carry(clone, "shop/web", "--into", tools)
 
     web = await _live(argocd, site)
     assert _annotations(web)[TRACKING].startswith(f"{tools}:")
     assert {OPTIONS} & _annotations(web).keys() == set()
-    assert await _pods(argocd.kube, site) == pods
-    assert _deleted(argocd, site, since=begun) == []
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
 
 
 @pytest.mark.long
@@ -245,12 +210,12 @@ async def test_a_file_put_into_another_plain_directory_by_hand(clone: Clone, arg
     assert _annotations(one)[TRACKING].startswith(f"{site}-other:")
     assert OPTIONS not in _annotations(one)
     assert one["metadata"]["uid"] == uid
-    assert _deleted(argocd, site, since=begun) == []
+    assert moving.deleted(argocd.lab, site, since=begun) == []
 
 
 @pytest.mark.long
 async def test_a_whole_application_passes_to_another_app_of_apps(clone: Clone, argocd: ArgoCD, site: str) -> None:
-    begun, pods, shop = time.time(), await _pods(argocd.kube, site), await argocd.get(f"{site}-shop")
+    begun, pods, shop = time.time(), await moving.pods(argocd.kube, site), await argocd.get(f"{site}-shop")
     clone.git("mv", "apps/shop.yaml", "other/shop.yaml")
 
     await _carried_by_hand(clone)
@@ -259,18 +224,29 @@ async def test_a_whole_application_passes_to_another_app_of_apps(clone: Clone, a
     assert _annotations(now)[TRACKING] == f"{site}-other:argoproj.io/Application:{HOME}/{site}-shop"
     assert OPTIONS not in _annotations(now)
     assert now["metadata"]["uid"] == shop["metadata"]["uid"]
-    assert await _pods(argocd.kube, site) == pods
-    assert _deleted(argocd, site, since=begun) == []
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
+
+
+@pytest.mark.long
+async def test_a_part_gets_an_application_of_its_own_and_is_taken_back(clone: Clone, argocd: ArgoCD, site: str) -> None:
+    begun, pods = time.time(), await moving.pods(argocd.kube, site)
+    shop, pages = f"{site}-shop", f"{site}-pages"
+
+    await moving.carry(clone, shop, "--split", pages, "--only", "shop/web")
+
+    assert _annotations(await _live(argocd, site))[TRACKING].startswith(f"{pages}:")
+    told = await clone.change("revert", clone.records()[-1]["id"], "--emergency", "outage", "--why", "a test", "--yes")
+
+    assert told.code == 0, f"{told.out}\n{told.err}"
+    assert told.err.index(f"guard Deployment {site}/web against pruning") < told.err.index("is without it at")
+    web = await _live(argocd, site)
+    assert _annotations(web)[TRACKING].startswith(f"{shop}:")
+    assert OPTIONS not in _annotations(web)
+    assert await moving.pods(argocd.kube, site) == pods
+    assert moving.deleted(argocd.lab, site, since=begun) == []
 
 
 async def _rest(argocd: ArgoCD, name: str, *, is_resting: bool) -> None:
     body = {"metadata": {"annotations": {SKIP: "true" if is_resting else None}}}
     await argocd.kube.patch(API, "Application", name, body, manager="tests", namespace=HOME)
-
-
-def _deleted(argocd: ArgoCD, space: str, *, since: float) -> list[str]:
-    """What anybody has deleted there, Leases aside."""
-    found = audit_log.writes(argocd.lab.home.audit_log, since=since, until=time.time(), is_asked=lambda *_: True)
-    assert any(f"{space}/" in each.what for each in found), "the log has what was written"
-    deleted = [each for each in found if each.verb.startswith("delete") and f"{space}/" in each.what]
-    return [str(each) for each in deleted if not each.what.startswith("leases")]

@@ -7,23 +7,20 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
 from firstlight.lab.sources.access import Access
 from firstlight.model.verdict import Failed, Passed, Verdict
-from firstlight.observe import audit_log
 from firstlight.operate import reaching
 from firstlight.operate.changing import beginning, merging, records
 from firstlight.operate.moving import guarding, repeating
 from firstlight.operate.moving.scene import Scene
 from firstlight.tools import install
-from tests import changing
+from tests import changing, moving
 from tests.changing import Clone
 from tests.flux import Flux, config
 from tests.integration.operate.test_change_flux import engine, platform
 from tests.labs import until
 
 FLUX = "kustomize.toolkit.fluxcd.io"
-WHY = "a test of moves"
 
 
 @pytest.fixture(autouse=True)
@@ -55,44 +52,24 @@ async def clone(flux: Flux, space: str, tmp_path: Path) -> Clone:
         await flux.ready("Kustomization", name, space, revision=found.git("rev-parse", "HEAD"))
 
     async def runs() -> bool:
-        return bool(await _pods(flux.kube, space))
+        return bool(await moving.pods(flux.kube, space))
 
     await until(runs, "a pod")
     return found
-
-
-async def _pods(client: kube_client.Client, space: str) -> set[str]:
-    return {each["metadata"]["uid"] for each in (await client.list("v1", "Pod", namespace=space)).items}
 
 
 async def _web(flux: Flux, space: str) -> dict[str, Any]:
     return dict(await flux.kube.get("apps/v1", "Deployment", "web", namespace=space))
 
 
-def _managers(obj: dict[str, Any]) -> set[str]:
-    return {each["manager"] for each in obj["metadata"]["managedFields"] if not each.get("subresource")}
-
-
-async def carried(clone: Clone, *arguments: str) -> None:
-    """A move carried out: pushed, merged by somebody else, and gone on with."""
-    told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
-    assert told.code == 3, f"{told.out}\n{told.err}"
-    branch = clone.git("branch", "--show-current")
-    clone.git("switch", "--quiet", "main")
-    clone.git("merge", "--quiet", "--no-edit", branch)
-    clone.git("push", "--quiet", "origin", "main")
-    told = await clone.change("resume", "--yes")
-    assert told.code == 0, f"{told.out}\n{told.err}"
-
-
 async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
-    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+    begun, pods, uid = time.time(), await moving.pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
 
-    await carried(clone, "apps", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "apps", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
     web = await _web(flux, space)
-    assert "firstlight" in _managers(web)
-    assert _managers(web) & {"kustomize-controller", guarding.MANAGER} == set()
+    assert "firstlight" in moving.managers(web)
+    assert moving.managers(web) & {"kustomize-controller", guarding.MANAGER} == set()
     assert not [each for each in web["metadata"].get("labels") or {} if each.startswith(FLUX)]
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
     record = clone.records()[-1]
@@ -100,16 +77,16 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
     assert [each["verdict"] for each in record["steps"] if each["id"].endswith(":again")] == ["passed"]
     await _see_a_second_run_that_writes(clone, flux, space)
 
-    await carried(clone, "apps", "--to", "gitops")
+    await moving.carry(clone, "apps", "--to", "gitops")
 
     web = await _web(flux, space)
-    assert "kustomize-controller" in _managers(web)
-    assert _managers(web) & {"firstlight", guarding.MANAGER} == set()
+    assert "kustomize-controller" in moving.managers(web)
+    assert moving.managers(web) & {"firstlight", guarding.MANAGER} == set()
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
     assert "suspend" not in (await flux.get("Kustomization", "apps", space))["spec"]
     assert web["metadata"]["uid"] == uid
-    assert await _pods(flux.kube, space) == pods
-    assert _deleted(flux, space, since=begun) == []
+    assert await moving.pods(flux.kube, space) == pods
+    assert moving.deleted(flux.lab, space, since=begun) == []
 
 
 async def _see_a_second_run_that_writes(clone: Clone, flux: Flux, space: str) -> None:
@@ -140,47 +117,41 @@ async def _second_run(clone: Clone) -> Verdict:
 
 
 async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: Flux, space: str) -> None:
-    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+    begun, pods, uid = time.time(), await moving.pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
 
-    await carried(clone, "apps/web", "--into", "tools")
+    await moving.carry(clone, "apps/web", "--into", "tools")
 
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "tools"
-    assert guarding.MANAGER not in _managers(web)
+    assert guarding.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
-    assert await _pods(flux.kube, space) == pods
-    assert _deleted(flux, space, since=begun) == []
+    assert await moving.pods(flux.kube, space) == pods
+    assert moving.deleted(flux.lab, space, since=begun) == []
     listed = {name: (await flux.get("Kustomization", name, space))["status"]["inventory"] for name in ("apps", "tools")}
     assert [name for name, each in listed.items() if "_web_apps_Deployment" in str(each)] == ["tools"]
 
 
 @pytest.mark.long
 async def test_a_part_gets_an_owner_of_its_own_and_is_taken_back(clone: Clone, flux: Flux, space: str) -> None:
-    begun, pods, uid = time.time(), await _pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
+    begun, pods, uid = time.time(), await moving.pods(flux.kube, space), (await _web(flux, space))["metadata"]["uid"]
 
-    await carried(clone, "apps", "--split", "pages", "--only", "apps/web")
+    await moving.carry(clone, "apps", "--split", "pages", "--only", "apps/web")
 
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "pages"
     assert (await flux.get("Kustomization", "pages", space))["spec"]["dependsOn"] == [{"name": "apps"}]
 
-    told = await clone.change("revert", clone.records()[-1]["id"], "--emergency", "outage", "--why", WHY, "--yes")
+    told = await clone.change(
+        "revert", clone.records()[-1]["id"], "--emergency", "outage", "--why", moving.WHY, "--yes"
+    )
 
     assert told.code == 0, f"{told.out}\n{told.err}"
     # Without guards the Kustomization that goes takes with it what the other one has not applied by then.
     assert told.err.index(f"guard Deployment {space}/web against pruning") < told.err.index("is without it at")
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
-    assert guarding.MANAGER not in _managers(web)
+    assert guarding.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
-    assert await _pods(flux.kube, space) == pods
-    (gone,) = _deleted(flux, space, since=begun)
+    assert await moving.pods(flux.kube, space) == pods
+    (gone,) = moving.deleted(flux.lab, space, since=begun)
     assert gone.startswith(f"delete kustomizations {space}/pages ")
-
-
-def _deleted(flux: Flux, space: str, *, since: float) -> list[str]:
-    """What anybody has deleted there, Leases aside."""
-    found = audit_log.writes(flux.lab.home.audit_log, since=since, until=time.time(), is_asked=lambda *_: True)
-    assert any(f"{space}/" in each.what for each in found), "the log has what was written"
-    deleted = [each for each in found if each.verb.startswith("delete") and f"{space}/" in each.what]
-    return [str(each) for each in deleted if not each.what.startswith("leases")]

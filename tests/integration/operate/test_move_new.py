@@ -12,11 +12,10 @@ import yaml
 from firstlight.lab.sources.access import Access
 from firstlight.operate.changing import merging
 from firstlight.tools import install
-from tests import changing
+from tests import changing, moving
 from tests.changing import Clone
 from tests.flux import Flux
 from tests.integration.operate.test_change_flux import deployment, engine, platform
-from tests.integration.operate.test_move_flux import carried
 from tests.labs import until
 
 CHART = {"apiVersion": "v2", "name": "greeter", "version": "1.0.0"}
@@ -55,34 +54,25 @@ async def clone(flux: Flux, space: str, tmp_path: Path) -> Clone:
 
 
 async def _runs(flux: Flux, space: str) -> bool:
-    return len(await _pods(flux, space)) == 2
-
-
-async def _pods(flux: Flux, space: str) -> set[str]:
-    items = (await flux.kube.list("v1", "Pod", namespace=space)).items
-    return {each["metadata"]["uid"] for each in items if each["metadata"]["name"].startswith("greeter")}
+    return len(await moving.pods(flux.kube, space, prefix="greeter")) == 2
 
 
 async def _greeter(flux: Flux, space: str) -> dict[str, Any]:
     return dict(await flux.kube.get("apps/v1", "Deployment", "greeter", namespace=space))
 
 
-def _managers(obj: dict[str, Any]) -> set[str]:
-    return {each["manager"] for each in obj["metadata"]["managedFields"] if not each.get("subresource")}
-
-
 async def test_a_release_of_a_helmfile_becomes_flux_own(clone: Clone, flux: Flux, space: str) -> None:
-    pods, before = await _pods(flux, space), await _greeter(flux, space)
-    assert "helm" in _managers(before)
+    pods, before = await moving.pods(flux.kube, space, prefix="greeter"), await _greeter(flux, space)
+    assert "helm" in moving.managers(before)
 
-    await carried(clone, "greeter", "--to", "gitops")
+    await moving.carry(clone, "greeter", "--to", "gitops")
 
     after = await _greeter(flux, space)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["metadata"]["labels"]["helm.toolkit.fluxcd.io/name"] == "greeter"
-    assert "helm-controller" in _managers(after)
-    assert "helm" not in _managers(after)
-    assert await _pods(flux, space) == pods
+    assert "helm-controller" in moving.managers(after)
+    assert "helm" not in moving.managers(after)
+    assert await moving.pods(flux.kube, space, prefix="greeter") == pods
     release = await flux.get("HelmRelease", "greeter", space)
     assert release["spec"]["values"] == {"replicas": 2}
     assert release["status"]["history"][0]["version"] == 2, "one upgrade, of the release that was there"

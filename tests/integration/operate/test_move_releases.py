@@ -31,16 +31,14 @@ from firstlight.render.tools import Programs as Renderers
 from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
-from tests import changing
+from tests import changing, moving
 from tests.changing import Clone
 from tests.flux import OFTEN, Flux, chart
 from tests.integration.operate.test_change_flux import _killed, engine, platform
-from tests.integration.operate.test_move_flux import _deleted, _managers, _pods, carried
 from tests.labs import until
 
 CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 ORIGIN = "helm.toolkit.fluxcd.io/name"
-WHY = "a test of moves"
 SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
 
 
@@ -94,7 +92,7 @@ async def reconciled(flux: Flux, space: str, home: Path, **given: Any) -> Clone:
     await flux.ready("HelmRelease", "web", space)
 
     async def runs() -> bool:
-        return bool(await _pods(flux.kube, space))
+        return bool(await moving.pods(flux.kube, space))
 
     await until(runs, "a pod")
     return found
@@ -144,44 +142,44 @@ async def bootstrap(clone: Clone, *, is_kept: bool = True) -> list[str]:
 
 
 async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> None:
-    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    begun, pods, before = time.time(), await moving.pods(flux.kube, space), await live(flux, space)
     assert {each["metadata"]["labels"][ORIGIN] for each in before.values()} == {"web"}
 
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
     for each in (await live(flux, space)).values():
-        assert "helm" in _managers(each)
-        assert _managers(each) & {"helm-controller", "firstlight", guarding.MANAGER} == set()
+        assert "helm" in moving.managers(each)
+        assert moving.managers(each) & {"helm-controller", "firstlight", guarding.MANAGER} == set()
         assert ORIGIN not in each["metadata"]["labels"]
     held = await flux.get("HelmRelease", "web", space)
     assert held["spec"]["suspend"] is True
-    assert guarding.MANAGER not in _managers(held)
+    assert guarding.MANAGER not in moving.managers(held)
     last = await revision(flux, space)
     assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
     assert await bootstrap(clone) == [], "a second run writes nothing"
     assert clone.records()[-1]["path"] == "move"
 
-    await carried(clone, "web", "--to", "gitops")
+    await moving.carry(clone, "web", "--to", "gitops")
 
     after = await live(flux, space)
     for each in after.values():
-        assert "helm-controller" in _managers(each)
-        assert _managers(each) & {"helm", "firstlight", guarding.MANAGER} == set()
+        assert "helm-controller" in moving.managers(each)
+        assert moving.managers(each) & {"helm", "firstlight", guarding.MANAGER} == set()
         assert each["metadata"]["labels"][ORIGIN] == "web"
     held = await flux.get("HelmRelease", "web", space)
     assert "suspend" not in held["spec"]
-    assert guarding.MANAGER not in _managers(held)
+    assert guarding.MANAGER not in moving.managers(held)
     assert held["status"]["history"][0]["version"] == 3
     assert await revisions(flux.kube, space) == ["1", "2", "3"], "no revision is lost"
     uids = {name: each["metadata"]["uid"] for name, each in before.items()}
     assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
-    assert await _pods(flux.kube, space) == pods
-    assert _deleted(flux, space, since=begun) == []
+    assert await moving.pods(flux.kube, space) == pods
+    assert moving.deleted(flux.lab, space, since=begun) == []
 
 
 @pytest.mark.long
 async def test_what_bootstrap_keeps_it_upgrades_and_nobody_else(clone: Clone, flux: Flux, space: str) -> None:
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
     clone.write("charts/web/templates/settings.yaml", SETTINGS.replace("word:", "other: more, word:", 1))
 
     # Somebody who has suspended it for another reason still has it.
@@ -197,8 +195,8 @@ async def test_what_bootstrap_keeps_it_upgrades_and_nobody_else(clone: Clone, fl
 async def test_one_that_is_deleted_while_it_rests_leaves_its_release_and_takes_it_again(
     clone: Clone, flux: Flux, space: str
 ) -> None:
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
-    begun, pods, before = time.time(), await _pods(flux.kube, space), await live(flux, space)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
+    begun, pods, before = time.time(), await moving.pods(flux.kube, space), await live(flux, space)
     old = (await flux.get("HelmRelease", "web", space))["metadata"]["uid"]
 
     await flux.kube.delete("helm.toolkit.fluxcd.io/v2", "HelmRelease", "web", namespace=space)
@@ -215,13 +213,13 @@ async def test_one_that_is_deleted_while_it_rests_leaves_its_release_and_takes_i
     assert "conditions" not in (await flux.get("HelmRelease", "web", space))["status"]
     assert await bootstrap(clone) == []
 
-    await carried(clone, "web", "--to", "gitops")
+    await moving.carry(clone, "web", "--to", "gitops")
 
     after = await live(flux, space)
     uids = {name: each["metadata"]["uid"] for name, each in before.items()}
     assert {name: each["metadata"]["uid"] for name, each in after.items()} == uids
-    assert await _pods(flux.kube, space) == pods
-    assert [each for each in _deleted(flux, space, since=begun) if "helmreleases" not in each] == []
+    assert await moving.pods(flux.kube, space) == pods
+    assert [each for each in moving.deleted(flux.lab, space, since=begun) if "helmreleases" not in each] == []
 
 
 CRD = """
@@ -251,7 +249,7 @@ async def test_a_chart_with_crds_secrets_and_hooks(flux: Flux, space: str, tmp_p
     crd = CRD.replace("SPACES", f"s{letters}s").replace("SPACE", f"s{letters}").replace("KIND", f"S{letters}")
     templates = {"crd.yaml": crd, "hook.yaml": HOOK, "secret.yaml": SECRET}
     clone = await reconciled(flux, space, tmp_path, templates=templates)
-    begun, pods = time.time(), await _pods(flux.kube, space)
+    begun, pods = time.time(), await moving.pods(flux.kube, space)
     name = f"s{letters}s.example.org"
 
     async def definition() -> dict[str, Any]:
@@ -262,30 +260,30 @@ async def test_a_chart_with_crds_secrets_and_hooks(flux: Flux, space: str, tmp_p
 
     uid, ran = (await definition())["metadata"]["uid"], await hook()
 
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
     assert await hook() == ran, "no hook is run for bootstrap's revision"
     found = await definition()
-    assert {"firstlight", "helm"} <= _managers(found)
-    assert "helm-controller" not in _managers(found)
+    assert {"firstlight", "helm"} <= moving.managers(found)
+    assert "helm-controller" not in moving.managers(found)
     assert ORIGIN not in found["metadata"].get("labels", {})
-    assert _deleted(flux, space, since=begun) == []
+    assert moving.deleted(flux.lab, space, since=begun) == []
     assert await bootstrap(clone) == []
 
-    await carried(clone, "web", "--to", "gitops")
+    await moving.carry(clone, "web", "--to", "gitops")
 
     found = await definition()
     assert found["metadata"]["uid"] == uid
-    assert _managers(found) & {"firstlight", "helm"} == set()
-    assert await _pods(flux.kube, space) == pods
+    assert moving.managers(found) & {"firstlight", "helm"} == set()
+    assert await moving.pods(flux.kube, space) == pods
     # helm-controller runs hooks in every upgrade, and a hook replaces what it made before.
-    assert [each for each in _deleted(flux, space, since=begun) if "configmaps" not in each] == []
+    assert [each for each in moving.deleted(flux.lab, space, since=begun) if "configmaps" not in each] == []
     await flux.kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
 
 
 @pytest.mark.long
 async def test_before_it_goes_on_it_is_seen_that_nothing_is_uninstalled(clone: Clone, flux: Flux, space: str) -> None:
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
     path = clone.root / "apps/release.yaml"
     text = path.read_text()
     assert "  interval: 1m\n" in text
@@ -301,13 +299,13 @@ async def test_before_it_goes_on_it_is_seen_that_nothing_is_uninstalled(clone: C
     assert told.code != 0
     assert "uninstalls its release where an upgrade fails" in told.out + told.err
     assert (await flux.get("HelmRelease", "web", space))["spec"]["suspend"] is True
-    assert "helm" in _managers((await live(flux, space))["web"])
+    assert "helm" in moving.managers((await live(flux, space))["web"])
 
 
 @pytest.mark.long
 async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Flux, space: str) -> None:
-    begun, pods = time.time(), await _pods(flux.kube, space)
-    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    begun, pods = time.time(), await moving.pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
     told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
     assert told.code == 3, told.err
     guard = prune_guards.of(Engine.FLUX)
@@ -328,8 +326,8 @@ async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Fl
 
     assert "HelmRelease" not in str(held["status"]["inventory"])
     assert "deletionTimestamp" not in (await flux.get("HelmRelease", "web", space))["metadata"]
-    assert await _pods(flux.kube, space) == pods
-    assert _deleted(flux, space, since=begun) == []
+    assert await moving.pods(flux.kube, space) == pods
+    assert moving.deleted(flux.lab, space, since=begun) == []
 
 
 VERSIONED = """
@@ -368,19 +366,19 @@ async def test_the_digest_in_the_version_of_a_chart_of_a_registry(
         "charts", chart(name, "1.0.0", {"web.yaml": VERSIONED, "settings.yaml": SETTINGS})
     )
     clone = await reconciled(flux, space, tmp_path, registry=f"oci://{flux.at.registry}/charts/{name}")
-    pods, before = await _pods(flux.kube, space), await live(flux, space)
+    pods, before = await moving.pods(flux.kube, space), await live(flux, space)
     assert f"{name}-1.0.0_" in before["web"]["spec"]["template"]["metadata"]["labels"]["chart"]
 
-    await carried(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    await moving.carry(clone, "web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
 
-    assert "helm" in _managers((await live(flux, space))["web"])
+    assert "helm" in moving.managers((await live(flux, space))["web"])
     assert await bootstrap(clone) == []
 
-    await carried(clone, "web", "--to", "gitops")
+    await moving.carry(clone, "web", "--to", "gitops")
 
     after = await live(flux, space)
     assert after["web"]["spec"]["template"] == before["web"]["spec"]["template"]
-    assert await _pods(flux.kube, space) == pods
+    assert await moving.pods(flux.kube, space) == pods
 
 
 @pytest.mark.long
@@ -388,8 +386,8 @@ async def test_the_digest_in_the_version_of_a_chart_of_a_registry(
     "moment", ["after:home:take", "before:home:releases", "after:home:releases", "before:home:prove"]
 )
 async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str, moment: str) -> None:
-    begun, pods = time.time(), await _pods(flux.kube, space)
-    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", WHY)
+    begun, pods = time.time(), await moving.pods(flux.kube, space)
+    arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
     told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
     assert told.code == 3, told.err
     branch = clone.git("branch", "--show-current")
@@ -403,7 +401,9 @@ async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str
     assert told.code == 0, told.err
     last = await revision(flux, space)
     assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
-    assert all(_managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values())
-    assert guarding.MANAGER not in _managers(await flux.get("HelmRelease", "web", space))
-    assert await _pods(flux.kube, space) == pods
-    assert _deleted(flux, space, since=begun) == []
+    assert all(
+        moving.managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values()
+    )
+    assert guarding.MANAGER not in moving.managers(await flux.get("HelmRelease", "web", space))
+    assert await moving.pods(flux.kube, space) == pods
+    assert moving.deleted(flux.lab, space, since=begun) == []
