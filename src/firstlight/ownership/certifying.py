@@ -142,7 +142,7 @@ def no_op(evidence: Evidence) -> Proof:
     if attempt.refusal:
         return Proof(claim=claim, holds=False, says=attempt.refusal)
     if attempt.is_same or (evidence.is_client_side and not attempt.changed):
-        says = "its fields; Helm wrote it without server-side apply" if evidence.is_client_side else ""
+        says = "its fields; it was written without server-side apply" if evidence.is_client_side else ""
         return Proof(claim=claim, holds=True, says=says or _left(evidence) or _extra(evidence))
     if attempt.changed:
         told = _listed(list(attempt.changed[:_SHOWN]), len(attempt.changed))
@@ -158,7 +158,7 @@ def repeated(evidence: Evidence) -> Proof:
     if done is None:
         why = "the dry run was not a no-op, so nothing was applied"
         if evidence.is_client_side:
-            why = "Helm wrote it without server-side apply: one would change its owners"
+            why = "it was written without server-side apply: one would change its owners"
         return Proof(claim=claim, holds=True, is_tried=False, says=why)
     if done.before != done.after:
         return Proof(claim=claim, holds=False, says=f"its version went from {done.before} to {done.after}")
@@ -173,7 +173,7 @@ def vanishes(evidence: Evidence) -> Proof:
     if omission is None:
         why = "no field of it can be left out"
         if evidence.is_client_side:
-            why = "Helm wrote it without server-side apply, and removes fields by comparing manifests"
+            why = "it was written without server-side apply, and fields are removed by comparing manifests"
         elif evidence.attempt is None or evidence.attempt.after is None:
             why = "nothing could be tried as the engine"
         return Proof(claim=claim, holds=True, is_tried=False, says=why)

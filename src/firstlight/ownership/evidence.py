@@ -63,7 +63,7 @@ class Evidence:
     repetition: Repetition | None = None
     omission: Omission | None = None
     is_client_side: bool = False
-    """Whether Helm wrote it without server-side apply."""
+    """Whether Helm or Argo CD wrote it without server-side apply."""
     left: tuple[str, ...] = ()
     """Fields that Git has and a controller is meant to write: they were left out of what was tried."""
     restless: str = ""
