@@ -10,6 +10,7 @@ from typing import Any
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model.baseline import ObjectSeen
 from firstlight.model.certificate import Claim, Proof
+from firstlight.model.owner import Party
 from firstlight.ownership import engine_marks, field_paths, ignoring, migrating
 from firstlight.ownership.evidence import Evidence
 from firstlight.ownership.field_set import ITSELF, FieldSet, Path, path_text, plain
@@ -89,7 +90,7 @@ def owned(evidence: Evidence) -> Proof:
     """Whether the engine's manager owns every field that Git has."""
     claim = Claim.OWNED
     if evidence.restless or not evidence.fields:
-        return _untold(claim, evidence)
+        return _nothing(claim) if _has_name_alone(evidence) else _untold(claim, evidence)
     operation = "Update" if evidence.is_client_side else "Apply"
     mine = _fields_of(evidence.live, evidence.passing.manager, operation)
     left = evidence.fields - mine
@@ -127,7 +128,7 @@ def alone(evidence: Evidence, *, is_final: bool) -> Proof:
     if bad:
         return Proof(claim=claim, holds=False, says=_listed(bad[:_SHOWN], len(bad)))
     if evidence.restless or not evidence.fields:
-        return _untold(claim, evidence)
+        return _nothing(claim) if _has_name_alone(evidence) else _untold(claim, evidence)
     told = f"beside Git: {', '.join(sorted(set(others)))}" if others else ""
     return Proof(claim=claim, holds=True, says="; ".join(each for each in (told, _left(evidence)) if each))
 
@@ -282,6 +283,23 @@ def _is_unmarked_crd(evidence: Evidence) -> bool:
     """Whether it is one of a chart, or one of Argo CD's, which marks none."""
     name = evidence.passing.owner.name
     return evidence.id.kind == "CustomResourceDefinition" and name.startswith(("HelmRelease ", "Application "))
+
+
+def _has_name_alone(evidence: Evidence) -> bool:
+    """Whether Git says nothing of an object but that it is there, as of a Namespace, and the server has taken it so.
+
+    Of bootstrap alone: what an engine applies has its marks at least.
+    """
+    value, attempt = evidence.passing.object.value, evidence.attempt
+    said = {name for name, each in value.items() if each} - {"apiVersion", "kind", "metadata"}
+    said |= {name for name, each in mapping(value, "metadata").items() if each} - {"name", "namespace"}
+    is_taken = attempt is not None and attempt.is_possible and not attempt.refusal
+    is_marked = evidence.passing.owner.party != Party.BOOTSTRAP
+    return is_taken and not said and not is_marked and not evidence.restless
+
+
+def _nothing(claim: Claim) -> Proof:
+    return Proof(claim=claim, holds=True, says="Git has no field of it but its name")
 
 
 def _untold(claim: Claim, evidence: Evidence) -> Proof:

@@ -264,6 +264,18 @@ class TestTried:
         found = failed(seen(attempt=Attempt(refusal="no"), fields=FieldSet(), repetition=None, omission=None))
         assert set(found) == {Claim.OWNED, Claim.ALONE, Claim.NO_OP}
 
+    @pytest.mark.parametrize(
+        ("party", "data", "holds"),
+        [(Party.BOOTSTRAP, {}, True), (Party.BOOTSTRAP, {"word": "hello"}, False), (Party.FLUX, {}, False)],
+    )
+    def test_bootstrap_may_have_no_field_of_what_is_only_there(
+        self, party: Party, data: dict[str, str], holds: bool
+    ) -> None:
+        value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
+        passing = dataclasses.replace(seen().passing, object=Object(value), owner=ObjectOwner(party))
+        found = proofs(seen(live(mine={}), passing=passing, fields=FieldSet(), omission=None))
+        assert found[Claim.OWNED].holds == found[Claim.ALONE].holds == holds
+
     def test_a_version_that_moved(self) -> None:
         found = failed(seen(repetition=Repetition(before="7", after="8")))
         assert found == {Claim.REPEATED: "its version went from 7 to 8"}
