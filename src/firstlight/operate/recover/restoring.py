@@ -75,6 +75,9 @@ async def prepare(platform: Platform, cluster: Cluster, means: Means, *, role: s
     wishes = Wishes(cluster=cluster.name, only=planned, until=Phase.ENGINE)
     prepared = await up.prepare(platform, wishes, means, is_checked=False)
     scene = await drift_scene.prepare(platform, cluster.name, means, components=names)
+    if means.is_rehearsal:
+        # The engine follows the lab's copy of the repo, at an address of its own; its commit is still compared.
+        scene = dataclasses.replace(scene, cluster=dataclasses.replace(scene.cluster, url=""))
     return Ready(cluster=cluster, names=names, prepared=prepared, scene=scene)
 
 
