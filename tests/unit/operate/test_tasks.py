@@ -128,6 +128,26 @@ def test_a_release_says_whether_bootstrap_keeps_it(owner: str, is_kept: bool) ->
     assert task.is_kept is is_kept
 
 
+def test_a_namespace_that_a_kept_release_brings_is_left_to_it() -> None:
+    """Also where a HelmRelease that rests declares it in Git: Helm would not take it from firstlight."""
+    release = Installation(
+        name="web", namespace="apps", chart=helm.LocalChart(Path("chart")), version="1", values=Secret(b"{}")
+    )
+    manifest = (
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: extra}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: extra}\n"
+    )
+    spec: dict[str, object] = {
+        "components": {"web": {"phase": "core", "chart": "web", "owner": "bootstrap"}},
+        "renditions": {"web": {"bootstrap": manifest, "gitops": manifest}},
+    }
+
+    task = _work(spec, {"web": ((release,), ())}).tasks["core:namespaces"]
+
+    assert isinstance(task, works.Apply)
+    assert [each.id.name for each in task.objects] == ["apps"]
+
+
 class TestInstance:
     VALUES = b'{"instance": {"distribution": {"version": "2.x"}, "sync": {"url": "https://git.example.org/a"}}}'
 

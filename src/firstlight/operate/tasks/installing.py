@@ -83,14 +83,14 @@ def namespaces(step: Step, ready: Ready) -> Task:
 
 
 def _released(ready: Ready) -> frozenset[ObjectId]:
-    """What releases bring that only bootstrap has: in Git nobody owns it."""
+    """What releases bring that bootstrap keeps: nobody in Git owns it, though one that rests may declare it."""
     found: set[ObjectId] = set()
     for component in ready.facts.bootstrap:
         releases, beside = ready.charts.get(component.name, ((), ()))
         if releases:
             apart = {each.id for each in beside}
             found |= {each.id for each in ready.objects(component) if each.id not in apart}
-    return frozenset(each for each in found if not ready.owners.is_in_git(each))
+    return frozenset(each for each in found if ready.owners.of(each) == owning.FIRSTLIGHT)
 
 
 def _bare(identity: ObjectId) -> Object:
