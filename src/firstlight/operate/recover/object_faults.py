@@ -1,5 +1,6 @@
 """Faults of what is in the cluster: releases, Secrets and workloads of the network, of DNS and of the engine."""
 
+import asyncio
 import base64
 import datetime
 import gzip
@@ -10,8 +11,10 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.document.within import text
+from firstlight.document.within import mapping, text
 from firstlight.execute.applying import helm_releases
+from firstlight.execute.machine_gates import POLL
+from firstlight.gates import selecting
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.work import Install
@@ -20,6 +23,8 @@ from firstlight.plan import facts
 from firstlight.policy.diagnosing.rules.engine import NEEDED
 
 HOUR = 3600.0
+GONE = 120.0
+"""Seconds for a workload and its pods to be gone."""
 _CONTROLLER = {Engine.FLUX: "kustomize-controller", Engine.ARGOCD: "argocd-repo-server"}
 _MORE = ("flux-operator", "helm-controller")
 """Who else brings what Git has, or brings back those who do."""
@@ -154,16 +159,37 @@ def _declared(ground: Ground, role: str, kind: str) -> list[tuple[str, str]]:
 
 
 async def _deleted(names: Iterable[str], client: kube.Client) -> int:
-    """Delete workloads of these names wherever they are; how many there were."""
-    wanted, count = set(names), 0
-    for kind in _WORKLOADS:
-        for each in (await client.list("apps/v1", kind)).items:
-            name = text(each, "metadata", "name")
-            # A chart may put the name of its release before that of a controller; the label has it alone.
-            if wanted & {name, text(each, "metadata", "labels", "app.kubernetes.io/name")}:
-                await client.delete("apps/v1", kind, name, namespace=text(each, "metadata", "namespace"))
-                count += 1
-    return count
+    """Delete workloads of these names, until none is there and none of their pods runs; how many there were.
+
+    A controller that is in the middle of its work may bring itself back as long as it runs.
+    """
+    wanted, seen, selectors = set(names), set[str](), set[tuple[str, str]]()
+    deadline = time.monotonic() + GONE
+    while True:
+        found = [each for kind in _WORKLOADS for each in await _called(wanted, kind, client)]
+        for each in found:
+            name, place = text(each, "metadata", "name"), text(each, "metadata", "namespace")
+            seen.add(name)
+            selectors.add((place, selecting.written(mapping(each, "spec", "selector"))))
+            await client.delete("apps/v1", text(each, "kind"), name, namespace=place)
+        running = [
+            (await client.list("v1", "Pod", namespace=place, labels=labels, metadata_only=True)).items
+            for place, labels in sorted(selectors)
+        ]
+        if not found and not any(running):
+            return len(seen)
+        if time.monotonic() > deadline:
+            raise errors.TimedOut(f"{', '.join(sorted(seen))} come back again and again, or do not end")
+        await asyncio.sleep(POLL)
+
+
+async def _called(names: set[str], kind: str, client: kube.Client) -> list[Mapping[str, Any]]:
+    """A chart may put the name of its release before that of a controller; the label has it alone."""
+    return [
+        {**each, "kind": kind}
+        for each in (await client.list("apps/v1", kind)).items
+        if names & {text(each, "metadata", "name"), text(each, "metadata", "labels", "app.kubernetes.io/name")}
+    ]
 
 
 def _pending(live: Mapping[str, Any], revision: int) -> dict[str, Any]:
