@@ -48,18 +48,36 @@ def second_run(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(bootstrap_components, "left_of", lambda steps, prepared: "")
 
     def run(seats: dict[str, Seat], writes: dict[str, tuple[str, ...]]) -> tuple[Verdict, str] | None:
-        moved = [SimpleNamespace(component=SimpleNamespace(name=name), after=seat) for name, seat in seats.items()]
-        scene: Any = SimpleNamespace(cluster=SimpleNamespace(name="home"), moved=moved)
-        carrying: Any = None
-        found = repeating.stages(scene, carrying)
+        found = _stages(Seat.GITOPS, seats)
         if not found:
             return None
         world = World(writes)
-        told = asyncio.run(_walked(found[0], world))
+        told = asyncio.run(_walked(found[-1], world))
         assert world.performed == []
         return told
 
     return run
+
+
+def _stages(before: Seat, seats: dict[str, Seat]) -> tuple[Stage, ...]:
+    moved = [
+        SimpleNamespace(component=SimpleNamespace(name=name), before=before, after=seat) for name, seat in seats.items()
+    ]
+    scene: Any = SimpleNamespace(cluster=SimpleNamespace(name="home"), moved=moved)
+    carrying: Any = None
+    return repeating.stages(scene, carrying)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        (Seat.KEPT, Seat.HANDED_OVER, ["home:certificate", "home:again"]),
+        (Seat.GITOPS, Seat.HANDED_OVER, ["home:again"]),
+        (Seat.HANDED_OVER, Seat.KEPT, ["home:again"]),
+    ],
+)
+def test_the_handover_covers_what_the_engine_gets_from_bootstrap(before: Seat, after: Seat, names: list[str]) -> None:
+    assert [each.id for each in _stages(before, {"web": after})] == names
 
 
 async def _walked(stage: Stage, world: Any) -> tuple[Verdict, str]:

@@ -5,6 +5,8 @@ action that would carry it out. Nothing is written, whatever is found.
 """
 
 from firstlight.execute.actions import looking
+from firstlight.execute.change import Change
+from firstlight.execute.handing import certifying, keeping_certificate
 from firstlight.execute.walking import OnVerdict, Stage
 from firstlight.execute.world import World
 from firstlight.model.component import Phase
@@ -14,6 +16,7 @@ from firstlight.operate.changing import bootstrap_components
 from firstlight.operate.changing.bootstrap_prepared import Preparing
 from firstlight.operate.changing.carrying import Carrying
 from firstlight.operate.moving.scene import Scene
+from firstlight.plan import ground
 
 _SHOWN = 3
 
@@ -26,16 +29,36 @@ def stages(scene: Scene, carrying: Carrying) -> tuple[Stage, ...]:
         carrying: The change.
     """
     names = [each.component.name for each in scene.moved if each.after is not Seat.GITOPS]
-    return (_stage(names, scene, carrying),) if names else ()
+    if not names:
+        return ()
+    # What stands in the way of a whole run was there before the move, or has refused it.
+    preparing = Preparing(carrying, scene.cluster, is_strict=False)
+    is_handed = any((each.before, each.after) == (Seat.KEPT, Seat.HANDED_OVER) for each in scene.moved)
+    return (*((_certified(scene, preparing),) if is_handed else ()), _stage(names, scene, preparing))
 
 
-def _stage(names: list[str], scene: Scene, carrying: Carrying) -> Stage:
+def _certified(scene: Scene, preparing: Preparing) -> Stage:
+    """The certificate of the handover covers what came to the engine; none where the cluster has no certificate."""
+    step = f"{scene.cluster.name}:certificate"
+
+    async def look(world: World) -> Change | None:
+        if await keeping_certificate.load_kept(world.kube, uid=await certifying.uid_of(world.kube)) is None:
+            return None
+        task = (await preparing.get(world)).work.tasks.get(ground.CERTIFICATE)
+        return await looking.look(task, world, step) if task is not None else None
+
+    return Stage(
+        id=step, name="certificate", phase=Phase.HANDOVER, look=look,
+        what="the certificate of the handover covers what came to the engine",
+    )  # fmt: skip
+
+
+def _stage(names: list[str], scene: Scene, preparing: Preparing) -> Stage:
     cluster = scene.cluster.name
     only = " ".join(f"--only {each}" for each in names)
 
     async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
-        # What stands in the way of a whole run was there before the move, or has refused it.
-        prepared = await Preparing(carrying, scene.cluster, is_strict=False).get(world)
+        prepared = await preparing.get(world)
         looked = 0
         writes: list[str] = []
         unseen: dict[str, None] = {}
