@@ -99,11 +99,14 @@ def lab_name(cluster: str) -> str:
 
 def what(found: "Move | Relocated") -> str:
     """What moves where, for people."""
+    from firstlight.model.move import Split
     from firstlight.operate.moving.relocating import Relocated
 
-    if isinstance(found, Relocated):
-        return f"{found.wish.what} into {found.wish.into}"
-    return f"{found.wish.component} to {found.wish.seat}"
+    if not isinstance(found, Relocated):
+        return f"move {found.wish.component} to {found.wish.seat}"
+    if isinstance(found.wish, Split):
+        return f"split {found.wish.name} off {found.wish.component}"
+    return f"move {found.wish.what} into {found.wish.into}"
 
 
 async def _one(

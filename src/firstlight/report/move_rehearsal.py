@@ -20,7 +20,7 @@ def text(told: RehearsedMove, *, columns: int = 0) -> str:
         wide = [one for each in safely for one in (table.wrap(each, columns - _BESIDE) if columns else [each])]
         return table.labelled(label, wide)
 
-    lines = [f"{safe.name(told.cluster)}   rehearsed: move {safe.text(told.what)}   {_verdict(told)}"]
+    lines = [f"{safe.name(told.cluster)}   rehearsed: {safe.text(told.what)}   {_verdict(told)}"]
     lines += section("brought up", [f"{duration(told.brought_up)}, as the repo has it now, to the handover"])
     lines += section("moved", [f"{duration(told.moved)}: {_moved(told)}"])
     lines += section("pods", [f"{told.pods - len(told.replaced)} the same, {len(told.replaced)} replaced"])

@@ -14,7 +14,7 @@ from firstlight.model.move_rehearsal import RehearsedMove
 
 HOME = Path(__file__).parents[3] / "examples" / "home"
 FINE = RehearsedMove(
-    what="cert-manager to gitops", cluster="home", lab="move-home", brought_up=90.0, moved=12.0,
+    what="move cert-manager to gitops", cluster="home", lab="move-home", brought_up=90.0, moved=12.0,
     passed=(("flux (HelmRelease cert-manager/cert-manager)", 47),), certificate="abcd1234", pods=12,
     second_run="0 writes to the API server in a second run, by the audit log", simulated=("nodes",),
 )  # fmt: skip

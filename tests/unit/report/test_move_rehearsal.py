@@ -9,7 +9,7 @@ from firstlight.model.move_rehearsal import RehearsedMove
 from firstlight.report import move_rehearsal as report
 
 FINE = RehearsedMove(
-    what="whoami to bootstrap", cluster="home", lab="move-home", brought_up=92.4, moved=14.2,
+    what="move whoami to bootstrap", cluster="home", lab="move-home", brought_up=92.4, moved=14.2,
     passed=(("bootstrap", 3),), is_passing=True, certificate="ab12cd34", pods=14,
     second_run="0 writes to the API server and 1 machine in a second run, by the audit log",
     simulated=("nodes", "external secrets"), untried=("what containers do",),

@@ -84,7 +84,7 @@ async def rehearse(
 
     Args:
         proposal: The edits.
-        what: What moves and where to, as it was typed.
+        what: What is done, as it was typed.
         ground: The lab.
         host: Walks stages and shows them.
         say: Told how far it is.
