@@ -59,7 +59,7 @@ def test_rehearsed_alone_nothing_is_written(repo: Path, played: Any, capsys: pyt
     assert run(repo, *MOVE, "--rehearse", "--keep", "--offline") == 0
 
     ((what, given),) = asked
-    assert what == "cert-manager to gitops"
+    assert what == "move cert-manager to gitops"
     assert (given["offline"], given["keep"]) == (True, True)
     assert declared(repo) == before
     told = capsys.readouterr().out
