@@ -14,7 +14,7 @@ from firstlight.model.move import Seat
 from firstlight.model.verdict import Failed, Passed, Verdict
 from firstlight.operate.changing import bootstrap_components
 from firstlight.operate.changing.bootstrap_prepared import Preparing
-from firstlight.operate.moving import repeating
+from firstlight.operate.moving import baseline, repeating
 
 
 @dataclasses.dataclass
@@ -23,6 +23,8 @@ class World:
 
     writes: dict[str, tuple[str, ...]]
     performed: list[str] = dataclasses.field(default_factory=list)
+    is_over: bool = False
+    """Whether it is forgotten how everything was."""
 
 
 @pytest.fixture
@@ -46,6 +48,7 @@ def second_run(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(looking, "look", look)
     monkeypatch.setattr(bootstrap_components, "steps_of", steps_of)
     monkeypatch.setattr(bootstrap_components, "left_of", lambda steps, prepared: "")
+    monkeypatch.setattr(baseline, "forget", lambda world, scene: setattr(world, "is_over", True))
 
     def run(seats: dict[str, Seat], writes: dict[str, tuple[str, ...]]) -> tuple[Verdict, str] | None:
         found = _stages(Seat.GITOPS, seats)
@@ -54,6 +57,7 @@ def second_run(monkeypatch: pytest.MonkeyPatch) -> Any:
         world = World(writes)
         told = asyncio.run(_walked(found[-1], world))
         assert world.performed == []
+        assert world.is_over == isinstance(told[0], Passed), "whoever goes on must know how everything was"
         return told
 
     return run

@@ -23,8 +23,14 @@ FILE = "certificate.json"
 _SHOWN = 3
 
 
-def stage(scene: Scene, *, revision: str) -> Stage:
-    """Everything that moved is proven, and a certificate of it kept beside the journal."""
+def stage(scene: Scene, *, revision: str, is_last: bool = True) -> Stage:
+    """Everything that moved is proven, and a certificate of it kept beside the journal.
+
+    Args:
+        scene: What moved.
+        revision: The commit.
+        is_last: Whether no other proof follows: until then it is kept how everything was, for whoever goes on.
+    """
     step = f"{scene.cluster.name}:prove"
 
     async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
@@ -38,7 +44,8 @@ def stage(scene: Scene, *, revision: str) -> Stage:
         path = _kept(made, world, scene)
         if not made.is_complete:
             return Failed(_flaws(made)), f"All of it is in {path}; then firstlight change resume"
-        baseline.forget(world, scene)
+        if is_last:
+            baseline.forget(world, scene)
         return Passed(_says(made, path)), ""
 
     return Stage(

@@ -15,6 +15,7 @@ from firstlight.model.verdict import Failed, Passed, Verdict
 from firstlight.operate.changing import bootstrap_components
 from firstlight.operate.changing.bootstrap_prepared import Preparing
 from firstlight.operate.changing.carrying import Carrying
+from firstlight.operate.moving import baseline
 from firstlight.operate.moving.scene import Scene
 from firstlight.plan import ground
 
@@ -75,6 +76,7 @@ def _stage(names: list[str], scene: Scene, preparing: Preparing) -> Stage:
             return Failed(f"a second run would {', '.join(writes[:_SHOWN])}{more}"), (
                 f"See: firstlight up {cluster} {only} --dry-run; then firstlight change resume"
             )
+        baseline.forget(world, scene)
         besides = f"; {', '.join(unseen)} of the repo did not run" if unseen else ""
         return Passed(f"up {only} has nothing to write ({looked} step{'' if looked == 1 else 's'}){besides}"), ""
 

@@ -82,8 +82,9 @@ def stages(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, .
         found.append(taking.stage(scene))
     if scene.is_releasing:
         found.append(taking_releases.write(scene))
-    found.append(proving.stage(scene, revision=checking.target(carrying)))
-    found += repeating.stages(scene, carrying)
+    again = repeating.stages(scene, carrying)
+    found.append(proving.stage(scene, revision=checking.target(carrying), is_last=not again))
+    found += again
     return (*found, guarding.off(scene)) if scene.changing_owner else tuple(found)
 
 
