@@ -12,7 +12,7 @@ from firstlight import errors
 from firstlight.model.component import Phase
 from firstlight.model.move import Relocation, Seat, Split, Wish
 from firstlight.operate.auditing import fixing
-from firstlight.operate.moving import comparing, proposing, relocating
+from firstlight.operate.moving import owned_objects, proposing, relocating
 from firstlight.operate.moving.proposing import Move
 from firstlight.repo import platform as platforms
 from firstlight.repo.work_tree import WorkTree
@@ -141,8 +141,8 @@ def test_a_file_put_into_another_directory_is_a_move_and_nothing_else(
     (after / old).rename(after / new)
     one, other = (platforms.read_tree(WorkTree(each)) for each in (before, after))
 
-    assert {str(id): names for id, names in comparing.relocated(one, other, "home").items()} == passes
-    assert list(comparing.relocation_differences(one, other)) == []
+    assert {str(id): names for id, names in owned_objects.relocated(one, other, "home").items()} == passes
+    assert list(owned_objects.differences(one, other)) == []
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")

@@ -5,20 +5,17 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstlight import errors
-from firstlight.document.within import mapping, text
-from firstlight.model.component import Component, Form, ObjectId, Origin
+from firstlight.document.within import mapping
+from firstlight.model.component import Component, ObjectId
 from firstlight.model.move import Seat, Wish
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import Embedded
 from firstlight.ownership import engine_marks, resting
 from firstlight.plan import moving
-from firstlight.render import kubernetes
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
-OWNERS = (Form.KUSTOMIZATION, Form.APPLICATION)
-"""What of an engine applies files."""
 _ENGINES = ("kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "argoproj.io")
 
 
@@ -58,12 +55,12 @@ def differences(before: Platform, after: Platform, wish: Wish, *, eased: Collect
             if (seat := moving.seat_of(other)) is not wish.seat:
                 yield f"{name} of {cluster} would be in {seat}, not in {wish.seat}"
             yield from _resting(one, other, wish)
-            yield from _fields(one, other, cluster, allowed=_OWN if one.halves[1] else _OWN | {"parent"})
+            yield from fields(one, other, cluster, allowed=_OWN if one.halves[1] else _OWN | {"parent"})
         else:
             allowed = {"needs", "origins"} if name in eased else set()
             if wish.component in (one.part_of, other.part_of):
                 allowed.add("part_of")  # only what bootstrap has is called a hybrid
-            yield from _fields(one, other, cluster, allowed=allowed)
+            yield from fields(one, other, cluster, allowed=allowed)
     for each in after.clusters:
         yield from _objects(before, after, each.name, wish)
     for word, one_side, other_side in (
@@ -96,11 +93,11 @@ def _objects(before: Platform, after: Platform, cluster: str, wish: Wish) -> Ite
         id
         for component in after.components_of(cluster)
         if (cluster, component.name) in bringers
-        for id in (*_declaring(component), *(each.id for origin in component.origins for each in origin.stated))
+        for id in (*declaring(component), *(each.id for origin in component.origins for each in origin.stated))
     }
     mine = [each for each in after.components_of(cluster) if each.name == wish.component]
     if any(each.name == wish.component and not each.halves[1] for each in before.components_of(cluster)):
-        made |= {id for each in mine for id in _declaring(each)}
+        made |= {id for each in mine for id in declaring(each)}
         made |= {each.id for one_of in mine for origin in one_of.halves[1] for each in origin.stated}
     for id in sorted((one.keys() | other.keys()) - (made - one.keys())):
         if _at_work(one.get(id)) != _at_work(other.get(id)):
@@ -118,94 +115,9 @@ def _at_work(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return {**value, "metadata": {**metadata, "annotations": annotations}, "spec": rest}
 
 
-def relocated(before: Platform, after: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
-    """The objects of a cluster that another owner applies; the components of both."""
-    was, now = _holders(before, cluster), _holders(after, cluster)
-    # By what declares an owner: components get other names when one of the same name comes or goes.
-    return {
-        id: (was[id][1], name) for id, (owner, name) in now.items() if id in was and was[id][0] != owner
-    }  # fmt: skip
-
-
-def relocation_differences(before: Platform, after: Platform) -> Iterator[str]:
-    """What is not as it must be where objects only pass from one owner to another, for people."""
-    was = {(each.cluster, each.name): each for each in before.components}
-    now = {(each.cluster, each.name): each for each in after.components}
-    made = {(each.cluster, each.name): each for each in (*_only(after, before), *_only(before, after))}
-    for key in sorted((was.keys() ^ now.keys()) - made.keys()):
-        yield f"{key[1]} of {key[0]} would be {'gone' if key in was else 'new'}"
-    hosts = {(each.cluster, each.part_of) for each in made.values()}
-    for key in sorted(was.keys() & now.keys()):
-        allowed = {"origins", "parent"}
-        if key in hosts:
-            allowed.add("side")  # what has settings elsewhere is a hybrid by that
-        if not was[key].is_why_declared:
-            allowed.add("why")  # it says in which file it was found
-        yield from _fields(was[key], now[key], key[0], allowed=allowed)
-    for cluster in after.clusters:
-        one, other = stated(before, cluster.name), stated(after, cluster.name)
-        declared = {id for each in made.values() if each.cluster == cluster.name for id in _declaring(each)}
-        for id in sorted((one.keys() | other.keys()) - declared):
-            if one.get(id) != other.get(id):
-                word = "new" if id not in one else "gone" if id not in other else "another"
-                yield f"{id} of {cluster.name} would be {word}"
-        twice = _holding(after, cluster.name)
-        for id, names in _holding(before, cluster.name).items():
-            if len(twice.get(id, ())) > max(1, len(names)):
-                yield f"{id} of {cluster.name} would be applied by {' and by '.join(twice[id])}"
-
-
-def _only(one: Platform, other: Platform) -> Iterator[Component]:
-    """Owners that only one of two platforms has, with nothing but what the other has, too."""
-    known = {(each.cluster, each.name) for each in other.components}
-    for each in one.components:
-        ids = {placed(one_of.id, origin) for origin in each.origins for one_of in origin.stated}
-        is_owner = all(origin.form in OWNERS for origin in each.origins)
-        if (each.cluster, each.name) not in known and is_owner and ids and ids <= stated(other, each.cluster).keys():
-            yield each
-
-
-def gone(before: Platform, after: Platform, cluster: str) -> tuple[Origin, ...]:
-    """The owners of a cluster that go, and whose objects others have from then on."""
-    return tuple(
-        origin for each in _only(before, after) if each.cluster == cluster for origin in each.origins
-    )  # fmt: skip
-
-
-def _declaring(component: Component) -> set[ObjectId]:
+def declaring(component: Component) -> set[ObjectId]:
     """The objects that declare an owner."""
     return {ObjectId.of(each.definition) for each in component.origins if each.definition}
-
-
-def _holding(platform: Platform, cluster: str) -> dict[ObjectId, list[str]]:
-    """Everybody who applies an object."""
-    found: dict[ObjectId, list[str]] = {}
-    for component in platform.components_of(cluster):
-        for origin in component.origins:
-            for each in origin.stated if origin.form in OWNERS else ():
-                found.setdefault(placed(each.id, origin), []).append(component.name)
-    return found
-
-
-def _holders(platform: Platform, cluster: str) -> dict[ObjectId, tuple[str, str]]:
-    """Who applies an object: what declares it, and the component."""
-    return {
-        placed(each.id, origin): (origin.id, component.name)
-        for component in platform.components_of(cluster)
-        for origin in component.origins
-        if origin.form in OWNERS
-        for each in origin.stated
-    }
-
-
-def stated(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
-    """Every object of a cluster as the repo states it."""
-    return {
-        placed(each.id, origin): each.value
-        for component in platform.components_of(cluster)
-        for origin in component.origins
-        for each in origin.stated
-    }
 
 
 def _in_git(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
@@ -215,17 +127,6 @@ def _in_git(platform: Platform, cluster: str) -> dict[ObjectId, Any]:
         for origin in component.halves[1]
         for each in origin.stated
     }
-
-
-def placed(id: ObjectId, origin: Origin) -> ObjectId:
-    """What an object is called where it goes: an Application gives a namespace to what names none.
-
-    Of a kind that is not of Kubernetes itself nobody knows here whether it is in one. It counts as if it were, so that
-    it is another object wherever another Application would put it.
-    """
-    if id.namespace or origin.form != Form.APPLICATION or kubernetes.scopes().get((id.group, id.kind)) is False:
-        return id
-    return dataclasses.replace(id, namespace=text(origin.definition, "spec", "destination", "namespace"))
 
 
 def _resting(one: Component, other: Component, wish: Wish) -> Iterator[str]:
@@ -238,7 +139,8 @@ def _resting(one: Component, other: Component, wish: Wish) -> Iterator[str]:
             yield f"{origin.form} {origin.name} of {other.cluster} would {'rest' if rests else 'not rest'}"
 
 
-def _fields(one: Component, other: Component, cluster: str, *, allowed: Collection[str]) -> Iterator[str]:
+def fields(one: Component, other: Component, cluster: str, *, allowed: Collection[str]) -> Iterator[str]:
+    """What of a component is another, but for fields that may be."""
     for field in dataclasses.fields(Component):
         if field.name in allowed:
             continue

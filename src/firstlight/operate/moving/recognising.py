@@ -2,7 +2,7 @@
 
 from firstlight.model.move import Wish
 from firstlight.model.platform import Platform
-from firstlight.operate.moving import comparing
+from firstlight.operate.moving import comparing, owned_objects
 from firstlight.operate.moving.scene import moved
 
 
@@ -13,8 +13,8 @@ def is_one(before: Platform, after: Platform) -> bool:
 
 def _is_relocation(before: Platform, after: Platform) -> bool:
     """Whether objects only pass from one owner to another."""
-    is_any = any(comparing.relocated(before, after, each.name) for each in after.clusters)
-    return is_any and not any(comparing.relocation_differences(before, after))
+    is_any = any(owned_objects.relocated(before, after, each.name) for each in after.clusters)
+    return is_any and not any(owned_objects.differences(before, after))
 
 
 def _is_move(before: Platform, after: Platform) -> bool:

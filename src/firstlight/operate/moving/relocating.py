@@ -9,7 +9,7 @@ from firstlight.model.move import Proposal, Relocation, Split
 from firstlight.model.plan import Problem, Severity
 from firstlight.model.platform import Platform
 from firstlight.operate.auditing.fixing import Patch
-from firstlight.operate.moving import comparing, guarding, patching
+from firstlight.operate.moving import guarding, owned_objects, patching
 from firstlight.ownership import prune_guards
 from firstlight.plan import build
 from firstlight.plan import moving as analysing
@@ -71,11 +71,11 @@ def propose(tree: WorkTree, wish: Relocation | Split) -> Relocated:
     if proposal.by_hand:
         return Relocated(wish=wish, tree=tree, proposal=proposal, patch=patch)
     after = platforms.read_tree(patch.laid_over(tree))
-    wrong = [*comparing.relocation_differences(before, after)]
+    wrong = [*owned_objects.differences(before, after)]
     passed = tuple(
         Passed(cluster=cluster.name, id=id, before=names[0], after=names[1])
         for cluster in after.clusters
-        for id, names in comparing.relocated(before, after, cluster.name).items()
+        for id, names in owned_objects.relocated(before, after, cluster.name).items()
     )
     if wrong or not passed:
         shown = "\n".join(f"  {each}" for each in wrong[:5])
@@ -102,6 +102,6 @@ def _check_guards(platform: Platform, passed: Sequence[Passed]) -> None:
     for each in passed:
         cluster = platform.cluster(each.cluster)
         guard = prune_guards.of(cluster.engine if cluster is not None else None)
-        value = comparing.stated(platform, each.cluster).get(each.id) or {}
+        value = owned_objects.stated(platform, each.cluster).get(each.id) or {}
         if guard.is_barred(value):
             raise guarding.barred(value, guard)

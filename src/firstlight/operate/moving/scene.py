@@ -15,7 +15,7 @@ from firstlight.model.rendition import Object
 from firstlight.model.work import Install
 from firstlight.operate.changing.carrying import Carrying
 from firstlight.operate.deciding.renditions import renditions_of
-from firstlight.operate.moving import comparing, release_tasks
+from firstlight.operate.moving import owned_objects, release_tasks
 from firstlight.plan import facts, moving
 from firstlight.plan import passing as passings
 
@@ -72,7 +72,7 @@ class Scene:
         """
         self.cluster = cluster
         self.moved = moved(carrying.before, carrying.after, cluster.name)
-        self.relocated = comparing.relocated(carrying.before, carrying.after, cluster.name)
+        self.relocated = owned_objects.relocated(carrying.before, carrying.after, cluster.name)
         self._carrying = carrying
         self._passing: tuple[Passing, ...] | None = None
         self._releases: dict[str, Install] | None = None

@@ -22,8 +22,8 @@ from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
 from firstlight.operate.moving import (
-    comparing,
     guarding,
+    owned_objects,
     proving,
     quieting,
     repeating,
@@ -56,7 +56,7 @@ def _check_gone(carrying: Carrying, cluster: Cluster) -> None:
     Raises:
         errors.Refused: It would.
     """
-    for origin in comparing.gone(carrying.before, carrying.after, cluster.name):
+    for origin in owned_objects.gone(carrying.before, carrying.after, cluster.name):
         if any(str(each).startswith(_FINALIZER) for each in sequence(origin.definition, "metadata", "finalizers")):
             raise errors.Refused(
                 f"{origin.form} {origin.name} goes, and by its finalizer {_FINALIZER} all that it has would be deleted",
