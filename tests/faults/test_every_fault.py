@@ -170,7 +170,7 @@ async def test_kubectl_sees_the_fault(lab: Lab, kubectl: list[str], rule: dict[s
 
     done = await command.run([*kubectl, "get", "nodes", "--request-timeout=2s"], check=False)
 
-    assert done.code != 0
+    assert done.code != 0, f"{await hits(lab)} requests met the fault"
     assert re.search(words, done.stderr)
 
 
