@@ -5,6 +5,7 @@ The new Kustomization or Application is a copy of the old one that starts from a
 
 import copy
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ _KEPT = ("namespace", "labels", "commonLabels", "commonAnnotations")
 """What a kustomization does to all its objects, so that the new one must do it too."""
 _LEFT_OUT = ("dependsOn", "healthChecks", "healthCheckExprs", "suspend")
 """What the old Kustomization says of its own objects and its own place."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""What Kubernetes takes for a name; it is that of a directory and of a file, too."""
 _WAVE = "argocd.argoproj.io/sync-wave"
 _CRD = "CustomResourceDefinition"
 _FORMS = (Form.KUSTOMIZATION, Form.APPLICATION)
@@ -40,9 +43,14 @@ def propose(platform: Platform, tree: WorkTree, wish: Split) -> Proposal:
         wish: What is split off.
 
     Raises:
-        errors.UsageError: There is no such component, or nothing of it is named or known to be settings.
+        errors.UsageError: There is no such component, nothing of it is named or known to be settings, or a name is
+            none.
         errors.Refused: It has no directory of this repo, or a name is taken.
     """
+    if not _NAME.fullmatch(wish.name):
+        raise errors.UsageError(
+            f"{wish.name!r} cannot be the name of an owner", hint="Small letters, digits and hyphens, as in cilium-bgp."
+        )
     found = _holders(platform, wish)
     parts = [_one(platform, tree, wish, *each) for each in found]
     return Proposal(
