@@ -20,7 +20,7 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 Read = tuple[Found, WorkTree, dict[str, str]]
 
 
-@pytest.fixture(scope="module", params=REPOS or NONE, ids=lambda path: path.name)
+@pytest.fixture(scope="module", params=REPOS or NONE, ids=lambda path: path.name if path else "none")
 def repo(request: pytest.FixtureRequest) -> Read:
     tree = WorkTree(request.param)
     texts = {

@@ -20,7 +20,7 @@ from firstlight.repo.work_tree import WorkTree
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 SCENARIOS = ROOT / "tests" / "scenarios" / "move"
-CORPUS = Path("/work/shared/corpus")
+CORPUS = ROOT.parent / "shared" / "corpus"
 _KNOWN = {"seats", "needed", "users", "new", "diff", "notes", "by_hand", "refused", "raises"}
 
 
