@@ -16,7 +16,7 @@ from firstlight.plan.facts import Facts
 SERVER_SIDE = sync_options.SERVER_SIDE
 RESPECT = "RespectIgnoreDifferences=true"
 _KEEP = "Prune=false"
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
 _VITAL = ("CustomResourceDefinition", "Namespace")
 
 
@@ -91,11 +91,11 @@ def _client_side(component: Component, origin: Origin) -> Problem:
 
 def _deletes(component: Component, origin: Origin) -> Iterator[Problem]:
     finalizers = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
-    if any(each == _FINALIZER or each.startswith(f"{_FINALIZER}/") for each in finalizers):
+    if any(each == FINALIZER or each.startswith(f"{FINALIZER}/") for each in finalizers):
         yield Problem(
             rule="handover-finalizer", severity=Severity.WARNING, component=component.name,
             message=f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
-            f"{_FINALIZER}",
+            f"{FINALIZER}",
             chain=(Link("Application", "has the finalizer", origin.place),),
             way_out="Leave metadata.finalizers out until the certificate is final.",
         )  # fmt: skip

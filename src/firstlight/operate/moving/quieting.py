@@ -9,23 +9,24 @@ from firstlight.execute.walking import OnVerdict, Stage
 from firstlight.execute.world import World
 from firstlight.gates import looking
 from firstlight.gates.question import Question
-from firstlight.model.component import ObjectId, Phase
+from firstlight.model.component import Phase
 from firstlight.model.move import Seat
 from firstlight.model.observation import View
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Passed, Verdict, Waiting
-from firstlight.operate.changing import engine_objects
 from firstlight.operate.moving.scene import Scene
 from firstlight.ownership import engine_marks
+from firstlight.plan import asking
 
 
 def stage(scene: Scene, *, patience: float) -> Stage:
     """Every HelmRelease whose release bootstrap is to keep rests."""
     ids = [
-        ObjectId(engine_objects.GROUPS[origin.form], origin.form.value, origin.namespace, origin.name)
+        id
         for each in scene.moved
         if each.after is Seat.KEPT
         for origin in each.helm_releases
+        if (id := asking.declared_by(origin)) is not None
     ]
 
     async def wait(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:

@@ -10,12 +10,12 @@ from firstlight.clients import kube
 from firstlight.execute.applying import helm_releases
 from firstlight.execute.world import World
 from firstlight.gates import looking
-from firstlight.model.component import ObjectId, Origin
+from firstlight.model.component import Origin
 from firstlight.model.move import Seat
 from firstlight.model.source import Chart
-from firstlight.operate.changing import engine_objects
 from firstlight.operate.moving.scene import Scene
 from firstlight.ownership import release_targets
+from firstlight.plan import asking
 
 
 async def check(scene: Scene, world: World) -> None:
@@ -31,7 +31,9 @@ async def check(scene: Scene, world: World) -> None:
 
 
 async def _check(origin: Origin, world: World) -> None:
-    id = ObjectId(engine_objects.GROUPS[origin.form], origin.form.value, origin.namespace, origin.name)
+    id = asking.declared_by(origin)
+    if id is None:
+        return
     if release_targets.uninstalls(origin.definition):
         raise errors.Refused(
             f"{id} uninstalls its release where an upgrade fails, and it begins with one",

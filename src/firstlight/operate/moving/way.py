@@ -21,6 +21,7 @@ from firstlight.model.move import Seat
 from firstlight.model.work import MigrateOwners
 from firstlight.operate.changing import checking, gitops
 from firstlight.operate.changing.carrying import Carrying, Way
+from firstlight.operate.handover import argocd_checks
 from firstlight.operate.moving import (
     guarding,
     owned_objects,
@@ -34,7 +35,7 @@ from firstlight.operate.moving import (
 )
 from firstlight.operate.moving.scene import Scene
 
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+_FINALIZER = argocd_checks.FINALIZER
 
 
 def early(carrying: Carrying, cluster: Cluster, world: World) -> tuple[Stage, ...]:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import at, text
+from firstlight.model.cluster import Engine
 from firstlight.model.component import Form
 from firstlight.model.finding import Edit
 from firstlight.model.source import Chart, Directory, Embedded
+from firstlight.ownership import prune_guards
 from firstlight.repo.moving import new_files
 from firstlight.repo.moving.wanted import Wanted
 from firstlight.repo.work_tree import WorkTree
@@ -16,7 +18,9 @@ OCI = "oci://"
 _CHART_LAYER = {"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
 _THERE = frozenset({"", "default", "kube-system", "kube-public", "kube-node-lease", "flux-system"})
 """Namespaces that are there before any component."""
-_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+_KEEP = prune_guards.of(Engine.FLUX)
+_GUARD = {_KEEP.name: _KEEP.value}
+"""Taken out of Git by mistake it stays."""
 
 
 def edits(tree: WorkTree, wanted: Wanted, home: str) -> Iterator[Edit]:

@@ -18,6 +18,7 @@ from firstlight.model.move import Instruction, Proposal, Split
 from firstlight.model.platform import Platform
 from firstlight.model.source import Directory
 from firstlight.repo import known
+from firstlight.repo.argocd.waves import WAVE
 from firstlight.repo.kustomize import kustomization
 from firstlight.repo.moving import new_files, stating
 from firstlight.repo.moving.relocating import file_edits
@@ -29,7 +30,6 @@ _LEFT_OUT = ("dependsOn", "healthChecks", "healthCheckExprs", "suspend")
 """What the old Kustomization says of its own objects and its own place."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """What Kubernetes takes for a name; it is that of a directory and of a file, too."""
-_WAVE = "argocd.argoproj.io/sync-wave"
 _CRD = "CustomResourceDefinition"
 _FORMS = (Form.KUSTOMIZATION, Form.APPLICATION)
 
@@ -225,9 +225,9 @@ def _declared(old: Mapping[str, Any], origin: Origin, name: str, directory: str,
         annotations = mapping(value, "metadata", "annotations")
         # With a finalizer all that it has would go with it, should somebody take it back.
         value["metadata"].pop("finalizers", None)
-        wave = str(annotations.get(_WAVE) or "0")
+        wave = str(annotations.get(WAVE) or "0")
         number = int(wave) if wave.lstrip("+-").isdigit() else 0
-        value["metadata"]["annotations"] = {**annotations, _WAVE: str(number + 1)}
+        value["metadata"]["annotations"] = {**annotations, WAVE: str(number + 1)}
         for source in (at(value, "spec", "source"), *sequence(value, "spec", "sources")):
             if isinstance(source, dict) and text(source, "path").strip("./") == directory:
                 source["path"] = target
