@@ -67,3 +67,16 @@ def test_nothing_else_is_carried_along(repo: Path, capsys: pytest.CaptureFixture
     assert run(repo, "cert-manager", "--to", "gitops", "--carry-out", "--yes") == 3
     assert "which would be carried along" in capsys.readouterr().err
     assert "cert-manager:" in (repo / "firstlight.yaml").read_text()
+
+
+def test_what_can_be_written_is_and_the_rest_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenarios = Path(__file__).parents[2] / "scenarios" / "move"
+    repo = Path(shutil.copytree(scenarios / "bare", tmp_path / "bare"))
+
+    assert run(repo, "quotas", "--to", "gitops", "--write") == 3
+    told = capsys.readouterr().out
+
+    assert (repo / "clusters/home/quotas.yaml").is_file()
+    assert "kubectl apply" in (repo / "Taskfile.yaml").read_text()
+    assert "Taskfile.yaml:5" in told
+    assert "next: the rest is to be written; then firstlight change start carries it through" in told
