@@ -84,9 +84,13 @@ async def test_a_broken_image_is_never_pulled_and_says_so(kube: Client, namespac
     async def backs_off() -> bool:
         return await refused() == "ImagePullBackOff"
 
+    async def said() -> bool:
+        # A kubelet's events are recorded beside the status, and may come after it.
+        events = (await kube.list("v1", "Event", namespace=namespace)).items
+        return any(event["type"] == "Warning" and "declared broken" in event["message"] for event in events)
+
     await until(backs_off, "the image pull to back off")
-    events = (await kube.list("v1", "Event", namespace=namespace)).items
-    assert any(event["type"] == "Warning" and "declared broken" in event["message"] for event in events)
+    await until(said, "an event that says why")
     assert not any(condition(pod, "Ready") == "True" for pod in await pods(kube, namespace, "bad"))
 
 
