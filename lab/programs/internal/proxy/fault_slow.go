@@ -39,5 +39,8 @@ type pacedBody struct {
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.perSecond/10+1)])
 	b.x.wait(time.Duration(n)*time.Second/time.Duration(b.perSecond), b.stop)
+	if left := b.x.in.Context().Err(); left != nil {
+		return 0, left // a client that is only about to close would still read the rest, all at once
+	}
 	return n, err
 }

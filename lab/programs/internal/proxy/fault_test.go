@@ -1,8 +1,11 @@
 package proxy
 
 import (
+	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -183,6 +186,26 @@ func TestSlowIsAStream(t *testing.T) {
 	s.control("DELETE", "/faults/"+id, "", nil)
 	if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) < 900 {
 		t.Errorf("cleared, then %d bytes, %v", len(rest), err)
+	}
+}
+
+// close_notify comes before the close, and until then the client reads on.
+func TestSlowStaysSlowForAClientThatIsLeaving(t *testing.T) {
+	s := newStack(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1000)) })
+	s.fault(`{"fault": "slow", "bytesPerSecond": 10}`)
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), s.client.Transport.(*http.Transport).TLSClientConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", pods)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.CloseWrite()
+	if body, err := io.ReadAll(answer.Body); err == nil || len(body) > 100 {
+		t.Errorf("%d bytes of an answer that takes 100 s, %v", len(body), err)
 	}
 }
 
