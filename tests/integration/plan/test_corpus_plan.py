@@ -1,6 +1,5 @@
 """Plans and pictures of the repos of others: whole, in order, and drawn."""
 
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,9 +22,7 @@ def test_every_component_has_its_steps_and_every_error_its_way_out(repo: str) ->
     platform = platforms.read(CORPUS / repo)
 
     for cluster in platform.clusters:
-        begun = time.monotonic()
         plan = build.build(platform, cluster)
-        assert time.monotonic() - begun < 5
         planned = {each.component for each in plan.steps}
         for component in platform.components_of(cluster.name):
             is_foundation = all(

@@ -1,7 +1,6 @@
 """Talos files of real repos: what a plain search finds, the reader accounts for."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -109,12 +108,3 @@ def test_every_fact_stands_where_it_is_said(repo: Read) -> None:
             lines = texts[place.path].splitlines()[place.line - 1 : place.line + 3]
             if not isinstance(value, bool):
                 assert all(word in "".join(lines).lower() for word in words), (field, place)
-
-
-def test_it_is_read_in_a_second(repo: Read) -> None:
-    tree = WorkTree(repo[1].root)
-    began = time.monotonic()
-
-    talos.read(tree)
-
-    assert time.monotonic() - began < 1.5
