@@ -30,6 +30,9 @@ _LEASE = ("coordination.k8s.io", "Lease")
 OUR_LEASE = ("kube-system", "firstlight")
 """Leases are renewed all the time; the one that a run takes to write is looked at."""
 
+_KEPT_BY_THE_API_SERVER = "kube-aggregator.kubernetes.io/automanaged"
+"""The label of an APIService that comes and goes with the definitions of its group."""
+
 _SHAPE = ("generation", "labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
 
 Writer = tuple[str, str]
@@ -49,7 +52,7 @@ class Print:
     has_status: bool = False
     """Whether somebody writes its status."""
     is_owned: bool = False
-    """Whether another object brings it, and takes it away."""
+    """Whether another object brings it, and takes it away, or the API server does."""
     is_going: bool = False
     """Whether it was being deleted already."""
 
@@ -100,7 +103,7 @@ def compare(before: Mapping[ObjectId, Print], after: Mapping[ObjectId, Print], *
         after: The second.
         ours: The managers as whom a run writes.
     """
-    going = {key.name for key, each in before.items() if (key.group, key.kind) == _NAMESPACE and each.is_going}
+    namespaces = {key.name: each for key, each in before.items() if (key.group, key.kind) == _NAMESPACE}
     written: list[str] = []
     by_others: list[str] = []
     for key in sorted({*before, *after}):
@@ -110,10 +113,17 @@ def compare(before: Mapping[ObjectId, Print], after: Mapping[ObjectId, Print], *
         what, writers = _change(old, new)
         if what:
             told = f"{what} {key}" + (f" ({', '.join(sorted(writers))})" if writers else "")
-            by_itself = key.namespace in going or (old is not None and (old.is_owned or old.is_going))
+            by_itself = old is not None and (old.is_owned or old.is_going or _goes(key.namespace, namespaces))
             is_ours = any(each in ours for each in writers) or not (writers or by_itself)
             (written if is_ours else by_others).append(told)
     return Comparison(written=tuple(written), by_others=tuple(by_others), objects=len(after))
+
+
+def _goes(namespace: str, seen: Mapping[str, Print]) -> bool:
+    """Whether a namespace was being deleted, or had been by the time that namespaces were listed."""
+    if not namespace or not seen:
+        return False
+    return namespace not in seen or seen[namespace].is_going
 
 
 def _change(old: Print | None, new: Print | None) -> tuple[str, set[str]]:
@@ -165,7 +175,7 @@ def _print(metadata: Mapping[str, Any]) -> Print:
         },
         shape=_digest([metadata.get(key) for key in _SHAPE]),
         has_status=any(entry.get("subresource") for entry in entries),
-        is_owned=bool(metadata.get("ownerReferences")),
+        is_owned=bool(metadata.get("ownerReferences") or _KEPT_BY_THE_API_SERVER in (metadata.get("labels") or {})),
         is_going=bool(metadata.get("deletionTimestamp")),
     )
 

@@ -43,6 +43,37 @@ async def test_reads_and_dry_runs_leave_no_trace_and_writes_do(lab: Lab, kube: c
     assert told == [f"configmaps {namespace}/a"] * 3
 
 
+async def test_what_the_api_server_keeps_by_itself_is_nobodys_write(kube: clients.Client, namespace: str) -> None:
+    group = f"{namespace}.example.org"
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]
+    names = {"plural": "things", "singular": "thing", "kind": "Thing"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {"group": group, "scope": "Cluster", "names": names, "versions": versions},
+    }
+    followers = [("apiregistration.k8s.io/v1", "APIService")]
+
+    async def is_there() -> bool:
+        found = await fingerprint.resource_versions(kube, kinds=followers)
+        return any(key.name == f"v1.{group}" for key in found)
+
+    async def is_gone() -> bool:
+        return not await is_there()
+
+    await kube.apply(definition, manager="shop")
+    await until(is_there, "the API service of the new group")
+    before = await fingerprint.resource_versions(kube, kinds=followers)
+    await kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{group}")
+    await until(is_gone, "the API service to go with its definition")
+    after = await fingerprint.resource_versions(kube, kinds=followers)
+
+    found = fingerprint.compare(before, after, ours={"shop"})
+    assert f"deleted APIService v1.{group}" in found.by_others
+    assert found.written == ()
+
+
 async def test_a_run_can_be_told_from_others_by_its_agent(lab: Lab, kube: clients.Client, namespace: str) -> None:
     begun = time.time()
     async with clients.Client(kube.config, agent=f"run {namespace}") as client:

@@ -245,7 +245,7 @@ async def test_a_second_run_that_only_reads_is_proven_to(
     log = lab.home.audit_log if by_log else None
     found = await idempotency.check(kube, rerun, ours={"tests"}, log=log)
 
-    assert isinstance(found.verdict, Passed)
+    assert isinstance(found.verdict, Passed), found.detail
     told = "the audit log" if by_log else "resource versions of "
     assert found.verdict.reason.startswith(f"0 writes to the API server in a second run, by {told}")
 

@@ -59,8 +59,11 @@ def test_what_was_being_deleted_goes_by_itself() -> None:
 
     alone = compare({KEY: going}, {}, ours=OURS)
     within = compare({KEY: OLD, namespace: going}, {}, ours=OURS)
-    elsewhere = compare({KEY: OLD, dataclasses.replace(namespace, name="other"): going}, {}, ours=OURS)
+    other = dataclasses.replace(namespace, name="other")
+    too_late = compare({KEY: OLD, other: OLD}, {other: OLD}, ours=OURS)
+    elsewhere = compare({KEY: OLD, namespace: OLD, other: going}, {namespace: OLD}, ours=OURS)
+    unknown = compare({KEY: OLD}, {}, ours=OURS)
 
-    assert alone.written == within.written == ()
+    assert alone.written == within.written == too_late.written == ()
     assert within.by_others == ("deleted Namespace web", "deleted Deployment web/shop")
-    assert elsewhere.written == ("deleted Deployment web/shop",)
+    assert elsewhere.written == unknown.written == ("deleted Deployment web/shop",)
