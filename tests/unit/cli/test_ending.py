@@ -33,6 +33,7 @@ def ignoring(*numbers: int) -> Callable[[], None]:
 
     def begin() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
         for number in numbers:
             signal.signal(number, signal.SIG_IGN)
 
