@@ -11,7 +11,11 @@ import pytest_asyncio
 from firstlight.clients import kube as kube_client
 from firstlight.clients import talosctl
 from firstlight.observe import audit_log
+from firstlight.operate.handover import canary, running
+from firstlight.operate.override import beginning, records
+from firstlight.operate.override.working import working
 from tests import handing, runs, stages
+from tests.integration.operate import overriding
 from tests.labs import until
 
 FLUX = "kustomize.toolkit.fluxcd.io/v1"
@@ -160,6 +164,27 @@ async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
     assert "the label is gone from the cluster" in told.err
     assert "main is two commits ahead of clones that were made before, such as yours: git pull" in told.err
     assert (certificate["uid"], len(certificate["objects"])) == (made["uid"], len(made["objects"]))
+
+
+async def test_a_canary_finishes_an_override_that_was_cut_off_since_the_run(handed: runs.Stage, tmp_path: Path) -> None:
+    """Whoever is to bring the label rests for it."""
+    means = runs.means(handed.place)
+    prepared = await running.prepare(handed.platform, running.Asked(cluster=""), means, is_checked=False)
+    bird = canary.choose(running.passing(prepared), Path(handed.place.root))
+    assert bird is not None
+    said: list[str] = []
+    async with handing.client(handed) as client:
+        dying = overriding.ground(client, tmp_path, tell=overriding.killed_at("record open"))
+        with pytest.raises(overriding.Killed):
+            async with working(dying):
+                await beginning.begin(overriding.wish(bird.passing.owner.name), dying)
+
+        made, _ = await running.fly_canary(prepared, means, key=None, confirm=lambda _: True, tell=said.append)
+
+        assert all(each.is_over for each in await records.listed(dying))
+    assert made.is_complete
+    assert any("was cut off while it began" in each for each in said)
+    assert "the label has come into the cluster" in said
 
 
 async def test_fields_that_are_removed_in_git_are_gone_from_the_cluster(handed: runs.Stage) -> None:

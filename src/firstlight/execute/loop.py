@@ -22,7 +22,6 @@ from firstlight.execute.change import Change
 from firstlight.execute.handing import suspending
 from firstlight.execute.lease import Lease
 from firstlight.execute.overriding import finishing
-from firstlight.execute.overriding.ground import Ground, Said
 from firstlight.execute.world import World
 from firstlight.gates.ground import GateGround
 from firstlight.model import event as events
@@ -39,8 +38,6 @@ REACHED = 15.0
 """Seconds for the API of a cluster that lives to answer, before its machines are written to."""
 RESUMED = 30.0
 """Seconds in which engines are resumed that a killed run has left suspended: longer than its lease."""
-FINISHED = 120.0
-"""Seconds in which overrides are finished that a killed run has left half begun or half ended."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _TRANSIENT = (
     errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
@@ -165,7 +162,7 @@ class Loop:
         try:
             async with asyncio.timeout(REACHED):
                 left = await suspending.left(self._world.kube)
-                is_cut_off = bool(await finishing.cut_off(self._override_ground()))
+                is_cut_off = bool(await finishing.cut_off(self._world.kube))
             if is_cut_off:
                 await self._claim("")
             if not left:
@@ -299,22 +296,9 @@ class Loop:
 
     async def _finish_overrides(self) -> None:
         """Finish overrides that were cut off: whoever holds the lease knows that nobody works on them any more."""
-        try:
-            async with asyncio.timeout(FINISHED):
-                self._writes += len(await finishing.finish(self._override_ground()))
-        except (TimeoutError, errors.FirstlightError) as error:
-            why = str(error) or "it takes long"
-            text = f"an override that was cut off is not finished yet: {why}; firstlight override status"
-            self._tell(events.Told(at=self._now(), step="", text=text))
-
-    def _override_ground(self) -> Ground:
-        def tell(event: object) -> None:
-            if isinstance(event, Said):
-                self._tell(events.Told(at=self._now(), step="", text=event.text))
-
-        return Ground(
-            client=self._world.kube, cluster=self._world.cluster.name, state=self._world.state, now=self._now,
-            tell=tell, patience=REACHED,
+        self._writes += await finishing.attempt(
+            self._world.kube, cluster=self._world.cluster.name, state=self._world.state, now=self._now,
+            tell=lambda text: self._tell(events.Told(at=self._now(), step="", text=text)),
         )  # fmt: skip
 
     async def _reached(self, step: Step) -> bool:

@@ -59,6 +59,8 @@ class Standing(enum.StrEnum):
     ABORTING = "aborting"
     ENDED = "ended"
     ABORTED = "aborted"
+    GONE = "gone"
+    """Its cluster was taken down before it was over."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ class Override:
     @property
     def is_over(self) -> bool:
         """Whether nothing rests for it any more."""
-        return self.standing in (Standing.ENDED, Standing.ABORTED)
+        return self.standing in (Standing.ENDED, Standing.ABORTED, Standing.GONE)
 
     @property
     def is_cut_off(self) -> bool:

@@ -10,6 +10,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute import cluster_keys, holders, local_lock
 from firstlight.execute.lease import SECONDS, Lease
+from firstlight.execute.overriding import leaving
 from firstlight.execute.world import World
 from firstlight.journal import author, directory
 from firstlight.model.cluster import Cluster, Machine, MachineRole
@@ -81,6 +82,10 @@ async def take_down(found: Found, means: Means, *, tell: Callable[[str], None]) 
             # All of them come to their end: a machine that was told to wipe itself does so, whatever another one says.
             ended = await asyncio.gather(*[_wipe(each, found.way, tell) for each in group], return_exceptions=True)
             _judge(group, ended, found.cluster)
+        leaving.close(
+            cluster=found.cluster.name, state=means.state, who=author.who().rpartition(":")[0], now=means.now(),
+            tell=tell,
+        )  # fmt: skip
         # The next cluster of this name is another one.
         identity = own / "identity.json"
         directory.check(identity)
@@ -108,9 +113,12 @@ async def _alone(
             async def claim() -> None:
                 try:
                     async with asyncio.timeout(ANSWERS):
-                        await lease.claim()
+                        is_new = await lease.claim()
                 except (errors.ClientError, TimeoutError):
                     tell("the API does not answer: whether a run elsewhere works on this cluster is not known")
+                    return
+                if is_new:
+                    await _copied(client, cluster, means, tell)
 
             try:
                 yield claim
@@ -119,6 +127,15 @@ async def _alone(
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(GIVEN_BACK):
                         await lease.release()
+
+
+async def _copied(client: kube.Client, cluster: Cluster, means: Means, tell: Callable[[str], None]) -> None:
+    """Keep records of overrides that go with the cluster; one that cannot be read keeps nobody from going on."""
+    try:
+        async with asyncio.timeout(ANSWERS):
+            await leaving.copy(client, cluster=cluster.name, state=means.state)
+    except (errors.FirstlightError, TimeoutError) as error:
+        tell(f"which overrides are open is not known: {str(error) or 'the API does not answer'}")
 
 
 async def _nobody_to_ask() -> None:

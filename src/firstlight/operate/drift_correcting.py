@@ -16,6 +16,7 @@ from firstlight.clients import kube
 from firstlight.document.within import at, mapping, text
 from firstlight.execute import holders
 from firstlight.execute.lease import Lease
+from firstlight.execute.overriding import finishing
 from firstlight.gates.question import Question
 from firstlight.journal import run_id
 from firstlight.model.component import ObjectId
@@ -99,10 +100,12 @@ async def correct(
     answers = dict.fromkeys(engines, Answer.GONE)
     if not there:
         return drift
-    await drift_permission.check_commit(scene, there, client)
     lease = Lease(client, holder=holders.name(run_id.make(drift.cluster)), tell=tell)
     await lease.claim()
     try:
+        # First: whoever rests for one that was cut off has an older commit, and answers nobody.
+        await finishing.attempt(client, cluster=drift.cluster, state=ground.state, tell=tell)
+        await drift_permission.check_commit(scene, there, client)
         answers |= await _ask(there, client, tell=tell, seconds=wishes.answer)
         after = await _after(scene, client, drift, answers, wishes=wishes, lease=lease, tell=tell, confirm=confirm)
     finally:

@@ -11,7 +11,9 @@ from firstlight.model.owner import ObjectOwner, Party
 
 FIRSTLIGHT = "firstlight"
 HELM = "helm"
-"""As whom Helm's own command applies, whatever its file is called."""
+"""As whom Helm's own command writes, whatever its file is called: its main sets the name, in Helm 3 since
+https://github.com/helm/helm/pull/9870 and in Helm 4. Only other programs that have Helm built in, and set none, write
+under the name of their file."""
 ENGINES = {
     "kustomize-controller": Party.FLUX,
     "helm-controller": Party.FLUX,

@@ -8,12 +8,17 @@ from firstlight.report import safe
 _WAYS = {
     Standing.ENDED: "ended: Git and cluster agreed, and the engine has gone on",
     Standing.ABORTED: "aborted: everything is as it was before",
+    Standing.GONE: "gone: its cluster was taken down before it was over",
 }
 
 
 def markdown(override: Override) -> str:
     """The record."""
-    way = "ended: Git's form was put back" if override.is_discarded else _WAYS.get(override.standing, "open")
+    way = (
+        "ended: Git's form was put back"
+        if override.is_discarded and override.standing is Standing.ENDED
+        else _WAYS.get(override.standing, "open")
+    )
     lines = [
         f"# Override {override.id} of {safe.name(override.cluster)}",
         "",
@@ -69,6 +74,8 @@ def _changes(override: Override) -> list[str]:
 
 
 def _fields(override: Override) -> list[str]:
+    if not override.fields and override.standing is Standing.GONE:
+        return ["Nobody has looked before the cluster was gone."]
     if not override.fields:
         return ["No field differed."]
     return [

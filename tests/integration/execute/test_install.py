@@ -151,6 +151,32 @@ async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
     assert await action.look(task_b, world, "core/shop") is None
 
 
+async def test_helm_is_the_same_manager_whatever_its_file_is_called(
+    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, helm_program: Path
+) -> None:
+    """What is Helm's and not in its manifest is seen only by who asks in Helm's name."""
+    renamed = tmp_path / "helm-of-the-team"
+    renamed.symlink_to(helm_program)
+    world.programs = dataclasses.replace(world.programs, helm=renamed)
+    task = work.Install(releases=(release(tmp_path, namespace),))
+    change = await action.look(task, world, "s")
+    assert change is not None
+    await change.perform()
+    live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
+    assert {(each["manager"], each["operation"]) for each in live["metadata"]["managedFields"]} == {("helm", "Apply")}
+    assert await action.look(task, world, "s") is None
+
+    kept = {name: live["metadata"][name] for name in ("name", "namespace", "labels", "annotations")}
+    more = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept, "data": {**live["data"], "more": "1"}}
+    await kube.apply(more, manager="helm")
+    change = await action.look(task, world, "s")
+    assert change is not None
+    await change.perform()
+
+    assert (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["data"] == {"word": "a"}
+    assert await action.look(task, world, "s") is None
+
+
 async def test_a_chart_of_another_content_is_another_chart(
     kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
 ) -> None:

@@ -5,12 +5,26 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients import kube as kube_client
-from firstlight.execute.overriding.ground import Event, Ground, Said
+from firstlight.execute.overriding.ground import Event, Ground, Said, Writing
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, Emergency
 from firstlight.operate.override.beginning import Wish
 
 CLUSTER = "lab"
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def killed_at(name: str) -> Callable[[Event], None]:
+    """The end of a process before a write whose name begins so."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Writing) and event.name.startswith(name):
+            raise Killed
+
+    return tell
 
 
 def ground(

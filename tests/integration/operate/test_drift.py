@@ -15,11 +15,27 @@ from firstlight.clients import kube as kube_client
 from firstlight.execute.lease import Lease
 from firstlight.model.drift import Difference
 from firstlight.model.plan import Problem, Severity
-from firstlight.operate import drift
+from firstlight.operate import drift, drift_scene
 from firstlight.operate.drift_permission import Ground
+from firstlight.operate.override import beginning, changing, ending, records
+from firstlight.operate.override.agreeing import Git
+from firstlight.operate.override.working import working
+from firstlight.repo import platform as platforms
 from firstlight.report import drift as report
 from tests.flux import Flux
-from tests.integration.operate.drifting import SETTINGS, correct, edit, repo, scene, told, uid_of
+from tests.integration.operate import overriding
+from tests.integration.operate.drifting import (
+    SETTINGS,
+    correct,
+    deployment,
+    edit,
+    means,
+    repo,
+    scene,
+    told,
+    uid_of,
+    write,
+)
 
 
 async def test_drift_is_found_and_the_engine_puts_it_back(flux: Flux, space: str, tmp_path: Path) -> None:
@@ -59,6 +75,37 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
     with pytest.raises(errors.Refused, match="the engine has applied") as refused:
         await correct(dataclasses.replace(one, problems=(behind,)), flux.kube, found, said=[], confirm=lambda _: True)
     assert refused.value.hint == "First git pull; then again."
+
+
+async def test_an_override_that_was_cut_off_is_finished_before_the_engine_is_asked(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    """Its owner rests, at the commit from before the fix: it could be asked for nothing, and not for this one."""
+    await repo(flux, space, tmp_path)
+    at = overriding.ground(flux.kube, tmp_path)
+    async with working(at):
+        override = await beginning.begin(overriding.wish(f"Kustomization {space}/apps"), at)
+        override = await changing.apply(override, [overriding.part(space, {"replicas": 3})], at)
+    write(tmp_path, {"apps/web.yaml": deployment(3)})
+    commit = await flux.commit(space, {"apps/web.yaml": deployment(3)})
+    git = Git(wanted={overriding.web_id(space): overriding.placed(deployment(3), space)}, revision=commit)
+    dying = overriding.ground(flux.kube, tmp_path, tell=overriding.killed_at("release"))
+    with pytest.raises(overriding.Killed):
+        async with working(dying):
+            await ending.end(override, dying, git=git)
+    await edit(flux, space, {"data": {"word": "hand"}})
+    one = await drift_scene.prepare(platforms.read(tmp_path), "", await means(tmp_path, commit), components=["apps"])
+    found = await drift.look(one, flux.kube)
+
+    said: list[str] = []
+    known = Ground(state=at.state, uid=await uid_of(flux.kube))
+    after = await correct(one, flux.kube, found, said=said, ground=known)
+
+    assert f"override {override.id} was cut off while it was ended: that goes on" in said
+    assert all(each.is_over for each in await records.listed(at))
+    assert told(after) == []
+    assert await flux.config_map("settings", space) == {"word": "git"}
+    assert (await overriding.deployment(flux.kube, space))["spec"]["replicas"] == 3
 
 
 async def test_only_the_cluster_that_is_meant_is_written_to(flux: Flux, space: str, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from firstlight.clients import kube as kube_client
 from firstlight.execute import walking
 from firstlight.execute.loop import Options
 from firstlight.execute.overriding import engines, incident
-from firstlight.execute.overriding.ground import Event, Writing
 from firstlight.execute.world import Programs, World
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
@@ -26,9 +25,11 @@ from firstlight.operate.override.working import working
 from firstlight.tools import content
 from tests.flux import OFTEN, Flux, config
 from tests.integration.operate.overriding import (
+    Killed,
     deployment,
     ground,
     is_marked,
+    killed_at,
     managers,
     part,
     placed,
@@ -39,10 +40,6 @@ from tests.integration.operate.overriding import (
 from tests.labs import manifests, until
 
 RESOURCE_SETS = "fluxcd.controlplane.io/v1"
-
-
-class Killed(BaseException):
-    """The process is gone."""
 
 
 async def unresolved(reference: str) -> Secret:
@@ -271,12 +268,7 @@ async def test_it_works_while_the_controllers_are_down_and_expires(flux: Flux, s
 
 async def test_whatever_was_cut_off_the_next_run_finishes(flux: Flux, space: str, tmp_path: Path) -> None:
     await shop(flux, space)
-
-    def cut(event: Event) -> None:
-        if isinstance(event, Writing) and event.name.startswith("record open"):
-            raise Killed
-
-    at = ground(flux.kube, tmp_path, tell=cut)
+    at = ground(flux.kube, tmp_path, tell=killed_at("record open"))
     with pytest.raises(Killed):
         async with working(at):
             await beginning.begin(wish(f"Kustomization {space}/shop"), at)

@@ -61,6 +61,8 @@ def test_the_copies_here_are_read_and_others_passed_over(tmp_path: Path) -> None
     place.parent.mkdir(parents=True)
     keeping._keep(OPEN, place)
     (place.parent / "broken.json").write_text("{")
+    leading_out = dataclasses.replace(OPEN, id=str(tmp_path / "elsewhere"))
+    keeping._keep(leading_out, place.with_name("other.json"))
     assert keeping.local(state, "lab") == (OPEN,)
     assert json.loads(place.read_text())["reason"] == "down"
     assert place.stat().st_mode & 0o077 == 0

@@ -7,7 +7,9 @@ import pytest
 
 from firstlight import errors
 from firstlight.execute import local_lock
+from firstlight.execute.overriding import keeping
 from firstlight.execute.world import Programs
+from firstlight.model import override
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, Standing
 from firstlight.model.place import Place
@@ -18,6 +20,10 @@ from firstlight.operate import down
 from firstlight.operate.means import Means
 
 HERE = Place("firstlight.yaml")
+OPEN = override.Override(
+    id="20261116t200000z-ab12", cluster="infra", emergency=override.Emergency.OUTAGE, reason="down", who="ann",
+    begun=0.0, until=100.0, standing=override.Standing.OPEN, scope=(),
+)  # fmt: skip
 KUBECONFIG = """\
 apiVersion: v1
 kind: Config
@@ -137,6 +143,20 @@ async def test_a_cluster_whose_api_is_gone_is_taken_down_and_that_is_said(tmp_pa
 
     assert way.reset == ["w-1", "w-2", "cp-1"]
     assert told[0] == "the API does not answer: whether a run elsewhere works on this cluster is not known"
+
+
+async def test_overrides_that_are_known_here_go_with_it_and_not_before(tmp_path: Path) -> None:
+    keeping.copy(OPEN, tmp_path, "infra")
+    keeping.copy(dataclasses.replace(OPEN, id="earlier", standing=override.Standing.ENDED), tmp_path, "infra")
+
+    with pytest.raises(errors.ClientError, match="cp-1 was not wiped"):
+        await down.take_down(found("cp-1")[0], means(tmp_path), tell=lambda _: None)
+    before = {each.id: each.standing for each in keeping.local(tmp_path, "infra")}
+    await down.take_down(found()[0], means(tmp_path), tell=lambda _: None)
+
+    assert before == {"earlier": override.Standing.ENDED, OPEN.id: override.Standing.OPEN}
+    after = {each.id: each.standing for each in keeping.local(tmp_path, "infra")}
+    assert after == {"earlier": override.Standing.ENDED, OPEN.id: override.Standing.GONE}
 
 
 async def test_nothing_is_wiped_while_a_run_works_on_the_cluster(tmp_path: Path) -> None:

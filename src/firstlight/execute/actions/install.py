@@ -28,7 +28,7 @@ from firstlight.execute.change import Change
 from firstlight.execute.world import World
 from firstlight.model import work
 from firstlight.model.secret import Secret
-from firstlight.ownership import engine_marks
+from firstlight.ownership import engine_marks, managers
 
 _HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
 
@@ -144,11 +144,8 @@ async def _wanted(release: work.Installation, kept: Kept | None, world: World, s
 
 async def _drifted(release: work.Installation, kept: Kept, world: World, step: str) -> _Todo | None:
     """Whether the objects are not as Helm left them; who owns their fields is for the handover."""
-    assert world.programs.helm is not None
     objects = kept.objects(release.name, release.namespace)
-    found = await survey(
-        objects, world.kube, manager=world.programs.helm.name, owners_count=False, namespace=release.namespace
-    )
+    found = await survey(objects, world.kube, manager=managers.HELM, owners_count=False, namespace=release.namespace)
     changed = writable(found, world, step)
     refusals.check(changed)  # a CRD among them may be newer than the chart's
     if not changed:

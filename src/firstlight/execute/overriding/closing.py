@@ -70,7 +70,7 @@ async def close(override: Override, ground: Ground) -> Override:
         override, standing=Standing.ABORTED if override.standing is Standing.ABORTING else Standing.ENDED,
         ended=now, ended_by=ground.who, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
-    incident.keep(over, ground)
+    incident.keep(over, state=ground.state, cluster=ground.cluster, say=ground.say)
     await snapshot.drop(override, ground)
     return await keeping.write(over, ground)
 

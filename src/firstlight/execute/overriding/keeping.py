@@ -72,9 +72,14 @@ async def write(override: Override, ground: Ground) -> Override:
     }
     name = f"record {override.standing} of {override.id}"
     await ground.write(name, lambda: ground.client.apply(body, manager=MANAGER, force=True))
-    with contextlib.suppress(OSError, errors.FirstlightError):
-        _keep(override, path(ground.state, ground.cluster, override.id))
+    copy(override, ground.state, ground.cluster)
     return override
+
+
+def copy(override: Override, state: Path, cluster: str) -> None:
+    """Keep a record on this computer; a full disk is no reason to fail."""
+    with contextlib.suppress(OSError, errors.FirstlightError):
+        _keep(override, path(state, cluster, override.id))
 
 
 def path(state: Path, cluster: str, id: str) -> Path:
@@ -94,7 +99,7 @@ def local(state: Path, cluster: str) -> tuple[Override, ...]:
     for each in sorted((state / cluster / "overrides").glob("*.json")):
         with contextlib.suppress(OSError, msgspec.DecodeError, errors.FirstlightError):
             directory.check(each)
-            found.append(msgspec.json.decode(each.read_bytes(), type=Override))
+            found.append(_decoded(each.read_bytes()))
     return tuple(sorted(found, key=lambda each: (each.begun, each.id)))
 
 
@@ -107,9 +112,21 @@ def _keep(override: Override, place: Path) -> None:
     part.replace(place)
 
 
+def _decoded(content: bytes) -> Override:
+    """A record, whoever wrote it; its id is one, since files are called by it.
+
+    Raises:
+        msgspec.DecodeError: It is none.
+    """
+    found = msgspec.json.decode(content, type=Override)
+    if not _ID.fullmatch(found.id):
+        raise msgspec.ValidationError(f"{found.id!r:.60} is no id of an override")
+    return found
+
+
 def _read(found: dict[str, Any]) -> Override:
     try:
-        return msgspec.json.decode(text(found, "data", "record"), type=Override)
+        return _decoded(text(found, "data", "record").encode())
     except msgspec.DecodeError as error:
         name = text(found, "metadata", "name")
         raise errors.FirstlightError(

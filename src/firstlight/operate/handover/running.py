@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from firstlight.execute.handing.releasing import TalosState
 from firstlight.execute.handing.upgrade_preview import Preview
 from firstlight.execute.lease import Lease
 from firstlight.execute.loop import Result
+from firstlight.execute.overriding import finishing
 from firstlight.execute.world import World
 from firstlight.gates import ground as gate_ground
 from firstlight.journal import run_id
@@ -222,28 +223,24 @@ async def fly_canary(
     if means.git is None:
         raise errors.Refused("a canary is pushed by git, and there is none", hint="Install git, or leave --canary out.")
     directory = means.state / prepared.cluster.name
-    async with reached(prepared, means) as world:
+    async with reached(prepared, means) as world, _alone(world, tell) as claim:
         branch = canary.branch_of(prepared.cluster, means.git)
-        lease = Lease(world.kube, holder=holders.name(world.run), tell=tell)
-        try:
-            proof = await canary.prove(
-                passing(prepared), world.kube, branch, confirm=confirm, claim=lease.claim, tell=tell
-            )  # fmt: skip
-            await lease.claim()
-            made = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
-            if made is None:
-                raise errors.Refused(
-                    "the cluster has no certificate any more that this could be added to",
-                    hint=f"Make it again: firstlight handover {prepared.cluster.name}",
-                )
-            found = await canary.record(made, proof, world.kube, directory)
-            if key is not None and found.is_complete:
-                found = await signing.sign(found, key)
-                await keeping_certificate.keep(keeping_certificate.made(found), world.kube, directory)
-            elif made.signature and found.is_complete:
-                tell("it says more than the one that was signed: sign it again with --sign KEY")
-        finally:
-            await lease.release()
+        proof = await canary.prove(
+            passing(prepared), world.kube, branch, confirm=confirm, claim=claim, tell=tell
+        )  # fmt: skip
+        await claim()
+        made = await keeping_certificate.load(world.kube, uid=await certifying.uid_of(world.kube))
+        if made is None:
+            raise errors.Refused(
+                "the cluster has no certificate any more that this could be added to",
+                hint=f"Make it again: firstlight handover {prepared.cluster.name}",
+            )
+        found = await canary.record(made, proof, world.kube, directory)
+        if key is not None and found.is_complete:
+            found = await signing.sign(found, key)
+            await keeping_certificate.keep(keeping_certificate.made(found), world.kube, directory)
+        elif made.signature and found.is_complete:
+            tell("it says more than the one that was signed: sign it again with --sign KEY")
     return found, directory / (keeping_certificate.FILE if found.is_complete else keeping_certificate.INCOMPLETE)
 
 
@@ -316,10 +313,22 @@ async def forget(found: Sequence[Leftover], world: World, *, tell: Callable[[str
         errors.Refused: Another run works on this cluster, or something of a release is not Argo CD's.
         errors.ClientError: The API does not answer.
     """
-    lease = Lease(world.kube, holder=holders.name(world.run), tell=tell)
-    await lease.claim()
-    try:
+    async with _alone(world, tell) as claim:
+        await claim()
         await leftovers.remove(world.kube, found)
+
+
+@contextlib.asynccontextmanager
+async def _alone(world: World, tell: Callable[[str], None]) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """What it gives takes or keeps the right to write; whatever override was cut off is finished when it is taken."""
+    lease = Lease(world.kube, holder=holders.name(world.run), tell=tell)
+
+    async def claim() -> None:
+        if await lease.claim():
+            await finishing.attempt(world.kube, cluster=world.cluster.name, state=world.state, tell=tell)
+
+    try:
+        yield claim
     finally:
         await lease.release()
 

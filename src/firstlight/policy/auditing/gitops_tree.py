@@ -1,4 +1,4 @@
-"""Where new files go in a GitOps tree, so that the cluster's engine applies them."""
+"""Where new files go in a GitOps tree, so that the cluster's engine applies them; moves ask here as well."""
 
 import dataclasses
 import posixpath
@@ -8,11 +8,10 @@ from firstlight.document import within
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Component, Form
 from firstlight.model.finding import Edit, EditVerb
-from firstlight.policy.auditing import charts
-from firstlight.policy.auditing.scene import Item, Scene
+from firstlight.policy.auditing import charts, kustomize_files
+from firstlight.policy.auditing.scene import Files, Item, Scene
 
 STORE_KINDS = ("external-secrets.io/ClusterSecretStore",)
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,16 +36,20 @@ def write(path: str, *documents: str) -> Edit:
     return Edit(path=path, verb=EditVerb.WRITE, value="---\n".join(documents))
 
 
+def into(files: Files, directory: str, name: str, *documents: str) -> Iterator[Edit]:
+    """A new file in a directory that the engine applies, listed where the directory lists its files."""
+    yield write(posixpath.join(directory, name), *documents)
+    for own in (posixpath.join(directory, each) for each in kustomize_files.NAMES):
+        if files.is_file(own):
+            there = files.documents(own)
+            index = there[0].index if there else 0
+            yield Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=name, document=index)
+            return
+
+
 def into_cluster(scene: Scene, cluster: Cluster, name: str, *documents: str) -> Iterator[Edit]:
-    """A new file in the directory that the engine starts from, listed where the directory lists its files."""
-    root = cluster.path.removeprefix("./").rstrip("/")
-    yield write(posixpath.join(root, name), *documents)
-    for each in _KUSTOMIZATIONS:
-        path = posixpath.join(root, each)
-        if scene.files.is_file(path):
-            documents_there = scene.files.documents(path)
-            index = documents_there[0].index if documents_there else 0
-            yield Edit(path=path, verb=EditVerb.APPEND, steps=("resources",), value=name, document=index)
+    """A new file in the directory that the engine starts from."""
+    return into(scene.files, cluster.path.removeprefix("./").rstrip("/"), name, *documents)
 
 
 def sharing(scene: Scene, cluster: Cluster) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from firstlight.document.reading import Dialect
 from firstlight.document.within import at, sequence
 from firstlight.model.finding import Edit, EditVerb
 from firstlight.model.source import Embedded
+from firstlight.policy.auditing import gitops_tree
 from firstlight.repo.kustomize import kustomization
 from firstlight.repo.work_tree import WorkTree, join
 
@@ -49,11 +50,7 @@ def beside(tree: WorkTree, file: str, name: str, *values: Mapping[str, Any]) -> 
 
 def into(tree: WorkTree, directory: str, name: str, *values: Mapping[str, Any]) -> Iterator[Edit]:
     """A file of objects in a directory that the engine applies, listed where that lists its files."""
-    yield write(posixpath.join(directory, name), *values)
-    if own := kustomization.file_of(tree, directory or "."):
-        documents = tree.documents(own)
-        index = documents[0].index if documents else 0
-        yield Edit(path=own, verb=EditVerb.APPEND, steps=("resources",), value=name, document=index)
+    return gitops_tree.into(tree, directory, name, writing.dump_all(values))
 
 
 def embedded(tree: WorkTree, source: Embedded, directory: str, name: str) -> Iterator[Edit]:
