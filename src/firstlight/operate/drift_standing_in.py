@@ -1,5 +1,6 @@
 """Git's form applied in the place of an engine that does not answer: as its manager, and nothing that is others'."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,7 +18,8 @@ from firstlight.ownership.field_set import path_text
 from firstlight.ownership.ignoring import Ignored, Scaled
 from firstlight.report import safe
 
-_TRIES = 5
+_PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""Seconds between tries: a workload that rolls out has its status written again and again for a while."""
 
 Write = Callable[[Wanted, Mapping[str, Any] | None, kube.Client, Ignored], Awaitable[str]]
 """Writes an object on nothing but what was seen of it; what came of it. A conflict is tried again."""
@@ -113,7 +115,7 @@ async def write_each(
 async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled, write: Write) -> str:
     """Look at an object again and write it on just what was seen; what came of it."""
     name = str(wanted.id)
-    for tries_left in range(_TRIES - 1, -1, -1):
+    for pause in (*_PAUSES, None):
         holder = await engine_objects.of(wanted.owner, client)
         if holder is None:
             return f"{name} was left: {wanted.owner.name} is not there any more"
@@ -134,8 +136,9 @@ async def _one(wanted: Wanted, client: kube.Client, scaled: Scaled, write: Write
         try:
             return await write(wanted, live, client, drifting.ignored(wanted, live=live, scaled=scaled))
         except kube.Conflict:
-            if not tries_left:
+            if pause is None:
                 raise
+            await asyncio.sleep(pause)
     raise AssertionError("unreachable")
 
 
