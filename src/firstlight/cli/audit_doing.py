@@ -2,7 +2,6 @@
 
 import datetime
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from firstlight import errors
 from firstlight.cli import audit_printing, screen
 from firstlight.cli.audit_wishes import Wishes
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.audit_card import AuditCard
@@ -101,7 +101,7 @@ def means(wishes: Wishes) -> "Means":
 
 
 def _git() -> Path | None:
-    found = shutil.which("git")
+    found = program_path.find("git")
     return Path(found) if found else None
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_cluster, which_repo
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.decision import Decision
@@ -193,7 +193,7 @@ async def _decided(top: Path, asked: "Asked", wishes: _Wishes) -> int:
     from firstlight.cli import decide_looking, screen
     from firstlight.operate.deciding import deciding
 
-    git = shutil.which("git")
+    git = program_path.find("git")
     with screen.doing(is_shown=wishes.form == "text" and screen.is_live(sys.stderr)) as say:
         async with decide_looking.looking(wishes.cluster, wishes.way, is_wanted=wishes.looks) as look:
             decided = await deciding.decide(

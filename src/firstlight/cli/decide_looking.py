@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firstlight import errors
 from firstlight.cli import which_cluster
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.clients import kube
@@ -94,7 +94,7 @@ async def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool)
     from firstlight.clients.git import Git
     from firstlight.operate.deciding.checks.scene import History, Scene, Version
 
-    found, git = decided.states, shutil.which("git")
+    found, git = decided.states, program_path.find("git")
     history = None
     if git and found.base:
         history = History(git=Git(Path(git)), path=found.root, base=found.base, head=found.head)

@@ -1,7 +1,6 @@
 """``firstlight move``: a component changes sides, in the repo and on the cluster, with nothing deleted or replaced."""
 
 import asyncio
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_repo
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.move import Relocation, Split, Wish
@@ -160,7 +160,7 @@ async def _check_clean(root: Path) -> None:
     """
     from firstlight.clients.git import Git
 
-    git = shutil.which("git")
+    git = program_path.find("git")
     if git is None:
         raise errors.ToolError("to carry it out needs git", hint="Install git, or edit the work tree with --write.")
     dirty = [each.path for each in await Git(Path(git)).status(root)]

@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firstlight import errors
 from firstlight.cli import which_repo
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.execute.loop import Result
@@ -56,7 +56,7 @@ def rehearsed(
 
     platform = which_repo.platform(root)
     given = charts_at_hand.read(charts) if charts else ()
-    git = shutil.which("git")
+    git = program_path.find("git")
     if git is None:
         raise errors.ToolError("to rehearse a move needs git", hint="Install git.")
     told: list[RehearsedMove] = []

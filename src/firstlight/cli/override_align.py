@@ -1,7 +1,6 @@
 """``firstlight override align``: what was changed past Git, made a change of the repo."""
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, override_reaching
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.component import ObjectId
@@ -148,7 +148,7 @@ async def _written(
     """Put the edits into the work tree, and commit them if that is wanted; the commit, if there is one."""
     from firstlight.operate.override import aligning_files
 
-    git = shutil.which("git")
+    git = program_path.find("git")
     if is_committed:
         if git is None:
             raise errors.ToolError("to commit needs git", hint="install git")

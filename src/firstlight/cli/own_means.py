@@ -1,10 +1,11 @@
 """How commands that touch a real cluster come by the world: the user's programs, secrets and files."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.platform import Platform
@@ -43,7 +44,7 @@ async def means(
 
     programs = await installing.ensure(NEEDED)
     omnictl = await _omnictl() if any(each.omni_template for each in platform.clusters) else None
-    git, op = shutil.which("git"), shutil.which("op")
+    git, op = program_path.find("git"), program_path.find("op")
     resolver = resolving.Resolver(platform.root, sops=programs["sops"], op=Path(op) if op else None)
 
     making = talos_secrets.Making(
@@ -73,7 +74,7 @@ async def _omnictl() -> Path:
     """The user's own where there is one: its version must be the one of the user's Omni."""
     from firstlight.cli import installing
 
-    own = shutil.which("omnictl")
+    own = program_path.find("omnictl")
     return Path(own) if own else (await installing.ensure(("omnictl",)))["omnictl"]
 
 

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import click
 from firstlight import errors
 from firstlight.cli import allowing, output, which_repo
 from firstlight.cli.up import PHASES
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.execute.loop import Result
@@ -140,7 +140,7 @@ async def kit(
     # The operator's kinds are in the catalogue, beside its chart.
     needed = [*control_plane.COMPONENTS, machines.PROGRAM, "talosctl", "helm", "kustomize", operator_kinds.CONTENT]
     programs = await installing.ensure([*needed, *lab_actors.installed(actors)])
-    git = shutil.which("git")
+    git = program_path.find("git")
     plain = frozenset(os.environ.get("FIRSTLIGHT_PLAIN_HTTP", "").split())
 
     async def bring_up(settings: "Settings") -> "LabStatus":

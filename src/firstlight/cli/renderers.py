@@ -1,12 +1,12 @@
 """How commands come by renditions: programs found, the store and the cache of the user, progress on the screen."""
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firstlight import errors
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.model.component import Component, Side
@@ -39,7 +39,7 @@ async def programs() -> "Programs":
             f"rendering needs {' and '.join(missing)}", hint=f"firstlight tools install {' '.join(missing)}"
         )
     helm, kustomize = (search.found.path for search in searches if search.found is not None)
-    git = shutil.which("git")
+    git = program_path.find("git")
     return Programs(helm=helm, kustomize=kustomize, git=Path(git) if git else None)
 
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import dataclasses
-import os
 import re
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, screen, which_cluster, which_repo
+from firstlight.clients import program_path
 
 if TYPE_CHECKING:
     from firstlight.clients.cilium import Cilium
@@ -115,8 +114,8 @@ def _cilium(state: Path, cluster: str, way: tuple[Path | None, str]) -> "Cilium 
     """Cilium's own program, if the user has it, on the same way to the cluster."""
     from firstlight.clients.cilium import Cilium
 
-    program = shutil.which("cilium")
-    if program is None or not os.path.isabs(program):  # a relative one could be a file of the repo
+    program = program_path.find("cilium")
+    if program is None:
         return None
     left = which_cluster.kept(state, cluster)
     if way == (None, "") and left.is_file():

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.model.secret import Secret
 
 OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -145,9 +146,10 @@ async def _start(
     stderr: int = subprocess.PIPE,
     preexec_fn: Callable[[], None] | None = None,
 ) -> asyncio.subprocess.Process:
+    environ = program_path.environment(os.environ if env is None else env)
     try:
         return await asyncio.create_subprocess_exec(
-            *argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=stdin, stdout=stdout, stderr=stderr,
+            *argv, env=environ, cwd=cwd, pass_fds=pass_fds, stdin=stdin, stdout=stdout, stderr=stderr,
             start_new_session=True, preexec_fn=preexec_fn,
         )  # fmt: skip
     except FileNotFoundError as error:

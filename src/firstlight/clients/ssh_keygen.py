@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, program_path
 
 NAMESPACE = "firstlight-handover"
 """What a signature is for; one that was made for something else does not count."""
@@ -40,7 +40,7 @@ async def sign(message: bytes, key: Path, *, environ: Mapping[str, str] = os.env
     # Not by clients.command, which takes the terminal away: that is where a passphrase is asked for.
     try:
         process = await asyncio.create_subprocess_exec(
-            PROGRAM, "-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(key), env=dict(environ),
+            PROGRAM, "-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(key), env=program_path.environment(environ),
             stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
     except FileNotFoundError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, program_path
 from firstlight.execute import command_digest
 from firstlight.execute.allowed import Allowed
 from firstlight.execute.command_digest import Digest
@@ -144,12 +144,11 @@ class Commands:
         return Answer(False, f"it exited with {ended.code}" + (f": {ended.said}" if ended.said else ""))
 
     def _environment(self) -> dict[str, str]:
-        """As little as programs need. A relative entry of PATH would let a file of the repo stand for a program."""
-        places = [each for each in self._environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+        """As little as programs need."""
         if self._home is not None:
             self._home.mkdir(parents=True, exist_ok=True)
         return {
-            "PATH": os.pathsep.join(places),
+            "PATH": program_path.clean(self._environ.get("PATH", os.defpath)),
             "HOME": str(self._home or self._environ.get("HOME") or Path.home()),
             "LANG": self._environ.get("LANG") or "C.UTF-8",
             "FIRSTLIGHT_CLUSTER": self._cluster,

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.lab import actor_template, actors, directory, unlocked
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.keeper import Keeper
@@ -203,4 +204,6 @@ class ActorParts:
                 (folder / name).symlink_to(programs[name])
         places = [place.partition("/") for place in row.path_content]
         given = [str(contents[name] / inside) for name, _, inside in places]
-        return ":".join([*([str(folder)] if row.path else []), *given, os.environ.get("PATH", os.defpath)])
+        return ":".join(
+            [*([str(folder)] if row.path else []), *given, program_path.clean(os.environ.get("PATH", os.defpath))]
+        )

@@ -6,10 +6,10 @@ the API server reaches pods and kubelets through an egress socket, since they ar
 since there is one of each.
 """
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from firstlight.clients import interpreter
 from firstlight.lab import certificates, cluster_config, control_plane_files, directory, flags
 from firstlight.lab import network as networks
 from firstlight.lab import pki as pkis
@@ -278,7 +278,7 @@ class _Parts:
             name="simulator",
             what=what,
             reality=reality,
-            argv=(sys.executable, "-m", "firstlight.lab.simulator", str(self.home.path)),
+            argv=interpreter.module("firstlight.lab.simulator", str(self.home.path)),
             probe=Probe(mark=self.home.run / "simulator.ready", what="its simulations to start"),
             # It waits for the API server itself, so that its imports do not add to the time that a start takes.
             needs=self._store,

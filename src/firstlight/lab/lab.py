@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, interpreter
 from firstlight.lab import directory, keeper, processes
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.faults import Faults
@@ -211,9 +211,9 @@ class Lab:
 
     async def _start_supervisor(self, programs: Mapping[str, Path], owner: int) -> None:
         encoded = msgspec.json.encode({name: str(path) for name, path in programs.items()}).decode()
-        env = {**os.environ, processes.MARK: str(self.home.path)}
-        supervisor = [sys.executable, "-m", "firstlight.lab.supervisor"]
-        await command.run([*supervisor, str(self.home.path), encoded, str(owner)], env=env)
+        env = {**interpreter.environment(os.environ), processes.MARK: str(self.home.path)}
+        supervisor = interpreter.module("firstlight.lab.supervisor", str(self.home.path), encoded, str(owner))
+        await command.run(supervisor, env=env, cwd=self.home.path)
 
     async def _wait_stopped(self) -> None:
         deadline = time.monotonic() + STOP_TIMEOUT

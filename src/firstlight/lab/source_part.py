@@ -1,7 +1,6 @@
 """The sources of a lab as one of its parts: Git, OCI and Helm repositories for those who live in it."""
 
-import sys
-
+from firstlight.clients import interpreter
 from firstlight.lab import directory
 from firstlight.lab import network as networks
 from firstlight.lab.part import Part, Probe
@@ -16,9 +15,7 @@ def part(home: directory.Directory, net: networks.Network) -> Part:
         name=NAME,
         what=f"Git, OCI and Helm repositories, ports {net.git}, {net.registry} and {net.charts}",
         reality="simulated",
-        argv=(
-            sys.executable,
-            "-m",
+        argv=interpreter.module(
             "firstlight.lab.sources",
             f"--home={home.sources}",
             f"--address={net.loopback}",

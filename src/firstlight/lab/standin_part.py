@@ -1,9 +1,9 @@
 """The stand-ins of a lab: ``LAB/bin/op``, a directory for the vaults, and a part that serves what Connect would."""
 
 import shlex
-import sys
 from pathlib import Path
 
+from firstlight.clients import interpreter
 from firstlight.lab import directory
 from firstlight.lab import network as networks
 from firstlight.lab.part import Part, Probe
@@ -22,7 +22,7 @@ def put_op(home: directory.Directory) -> Path:
     program = home.path / "bin" / "op"
     program.parent.mkdir(mode=0o700, exist_ok=True)
     # A shell in between: the path of an interpreter may be longer than a first line can be.
-    command = f"{op.HOME}={shlex.quote(str(kept))} exec {shlex.quote(sys.executable)} -P -m firstlight.lab.standins.op"
+    command = f"{op.HOME}={shlex.quote(str(kept))} exec {shlex.join(interpreter.module('firstlight.lab.standins.op'))}"
     directory.write_whole(program, f'#!/bin/sh\n# {op.SAID}\n{command} "$@"\n'.encode(), mode=0o700)
     return program
 
@@ -34,9 +34,7 @@ def part(home: directory.Directory, net: networks.Network) -> Part:
         name=NAME,
         what=f"stand-ins: 1Password Connect, port {net.connect}, and bin/op",
         reality="simulated",
-        argv=(
-            sys.executable,
-            "-m",
+        argv=interpreter.module(
             "firstlight.lab.standins",
             f"--home={home.standins}",
             f"--address={net.loopback}",

@@ -41,7 +41,7 @@ from firstlight.lab import settings as lab_settings
 from firstlight.lab.part import Part
 from firstlight.model.lab_status import LabStatus
 
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 EXTRA = (source_part.NAME, standin_part.NAME)
 """Parts that come and go with the settings."""
 LOOK = 0.2

@@ -12,12 +12,12 @@ import dataclasses
 import errno
 import os
 import posixpath
-import shutil
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.clients.git import Git, repository
 from firstlight.clients.git import errors as git_errors
 from firstlight.model.place import Place
@@ -67,7 +67,7 @@ def _asked(root: Path) -> tuple[list[str] | None, list[Remark]]:
         found = repository.locate(root)
     except git_errors.NotARepository:
         return None, []
-    program = shutil.which("git")
+    program = program_path.find("git")
     if found.work_tree is None or program is None:
         why = "git is not installed" if found.work_tree else "it is no work tree"
         return None, [_remark(".", Grade.WARNING, f"ignored files are read too, since {why}")]

@@ -9,10 +9,10 @@ import asyncio
 import dataclasses
 import enum
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from firstlight.clients import program_path
 from firstlight.tools import catalogue, probe, workshop
 from firstlight.tools import version as versions
 
@@ -86,9 +86,9 @@ def _candidates(tool: catalogue.Tool, shop: workshop.Workshop) -> Iterable[tuple
     if assets and tool.assets:
         yield Path(assets).absolute() / tool.name, Where.ASSETS
     if tool.kind is not catalogue.Kind.COMPONENT:
-        on_path = shutil.which(tool.name, path=shop.environ.get("PATH", ""))
+        on_path = program_path.find(tool.name, shop.environ)
         if on_path:
-            yield Path(on_path).absolute(), Where.PATH
+            yield Path(on_path), Where.PATH
 
 
 async def _examine(path: Path, where: Where, tool: catalogue.Tool, shop: workshop.Workshop) -> Found | PassedOver:

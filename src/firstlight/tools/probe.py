@@ -55,7 +55,10 @@ async def ask(path: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> Answ
 async def ask_now(path: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> Answer:
     """The version of the program at ``path``, asked in any case."""
     try:
-        completed = await command.run([str(path), *tool.ask], env=shop.environ, timeout=_TIMEOUT, check=False)
+        # Away from the working directory, where some look for settings of a project.
+        completed = await command.run(
+            [str(path), *tool.ask], env=shop.environ, cwd=Path("/"), timeout=_TIMEOUT, check=False
+        )
     except (errors.ClientError, OSError) as error:
         return Answer("", f"it does not run: {error}")
     printed = completed.stdout.decode(errors="replace") + completed.stderr

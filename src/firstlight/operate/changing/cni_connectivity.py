@@ -1,10 +1,9 @@
 """Whether pods reach each other and names are found: tried by pods, and by Cilium's own test where its program is."""
 
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from firstlight.clients import program_path
 from firstlight.clients.cilium import Cilium
 from firstlight.document.within import text
 from firstlight.execute.walking import OnVerdict, Stage
@@ -51,9 +50,9 @@ def judged(checks: Sequence[Check], *, is_lab: bool = False) -> Verdict:
 
 def _cilium(carrying: Carrying, cluster: Cluster) -> Cilium | None:
     """Cilium's own program, if the user has it, on the way that firstlight has kept to the cluster."""
-    program = shutil.which("cilium")
+    program = program_path.find("cilium")
     kubeconfig: Path = carrying.means.state / cluster.name / "kubeconfig"
-    if program is None or not os.path.isabs(program) or not kubeconfig.is_file():
+    if program is None or not kubeconfig.is_file():
         return None
     return Cilium(Path(program), kubeconfig=kubeconfig)
 

@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.clients.git import Git
 from firstlight.execute import machine_configs
 from firstlight.execute.config_manifests import Held, is_same_but_version
@@ -106,7 +106,7 @@ async def at_revision(platform: Platform, cluster: Cluster, means: Means, *, rev
         then = before.cluster(cluster.name)
         if then is None:
             raise errors.Refused(f"{revision} has no cluster {cluster.name}", hint="Name a later commit.")
-        op = shutil.which("op")
+        op = program_path.find("op")
         resolver = Resolver(root, sops=means.programs.sops, op=Path(op) if op else None)
         try:
             found = of(before, then, means)

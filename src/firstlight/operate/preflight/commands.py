@@ -1,11 +1,11 @@
 """Whether the commands that the repo wants to run are there, and were allowed with exactly this content."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.execute import command_digest
 from firstlight.execute.command_digest import Digest
 from firstlight.model import repo_command
@@ -58,7 +58,7 @@ def _files(digest: Digest) -> Iterator[Link]:
 def _missing(program: str, root: Path) -> str:
     """What keeps a program from being run; it is better known now than after its component is up."""
     if "/" not in program:
-        return "" if shutil.which(program) else f"the repo wants to run {program}, and there is no such program"
+        return "" if program_path.find(program) else f"the repo wants to run {program}, and there is no such program"
     if not (root / program).is_file():
         return f"the repo wants to run {program}, which is not there"
     return "" if os.access(root / program, os.X_OK) else f"the repo wants to run {program}, which is not executable"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from firstlight.clients import command
+from firstlight.clients import command, program_path
 
 PUSH_LIMIT = 2 << 30
 """Bytes of one push."""
@@ -28,7 +28,7 @@ def argv(*arguments: str) -> list[str]:
 def environment(scratch: Path, **more: str) -> dict[str, str]:
     """All that git gets to see of ours."""
     return {
-        "PATH": os.environ.get("PATH", os.defpath),
+        "PATH": program_path.clean(os.environ.get("PATH", os.defpath)),
         "HOME": str(scratch),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
