@@ -71,11 +71,15 @@ class Build:
 
 @dataclasses.dataclass(frozen=True)
 class Download:
-    """Where the project itself publishes a binary, and the checksum beside it."""
+    """Where the project itself publishes a binary, and the hash that the file has for each system and machine."""
 
     url: str
-    checksum: str
+    sha256: Mapping[str, str]
     member: str = ""
+
+    def pinned(self, system: str, machine: str) -> str:
+        """Return the hash of the file for a system and a machine; empty if none is pinned."""
+        return self.sha256.get(f"{system}-{machine}", "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,7 +274,12 @@ def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
         demand(re.fullmatch(r"[a-z][a-z0-9-]*", tool.build.copy.to), "a copy is in a directory of the pin")
     if tool.download is not None:
         demand(tool.download.url.startswith("https://"), "a download is by https")
-        demand(tool.download.checksum.startswith("https://"), "a download needs the https URL of its checksum")
+        demand(tool.download.sha256, "a download needs the hash of its file: sha256")
+        for place, digest in tool.download.sha256.items():
+            demand(
+                re.fullmatch(r"(linux|darwin)-(amd64|arm64|riscv64)", place), f"{place!r} is not a system and a machine"
+            )
+            demand(re.fullmatch(r"[0-9a-f]{64}", digest), f"the hash for {place} is not a SHA-256")
         archive = tool.download.url.endswith((".tar.gz", ".zip"))
         demand(archive == bool(tool.download.member), "a member belongs to an archive, and to nothing else")
     for template in _templates(tool, stamps):
@@ -279,7 +288,7 @@ def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
 
 def _templates(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> Iterable[str]:
     if tool.download is not None:
-        yield from (tool.download.url, tool.download.checksum, tool.download.member)
+        yield from (tool.download.url, tool.download.member)
     if tool.build is not None and tool.build.stamps:
         yield from stamps[tool.build.stamps]
 

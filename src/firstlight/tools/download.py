@@ -1,14 +1,13 @@
-"""Official release downloads: the published checksum first, then the file, then the comparison.
+"""Official release downloads, compared with the hash that the catalogue pins.
 
-A file without a published checksum is not fetched; one whose checksum is wrong stops everything, because
-somebody should look at it. Everything else that can go wrong (no network, no such release) is an answer, and
-the next way is tried.
+A checksum that is published beside a file says nothing: whoever replaces the one replaces the other. A file without a
+pinned hash is not fetched; one with another hash stops everything, because somebody should look at it. Everything else
+that can go wrong (no network, no such release) is an answer, and the next way is tried.
 """
 
 import asyncio
 import dataclasses
 import hashlib
-import re
 import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 SIZE_LIMIT = 512 << 20
 """Bytes of a download; the largest release in the catalogue has a third of it."""
-
-CHECKSUM_LIMIT = 1 << 20
 
 CONNECT_TIMEOUT = 5
 """Seconds to find and reach a host: sites without internet must not wait long for the build."""
@@ -64,18 +61,21 @@ class Downloads:
         """Download a tool into ``stage`` and verify it.
 
         Raises:
-            errors.ToolError: The checksum is not the published one, or the archive is not sound.
+            errors.ToolError: The hash is not the pinned one, or the archive is not sound.
         """
         if tool.download is None:
-            return Unavailable(tool.by_hand or "its project publishes no binaries", known=True)
-        url, checksum, member = (
-            catalogue.fill(template, tool, system=shop.target.system, machine=shop.target.machine)
-            for template in (tool.download.url, tool.download.checksum, tool.download.member)
+            return Unavailable(tool.by_hand or "no hash of its release is pinned", known=True)
+        system, machine = shop.target.system, shop.target.machine
+        expected = tool.download.pinned(system, machine)
+        if not expected:
+            return Unavailable(f"no hash of its release for {system}-{machine} is pinned", known=True)
+        url, member = (
+            catalogue.fill(template, tool, system=system, machine=machine)
+            for template in (tool.download.url, tool.download.member)
         )
-        url, checksum = mirrored(url, shop.mirror), mirrored(checksum, shop.mirror)
-        for address in (checksum, url):
-            if why := self._unreachable.get(_host(address)):
-                return Unavailable(why, known=True)
+        url = mirrored(url, shop.mirror)
+        if why := self._unreachable.get(_host(url)):
+            return Unavailable(why, known=True)
 
         # Imported here: it takes longer than a whole listing.
         import aiohttp
@@ -83,13 +83,10 @@ class Downloads:
         timeout = aiohttp.ClientTimeout(total=TOTAL_TIMEOUT, connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
         async with aiohttp.ClientSession(trust_env=True, timeout=timeout) as session:
             try:
-                expected = await _fetch_checksum(session, checksum, file=url.rsplit("/", 1)[-1])
-                if isinstance(expected, Unavailable):
-                    return expected
                 target = stage / "download"
                 actual = await _fetch_file(session, url, to=target, name=tool.name, report=report)
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-                host = _host(checksum)
+                host = _host(url)
                 self._unreachable[host] = f"{host} cannot be reached ({_reason(error)})"
                 return Unavailable(self._unreachable[host])
             except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
@@ -98,8 +95,8 @@ class Downloads:
             return actual
         if actual != expected:
             raise errors.ToolError(
-                f"{url} is refused: its SHA-256 is {actual}, and {checksum} says {expected}",
-                hint="Try again later, and if it stays so, tell the project. "
+                f"{url} is refused: its SHA-256 is {actual}, and {expected} is pinned",
+                hint="Tell the project: what it published has changed. "
                 "FIRSTLIGHT_ACQUIRE=build builds it from its sources instead.",
             )
         binary = stage / tool.name
@@ -116,31 +113,6 @@ def mirrored(url: str, mirror: str) -> str:
     if not mirror:
         return url
     return mirror + urllib.parse.urlsplit(url)._replace(scheme="", netloc="").geturl()
-
-
-def find_checksum(text: str, *, file: str) -> str:
-    """The SHA-256 of a file in what a project published, or nothing.
-
-    Some publish lines of ``<hash>  <file>`` or ``<hash> *<file>``, some the hash alone.
-    """
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    if len(lines) == 1 and len(lines[0]) == 1 and _is_hash(lines[0][0]):
-        return lines[0][0].lower()
-    for fields in lines:
-        if len(fields) == 2 and _is_hash(fields[0]) and fields[1].removeprefix("*").rsplit("/", 1)[-1] == file:
-            return fields[0].lower()
-    return ""
-
-
-async def _fetch_checksum(session: "aiohttp.ClientSession", url: str, *, file: str) -> str | Unavailable:
-    async with session.get(url) as response:
-        if problem := _problem(url, response):
-            return Unavailable(f"there is no published checksum: {problem}")
-        body = await response.content.read(CHECKSUM_LIMIT)
-        while len(body) < CHECKSUM_LIMIT and (more := await response.content.read(CHECKSUM_LIMIT - len(body))):
-            body += more
-    checksum = find_checksum(body.decode(errors="replace"), file=urllib.parse.unquote(file))
-    return checksum or Unavailable(f"there is no published checksum: {url} has none for {file}")
 
 
 async def _fetch_file(
@@ -175,10 +147,6 @@ def _problem(url: str, response: "aiohttp.ClientResponse") -> str:
     if url.startswith("https://") and response.url.scheme != "https":
         return f"{url} redirects to plain http"
     return ""
-
-
-def _is_hash(text: str) -> bool:
-    return re.fullmatch(r"[0-9A-Fa-f]{64}", text) is not None
 
 
 def _host(url: str) -> str:

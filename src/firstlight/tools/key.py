@@ -33,8 +33,9 @@ def build_recipe(
 
 
 def download_recipe(tool: catalogue.Tool, *, machine: target.Target) -> str:
-    """The recipe of a binary that its project published; the host it came from does not matter."""
-    return _digest(["download", tool.name, tool.version, machine.system, machine.machine])
+    """The recipe of a binary that its project published; the host it came from does not matter, its hash does."""
+    pinned = tool.download.pinned(machine.system, machine.machine) if tool.download is not None else ""
+    return _digest(["download", tool.name, tool.version, machine.system, machine.machine, pinned])
 
 
 def content_recipe(content: content_entry.Content, *, files: Sequence[tuple[str, bytes]]) -> str:

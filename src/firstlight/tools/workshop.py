@@ -59,7 +59,7 @@ class Workshop:
     def recipes(self, tool: catalogues.Tool) -> frozenset[str]:
         """By what a binary in the cache is recognised as the one that is needed now."""
         recipes = set()
-        if tool.download is not None:
+        if tool.download is not None and tool.download.pinned(self.target.system, self.target.machine):
             recipes.add(key.download_recipe(tool, machine=self.target))
         if tool.build is not None and (self.lab / tool.build.directory / "go.mod").is_file():
             recipes.add(self.build_recipe(tool, self.module(tool.build)))

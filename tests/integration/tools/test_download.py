@@ -15,7 +15,6 @@ from firstlight.clients import command
 from firstlight.tools import cache, download, events, install, workshop
 
 ARCHIVE = "/files/tiny/v1.2.3/tiny_{os}_{arch}.tar.gz"
-CHECKSUMS = "/files/tiny/v1.2.3/checksums.txt"
 
 
 def packed(script: str = "#!/bin/sh\necho tiny v1.2.3\n", *, member: tarfile.TarInfo | None = None) -> bytes:
@@ -35,11 +34,24 @@ class Mirror:
     files: dict[str, bytes]
     asked: list[str]
 
-    def publish(self, shop: workshop.Workshop, content: bytes, *, checksum: str | None = None) -> None:
+    def publish(self, shop: workshop.Workshop, content: bytes, *, pinned: bytes | None = None) -> workshop.Workshop:
+        """Put a release there, with a checksum beside it as projects do; a workshop that pins it, or something else."""
         path = ARCHIVE.format(os=shop.target.system, arch=shop.target.machine)
-        digest = checksum or hashlib.sha256(content).hexdigest()
         self.files[path] = content
-        self.files[CHECKSUMS] = f"{'0' * 64}  other.tar.gz\n{digest}  {path.rsplit('/', 1)[-1]}\n".encode()
+        beside = path.rsplit("/", 1)[0] + "/checksums.txt"
+        self.files[beside] = f"{hashlib.sha256(content).hexdigest()}  {path.rsplit('/', 1)[-1]}\n".encode()
+        return pinning(shop, content if pinned is None else pinned)
+
+
+def pinning(shop: workshop.Workshop, content: bytes, *, place: str = "") -> workshop.Workshop:
+    """A workshop whose catalogue pins a release of ``tiny``, for this machine if no other is named."""
+    tool = shop.catalogue.get("tiny")
+    assert tool.download is not None
+    place = place or f"{shop.target.system}-{shop.target.machine}"
+    digests = {place: hashlib.sha256(content).hexdigest()}
+    changed = dataclasses.replace(tool, download=dataclasses.replace(tool.download, sha256=digests))
+    tools = {**shop.catalogue.tools, "tiny": changed}
+    return dataclasses.replace(shop, catalogue=dataclasses.replace(shop.catalogue, tools=tools))
 
 
 @pytest.fixture
@@ -82,7 +94,7 @@ def online(shop: workshop.Workshop, mirror: Mirror, monkeypatch: pytest.MonkeyPa
 
 
 async def test_downloads_verifies_and_keeps_a_tool(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed())
+    online = mirror.publish(online, packed())
     heard: list[events.Event] = []
 
     path = (await install.ensure(["tiny"], heard.append, shop=online))["tiny"]
@@ -98,24 +110,25 @@ async def test_downloads_verifies_and_keeps_a_tool(online: workshop.Workshop, mi
 
 
 async def test_the_mirror_is_asked_with_the_paths_of_the_original(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed())
+    online = mirror.publish(online, packed())
 
     await install.ensure(["tiny"], shop=online)
 
-    assert mirror.asked == [CHECKSUMS, ARCHIVE.format(os=online.target.system, arch=online.target.machine)]
+    assert mirror.asked == [ARCHIVE.format(os=online.target.system, arch=online.target.machine)]
 
 
 async def test_what_was_downloaded_serves_where_builds_are_allowed_too(
     online: workshop.Workshop, mirror: Mirror
 ) -> None:
-    mirror.publish(online, packed())
+    online = mirror.publish(online, packed())
     first = await install.ensure(["tiny"], shop=online)
 
     assert await install.ensure(["tiny"], shop=dataclasses.replace(online, ways=("build",))) == first
 
 
-async def test_a_wrong_checksum_is_refused_and_nothing_else_is_tried(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed(), checksum="ab" * 32)
+async def test_another_hash_is_refused_and_nothing_else_is_tried(online: workshop.Workshop, mirror: Mirror) -> None:
+    """Also with the right checksum beside it: whoever replaces a release replaces that, too."""
+    online = mirror.publish(online, packed("#!/bin/sh\necho tiny v1.2.3; steal\n"), pinned=packed())
     both = dataclasses.replace(online, ways=("download", "build"))
 
     with pytest.raises(errors.ToolError, match="is refused: its SHA-256") as caught:
@@ -126,20 +139,30 @@ async def test_a_wrong_checksum_is_refused_and_nothing_else_is_tried(online: wor
     assert list((online.cache.root / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("published", [None, b"", b"<html>sign in</html>", f"{'ab' * 32}  other.tar.gz\n".encode()])
-async def test_without_a_published_checksum_the_file_is_not_even_fetched(
-    online: workshop.Workshop, mirror: Mirror, published: bytes | None
+async def test_without_a_pinned_hash_nothing_is_asked_for_and_it_is_built(
+    online: workshop.Workshop, mirror: Mirror
 ) -> None:
     mirror.publish(online, packed())
-    del mirror.files[CHECKSUMS]
-    if published is not None:
-        mirror.files[CHECKSUMS] = published
+    online = pinning(online, packed(), place="darwin-riscv64")
+    heard: list[events.Event] = []
 
-    with pytest.raises(errors.ToolError, match="there is no published checksum"):
+    with pytest.raises(errors.ToolError, match="no hash of its release for"):
         await install.ensure(["tiny"], shop=online)
+    await install.ensure(["tiny"], heard.append, shop=dataclasses.replace(online, ways=("download", "build")))
 
-    assert mirror.asked == [CHECKSUMS]
-    assert list(online.cache.entries("tiny")) == []
+    assert mirror.asked == []
+    assert isinstance(heard[-1], events.Ready)
+    assert heard[-1].how == "build"
+
+
+async def test_what_was_downloaded_under_another_pin_does_not_serve(online: workshop.Workshop, mirror: Mirror) -> None:
+    first = mirror.publish(online, packed())
+    await install.ensure(["tiny"], shop=first)
+    second = mirror.publish(online, packed("#!/bin/sh\necho tiny v1.2.3 again\n"))
+
+    path = (await install.ensure(["tiny"], shop=second))["tiny"]
+
+    assert (await command.run([str(path)])).stdout == b"tiny v1.2.3 again\n"
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
@@ -148,21 +171,21 @@ async def test_an_archive_with_a_link_instead_of_the_binary_is_refused(
 ) -> None:
     member = tarfile.TarInfo("tiny_1.2.3/tiny")
     member.type, member.linkname = kind, "/bin/sh"
-    mirror.publish(online, packed(member=member))
+    online = mirror.publish(online, packed(member=member))
 
     with pytest.raises(errors.ToolError, match="not a regular file"):
         await install.ensure(["tiny"], shop=online)
 
 
 async def test_an_archive_that_reaches_outside_is_refused(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed(member=tarfile.TarInfo("tiny_1.2.3/../../tiny")))
+    online = mirror.publish(online, packed(member=tarfile.TarInfo("tiny_1.2.3/../../tiny")))
 
     with pytest.raises(errors.ToolError, match="outside of itself"):
         await install.ensure(["tiny"], shop=online)
 
 
 async def test_a_binary_that_tells_another_version_is_refused(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed("#!/bin/sh\necho tiny v6.6.6\n"))
+    online = mirror.publish(online, packed("#!/bin/sh\necho tiny v6.6.6\n"))
 
     with pytest.raises(errors.ToolError, match=r"says that it is 6\.6\.6"):
         await install.ensure(["tiny"], shop=online)
@@ -171,7 +194,7 @@ async def test_a_binary_that_tells_another_version_is_refused(online: workshop.W
 
 
 async def test_a_connection_that_breaks_is_not_taken_for_a_file(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, b"<cut>")
+    online = mirror.publish(online, b"<cut>")
 
     with pytest.raises(errors.ToolError, match="cannot be had"):
         await install.ensure(["tiny"], shop=online)
@@ -181,7 +204,7 @@ async def test_a_file_larger_than_the_limit_is_not_fetched(
     online: workshop.Workshop, mirror: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "SIZE_LIMIT", 10)
-    mirror.publish(online, packed())
+    online = mirror.publish(online, packed())
 
     with pytest.raises(errors.ToolError, match="limit"):
         await install.ensure(["tiny"], shop=online)
@@ -235,7 +258,7 @@ async def test_an_unreachable_host_is_tried_once_and_then_things_are_built(
 
 
 async def test_where_only_builds_are_allowed_nothing_is_downloaded(online: workshop.Workshop, mirror: Mirror) -> None:
-    mirror.publish(online, packed())
+    online = mirror.publish(online, packed())
 
     await install.ensure(["tiny"], shop=dataclasses.replace(online, ways=("build",)))
 
@@ -247,22 +270,6 @@ async def test_where_builds_are_not_allowed_that_is_said(online: workshop.Worksh
         await install.ensure(["tiny"], shop=online)
 
     assert "FIRSTLIGHT_TINY" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("AB" * 32, "ab" * 32),
-        (f"{'ab' * 32}  dist/file.tgz\n", "ab" * 32),
-        (f"{'ab' * 32} *file.tgz\n", "ab" * 32),
-        (f"{'cd' * 32}  file.tgz.sig\n{'ab' * 32}  file.tgz\n", "ab" * 32),
-        (f"{'ab' * 32}\n{'cd' * 32}\n", ""),
-        (f"{'ab' * 31}  file.tgz\n", ""),
-        ("", ""),
-    ],
-)
-def test_finds_the_checksum_of_a_file_and_no_other(text: str, found: str) -> None:
-    assert download.find_checksum(text, file="file.tgz") == found
 
 
 def test_a_mirror_replaces_scheme_and_host_only() -> None:

@@ -32,6 +32,7 @@ used_by = ["up"]
 by_hand = "Ask for it."
 """
 BUILD = '[tool.build]\npin = "x"\npackage = "x"\nseconds = 1\n'
+HASHED = f'sha256 = {{linux-amd64 = "{"0" * 64}"}}'
 COPY = f'[tool.build.copy]\npath = "x"\nversion = "v1"\nsum = "h1:{"0" * 43}="\nto = "TO"\n'
 
 
@@ -108,7 +109,7 @@ def test_sets_start_with_what_the_rest_needs() -> None:
 def test_all_is_everything_that_can_be_installed() -> None:
     known = catalogue.load()
 
-    assert set(known.members("all")) == set(known.names) - {"git", "op", "talhelper"}
+    assert set(known.members("all")) == set(known.names) - {"git", "op", "talhelper", "cilium"}
 
 
 BUILT_BY_THE_LAB = {
@@ -186,10 +187,14 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest_names() -> None:
         (ENTRY + BUILD + '[tool.build.copy]\npath = "x"\ncolour = "red"', "unknown key 'colour'"),
         (ENTRY + BUILD + COPY.replace("TO", "../x"), "in a directory of the pin"),
         (ENTRY + BUILD.replace("pin", "source") + COPY.replace("TO", "x"), "belongs to a pin"),
-        (ENTRY + '[tool.download]\nurl = "http://x/y"\nchecksum = "https://x/z"', "by https"),
-        (ENTRY + '[tool.download]\nurl = "https://x/y"\nchecksum = ""', "needs the https URL"),
-        (ENTRY + '[tool.download]\nurl = "https://x/y.tar.gz"\nchecksum = "https://x/z"', "belongs to an archive"),
-        (ENTRY + '[tool.download]\nurl = "https://x/{colour}"\nchecksum = "https://x/z"', "colour"),
+        (ENTRY + '[tool.download]\nurl = "http://x/y"\n' + HASHED, "by https"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y"', "sha256"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y"\nsha256 = {}', "needs the hash of its file"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y"\nsha256 = {linux-amd64 = "abc"}', "not a SHA-256"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y"\n' + HASHED.replace("amd64", "vax"), "not a system"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y"\nchecksum = "https://x/z"', "unknown key 'checksum'"),
+        (ENTRY + '[tool.download]\nurl = "https://x/y.tar.gz"\n' + HASHED, "belongs to an archive"),
+        (ENTRY + '[tool.download]\nurl = "https://x/{colour}"\n' + HASHED, "colour"),
         (ENTRY + ENTRY, "twice"),
         ("[sets]\nlab = ['nothing']\n" + ENTRY, "unknown tools: nothing"),
         ("[sets]\nall = ['thing']\n" + ENTRY, "not for the catalogue to say"),

@@ -63,7 +63,8 @@ def test_lists_as_json_in_a_stable_shape(machine: Path, capsys: pytest.CaptureFi
     assert by_name["kustomize"]["found"] == {"version": "5.7.0", "path": str(there), "where": "path"}
     assert by_name["etcd"]["found"] is None
     assert by_name["etcd"]["needed"] == "==3.6.16"
-    assert by_name["etcd"]["ways"] == ["download", "build"]
+    assert by_name["etcd"]["ways"] == ["build"]
+    assert by_name["helm"]["ways"] == ["download", "build"]
     assert by_name["etcd"]["sets"] == ["lab", "demo", "tests", "bench", "all"]
     assert by_name["op"]["ways"] == []
     assert by_name["cilium-chart"]["kind"] == "content"

@@ -29,8 +29,10 @@ stamps = "tiny"
 seconds = 2
 [tool.download]
 url = "https://releases.example/tiny/v{version}/tiny_{os}_{arch}.tar.gz"
-checksum = "https://releases.example/tiny/v{version}/checksums.txt"
 member = "tiny_{version}/tiny"
+[tool.download.sha256]
+linux-amd64 = "0000000000000000000000000000000000000000000000000000000000000000"
+linux-arm64 = "0000000000000000000000000000000000000000000000000000000000000000"
 
 [[tool]]
 name = "twin"
