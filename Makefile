@@ -4,13 +4,15 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-UV := .venv-uv/bin/uv
+# With the user's own settings, which may name a mirror; never with those of a directory around this one.
+UV_SETTINGS := $(firstword $(wildcard $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/uv/uv.toml /etc/uv/uv.toml))
+UV := .venv-uv/bin/uv $(if $(UV_SETTINGS),--config-file $(UV_SETTINGS),--no-config)
 # Whoever wants no bytecode beside sources would compile all tests, and every program that they start, again each time.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests with labs wait for a third of their time: three workers keep two cores busy.
 WORKERS := 3
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench doctor-table recover-table lint lock tools-test clean
+.PHONY: help setup demo test test-all bench doctor-table recover-table lint advisories lock tools-test clean
 
 help: ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,12 +20,12 @@ help: ## What can be made
 setup: .venv/ready ## The private Python environment
 
 .venv-uv/ready: requirements/uv.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	@$(PYTHON) -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "firstlight needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@echo "setup: uv into .venv-uv (some seconds, once)"
-	@$(PYTHON) -m venv .venv-uv \
+	@$(PYTHON) -I -m venv .venv-uv \
 	  || { echo "python3 has no venv module; on Debian and Ubuntu: apt install python3-venv"; rm -rf .venv-uv; exit 1; }
-	@.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@.venv-uv/bin/python -I -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@touch $@
 
 .venv/ready: .venv-uv/ready requirements/dev.txt pyproject.toml
@@ -36,11 +38,15 @@ setup: .venv/ready ## The private Python environment
 demo: .venv/ready ## The main job on the embedded lab
 	@$(BIN)/firstlight demo
 
-lint: .venv/ready ## Format, lint, types, import layers
+advisories: .venv/ready ## Every pin against the known vulnerabilities in advisories.toml
+	@$(BIN)/python -m tests.advisories
+
+lint: .venv/ready ## Format, lint, types, import layers, known vulnerabilities
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >.venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+	@$(BIN)/python -m tests.advisories >.venv/advisories.log || { cat .venv/advisories.log; exit 1; }
 
 tools-test: .venv/ready ## What the tests need built, in the order in which they need it
 	@$(BIN)/firstlight tools install --for tests
@@ -66,6 +72,8 @@ lock: .venv-uv/ready ## Renew requirements/*.txt: hashes, no index addresses
 	  --python-version 3.11 requirements/uv.in -o requirements/uv.txt
 	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal \
 	  --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
+	@$(UV) pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --universal \
+	  --python-version 3.11 --group build --constraints requirements/dev.txt pyproject.toml -o requirements/run.txt
 
 clean: ## The environments; tools and Go caches stay in the user's cache
 	rm -rf .venv .venv-uv build dist .mypy_cache .ruff_cache .import_linter_cache

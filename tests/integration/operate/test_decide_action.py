@@ -1,5 +1,6 @@
 """The GitHub Action of this repo: its steps are run by bash as a runner runs them, with a stand-in for GitHub's API."""
 
+import hashlib
 import http.server
 import json
 import os
@@ -8,12 +9,16 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests import planted
 
 ROOT = Path(__file__).parents[3]
 PLATFORM = ROOT / "tests/scenarios/platform/two-clusters/repo"
@@ -29,6 +34,12 @@ def git(repo: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
 class Runner:
     """A job: a checked-out branch, and the files by which steps speak to GitHub."""
 
@@ -36,8 +47,8 @@ class Runner:
         self.repo = Path(shutil.copytree(PLATFORM, place / "repo"))
         self.temp = place / "temp"
         self.summary, self.output = place / "summary.md", place / "output"
-        (self.temp / "firstlight/bin").mkdir(parents=True)
-        (self.temp / "firstlight/bin/firstlight").symlink_to(Path(sys.executable).parent / "firstlight")
+        self.environment: dict[str, str] = {}
+        program(self.temp / "firstlight/bin/python", f'exec {sys.executable} "$@"')
         git(self.repo, "init", "--quiet", "--initial-branch=main")
         self.commit("base")
         git(self.repo, "switch", "--quiet", "--create", "change")
@@ -56,6 +67,7 @@ class Runner:
         step = STEPS[name]
         assert given.keys() == step["env"].keys()
         environment = {key: os.environ.get(key, "") for key in ("PATH", "HOME", "GITHUB_GRAPHQL_URL")} | given
+        environment |= self.environment
         environment |= {"RUNNER_TEMP": str(self.temp), "GITHUB_REPOSITORY": "me/fleet", "LC_ALL": "C.UTF-8"}
         environment |= {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_OUTPUT": str(self.output)}
         script = self.temp / "script.sh"
@@ -278,20 +290,152 @@ def test_the_token_is_no_argument_of_any_program(runner: Runner, github: GitHub)
     assert TOKEN not in log.read_text()
 
 
-@pytest.mark.parametrize("program", ["uv", "python3"])
-def test_it_installs_itself_from_its_own_path(program: str, runner: Runner) -> None:
-    """With uv where there is one, else with pip; a stand-in writes down what it is asked."""
+@pytest.mark.parametrize("installer", ["uv", "python3"])
+def test_it_installs_itself_from_its_own_path_by_hashes(installer: str, runner: Runner) -> None:
+    """With uv where there is one, else with pip; a stand-in writes down what it is asked, and where."""
     tools, log = runner.temp / "bin", runner.temp / "called"
-    tools.mkdir()
-    (runner.temp / "firstlight/bin/python").write_text(f'#!/bin/sh\necho python "$@" >> "{log}"\n')
-    (tools / program).write_text(f'#!/bin/sh\necho {program} "$@" >> "{log}"\n')
-    for each in (tools / program, runner.temp / "firstlight/bin/python"):
-        each.chmod(0o755)
-    (tools / "bash").symlink_to(shutil.which("bash") or "/bin/bash")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(tools))
-        done = runner.step("Install firstlight", ACTION_PATH="/a path/of the action")
+    note = f'echo "$PWD $(basename "$0")" "$@" >> "{log}"'
+    program(runner.temp / "firstlight/bin/python", note)
+    program(tools / installer, note)
+    for name in ("bash", "basename"):
+        (tools / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    runner.environment["PATH"] = str(tools)
+
+    done = runner.step("Install firstlight", ACTION_PATH="/a path/of the action")
 
     assert done.returncode == 0, done.stderr
-    assert log.read_text().splitlines()[0].startswith("uv venv" if program == "uv" else "python3 -m venv")
-    assert log.read_text().rstrip().endswith("/a path/of the action")
+    lines = log.read_text().splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"{runner.temp} ") for line in lines)
+    assert all(" --no-config " in line or " -I " in line for line in lines)
+    assert "--require-hashes --only-binary :all: --requirement /a path/of the action/requirements/run.txt" in lines[1]
+    assert lines[2].endswith("--no-deps --no-index --no-build-isolation /a path/of the action")
+
+
+BACKEND = """
+import zipfile
+
+INFO = "firstlight-1.dist-info"
+FILES = {
+    "firstlight/__init__.py": "",
+    "firstlight/__main__.py": "print('### no change')",
+    f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: firstlight\\nVersion: 1\\n",
+    f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    f"{INFO}/RECORD": "",
+}
+
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "firstlight-1-py3-none-any.whl"
+    with zipfile.ZipFile(f"{directory}/{name}", "w") as archive:
+        for path, text in FILES.items():
+            archive.writestr(path, text)
+    return name
+"""
+
+
+def small_action(place: Path) -> Path:
+    """A checkout of an action that needs no network: its one locked package builds it."""
+    wheels = place / "wheels"
+    wheels.mkdir(parents=True)
+    wheel = wheels / "builder-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("builder.py", BACKEND)
+        archive.writestr("builder-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: builder\nVersion: 1\n")
+        kind = "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        archive.writestr("builder-1.dist-info/WHEEL", kind)
+        archive.writestr("builder-1.dist-info/RECORD", "")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (place / "requirements").mkdir()
+    lock = f"--no-index\n--find-links {wheels}\nbuilder==1 --hash=sha256:{digest}\n"
+    (place / "requirements/run.txt").write_text(lock)
+    (place / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["builder"]\nbuild-backend = "builder"\n'
+        '[project]\nname = "firstlight"\nversion = "1"\n'
+    )
+    return place
+
+
+UV = ROOT / ".venv-uv/bin"
+"""The one that ``make setup`` made."""
+
+
+@pytest.fixture
+def hostile(runner: Runner) -> planted.Planted:
+    """A pull request whose checkout wants to be run, in a job whose variables lead there."""
+    made = planted.plant(runner.repo)
+    runner.commit("hostile")
+    shutil.rmtree(runner.temp / "firstlight")
+    runner.environment |= made.environment(os.environ["PATH"])
+    return made
+
+
+@pytest.mark.parametrize("installer", ["uv", "python3"])
+def test_a_hostile_checkout_is_not_run_by_the_installation(
+    installer: str, hostile: planted.Planted, runner: Runner, tmp_path: Path
+) -> None:
+    """The real installers, and then the step that decides: neither imports, reads or runs anything of the checkout."""
+    place = small_action(tmp_path / "action")
+    right = [str(UV)] if installer == "uv" else []
+    path = ":".join([*right, str(Path(sys.base_prefix) / "bin"), "/usr/bin", "/bin"])
+    if installer != "uv" and shutil.which("uv", path=path):
+        pytest.skip("uv is on the PATH of the system")
+    runner.environment["PATH"] = hostile.environment(path)["PATH"]
+
+    installed = runner.step("Install firstlight", ACTION_PATH=str(place))
+    decided = runner.decide()
+
+    assert installed.returncode == 0, installed.stderr
+    assert decided.returncode == 0, decided.stderr
+    assert runner.outputs["side"] == "none"
+    assert hostile.ran == []
+
+
+@pytest.mark.parametrize("installer", ["uv", "python3"])
+def test_a_package_with_another_hash_is_not_installed(installer: str, runner: Runner, tmp_path: Path) -> None:
+    place = small_action(tmp_path / "action")
+    lock = place / "requirements/run.txt"
+    lock.write_text(re.sub("sha256:.*", f"sha256:{'0' * 64}", lock.read_text()))
+    path = [*([str(UV)] if installer == "uv" else []), str(Path(sys.base_prefix) / "bin"), "/usr/bin", "/bin"]
+    runner.environment["PATH"] = ":".join(path)
+    shutil.rmtree(runner.temp / "firstlight")
+
+    done = runner.step("Install firstlight", ACTION_PATH=str(place))
+
+    assert done.returncode != 0
+    assert "hash" in done.stderr.lower()
+    assert not list(runner.temp.rglob("builder.py"))
+
+
+@needs_programs
+def test_a_hostile_checkout_runs_nothing_in_any_later_step(
+    hostile: planted.Planted, runner: Runner, github: GitHub
+) -> None:
+    """The real decide, on a change beside what is planted; then the comment, with the token, and the judgement."""
+    program(runner.temp / "firstlight/bin/python", f'exec {sys.executable} "$@"')
+    runner.change()
+
+    decided = runner.decide()
+    commented = runner.step("Comment", TOKEN=TOKEN, NUMBER="7")
+    judged = runner.step("Judge", CODE=runner.outputs["code"])
+
+    assert (decided.returncode, commented.returncode, judged.returncode) == (0, 0, 0), decided.stderr
+    assert commented.stdout == ""
+    assert len(github.comments) == 1
+    assert hostile.ran == []
+
+
+def test_the_lock_has_all_that_the_package_needs() -> None:
+    """And what builds it, each with the version that the tests run with."""
+    names = r"^([a-z0-9-]+)==(\S+)"
+    locked, tested = (
+        dict(re.findall(names, (ROOT / f"requirements/{each}.txt").read_text(), re.MULTILINE))
+        for each in ("run", "dev")
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+
+    assert {re.split(r"[<>=]", each)[0].lower() for each in wanted} <= locked.keys()
+    assert locked.items() <= tested.items()
+    for block in re.split(r"\n(?=\S)", (ROOT / "requirements/run.txt").read_text().strip()):
+        assert "--hash=sha256:" in block
