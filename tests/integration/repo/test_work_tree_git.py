@@ -107,7 +107,7 @@ def test_a_damaged_repository_is_walked(repo: Path) -> None:
 
 
 def test_without_git_the_tree_is_walked(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("firstlight.clients.program_path.find", lambda _: None)
 
     tree = WorkTree(repo)
 
