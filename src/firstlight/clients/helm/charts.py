@@ -16,6 +16,7 @@ from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import names, output, registry
 from firstlight.clients.helm.program import OFFLINE, TRANSFER, Answer, Program
 from firstlight.clients.helm.values import Values
+from firstlight.clients.sandbox import limits
 from firstlight.model import credentials, helm, remote_url
 from firstlight.model.rendered import Rendered
 
@@ -86,6 +87,7 @@ class Charts(Program):
                 operands=[name, str(path)],
                 given=values,
                 timeout=timeout,
+                within=limits.RENDERER,
             )
         return Rendered(done.text, done.warnings)
 
@@ -97,7 +99,9 @@ class Charts(Program):
     async def show_values(self, chart: helm.ChartReference) -> str:
         """The values that a chart has by itself, as they are written."""
         async with self._located(chart) as (home, path):
-            done = await self._run(home, ["show", "values"], about=described(chart), operands=[str(path)])
+            done = await self._run(
+                home, ["show", "values"], about=described(chart), operands=[str(path)], within=limits.RENDERER
+            )
         return done.text
 
     async def pull(
@@ -131,8 +135,9 @@ class Charts(Program):
         about = described(chart)
         async with self._located(chart) as (home, path):
             done = await self._run(
-                home, ["package"], about=about, options=options, operands=[str(path)], timeout=timeout
-            )
+                home, ["package"], about=about, options=options, operands=[str(path)], timeout=timeout,
+                within=limits.RENDERER,
+            )  # fmt: skip
         try:
             made = Path(output.packaged(done.text))
         except ValueError as error:
@@ -226,7 +231,7 @@ class Charts(Program):
             names.repository(place, plain_http=self._plain_http)
 
     async def _show_chart(self, home: Path, path: Path, *, about: str) -> helm.Chart:
-        done = await self._run(home, ["show", "chart"], about=about, operands=[str(path)])
+        done = await self._run(home, ["show", "chart"], about=about, operands=[str(path)], within=limits.RENDERER)
         try:
             return output.chart(done.text)
         except ValueError as error:
