@@ -1,10 +1,11 @@
 """``firstlight tools``: which external programs there are, and how they get here.
 
 The JSON of ``tools list`` is ``{"cache": path, "tools": [...], "isolation": {"missing": [{what, kind, reason}]}}``;
-``isolation`` says what the kernel does not grant to programs. Each tool has ``name``, ``kind``, ``summary``, ``needed`` (a requirement), ``version`` (what would be installed), ``found`` (``{version, path,
-where}`` or null), ``passedOver`` (``[{path, where, why}]``), ``problem``, ``usedBy``, ``sets``, ``ways``,
-``buildSeconds``, ``byHand`` and ``variable``. Content, which has kind ``content``, is in the same list with the same
-keys, some of them empty. Keys are added, never renamed or removed.
+``isolation`` says what the kernel does not grant to programs. Each tool has ``name``, ``kind``, ``summary``,
+``needed`` (a requirement), ``version`` (what would be installed), ``found`` (``{version, path, where}`` or null),
+``passedOver`` (``[{path, where, why}]``), ``problem``, ``usedBy``, ``sets``, ``ways``, ``buildSeconds``, ``byHand``
+and ``variable``. Content, which has kind ``content``, is in the same list with the same keys, some of them empty.
+Keys are added, never renamed or removed.
 """
 
 import asyncio

@@ -16,6 +16,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import safe_yaml, tree
+from firstlight.clients.helm import schema_references
 from firstlight.clients.kustomize import errors as kustomize_errors
 from firstlight.clients.kustomize import helm_charts, remote
 from firstlight.document import place
@@ -246,8 +247,12 @@ class _Scan:
             if found.is_dir():
                 try:
                     tree.check(found, within=self.root, limits=self.rules.limits)
+                    references = schema_references.outside(found)
                 except errors.Refused as error:
                     raise self.forbidden("outside", error.message, file) from error
+                if references:
+                    reason: kustomize_errors.Reason = "remote" if references[0].is_web else "outside"
+                    raise self.forbidden(reason, f"the chart {chart.name!r}: {references[0]}", file)
             elif not self.rules.allow_remote:
                 raise self.forbidden("remote", f"the chart {chart.name!r} is not in {home!r}", file)
             elif not chart.is_fetchable:
