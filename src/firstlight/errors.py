@@ -10,6 +10,7 @@
       ClientError                   the outside world answered no, or not at all; has a target
         Unreachable                 nothing answers there
         TimedOut                    it answers, but not in time
+        LimitExceeded               a program wanted more memory, time or space than it may have
         CommandFailed               a program exited with an error; has argv, code and stderr
         ApiError                    the Kubernetes API answered no; has code, reason and causes
           (NotFound, Conflict, Invalid … are drawn in firstlight.clients.kube.errors)
@@ -93,6 +94,10 @@ class Unreachable(ClientError):
 
 class TimedOut(ClientError):
     """The target answers, but not in time."""
+
+
+class LimitExceeded(ClientError):
+    """A program wanted more memory, time, space or processes than it may have."""
 
 
 class CommandFailed(ClientError):

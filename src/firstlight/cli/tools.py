@@ -1,10 +1,11 @@
 """``firstlight tools``: which external programs there are, and how they get here.
 
-The JSON of ``tools list`` is ``{"cache": path, "tools": [...]}``; each tool has ``name``, ``kind``,
-``summary``, ``needed`` (a requirement), ``version`` (what would be installed), ``found`` (``{version, path,
-where}`` or null), ``passedOver`` (``[{path, where, why}]``), ``problem``, ``usedBy``, ``sets``, ``ways``,
-``buildSeconds``, ``byHand`` and ``variable``. Content, which has kind ``content``, is in the same list with the same
-keys, some of them empty. Keys are added, never renamed or removed.
+The JSON of ``tools list`` is ``{"cache": path, "tools": [...], "isolation": {"missing": [{what, kind, reason}]}}``;
+``isolation`` says what the kernel does not grant to programs. Each tool has ``name``, ``kind``, ``summary``,
+``needed`` (a requirement), ``version`` (what would be installed), ``found`` (``{version, path, where}`` or null),
+``passedOver`` (``[{path, where, why}]``), ``problem``, ``usedBy``, ``sets``, ``ways``, ``buildSeconds``, ``byHand``
+and ``variable``. Content, which has kind ``content``, is in the same list with the same keys, some of them empty.
+Keys are added, never renamed or removed.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import installing, output
+from firstlight.clients.sandbox import isolation
 from firstlight.report import table
 from firstlight.tools import cache, catalogue, content, content_cache, content_entry, find, narration, workshop
 
@@ -186,15 +188,30 @@ def _tell_waiting(name: str, holder: str) -> None:
 
 def _list(form: str) -> None:
     shop = workshop.here()
-    searches = asyncio.run(find.find_all(shop.catalogue.tools.values(), shop))
+    searches, missing = asyncio.run(_looked(shop))
     contents = [(entry, content.find(entry, shop)) for entry in shop.catalogue.content.values()]
     if form == "json":
         listed = [_as_json(search, shop) for search in searches]
         listed += [_content_as_json(entry, found, shop) for entry, found in contents]
-        output.write_json({"cache": str(shop.cache.root), "tools": listed})
+        lacking = [{"what": each.what, "kind": each.kind, "reason": each.reason} for each in missing]
+        output.write_json({"cache": str(shop.cache.root), "tools": listed, "isolation": {"missing": lacking}})
         return
-    for line in _table(searches, contents):
+    for line in (*_table(searches, contents), *_isolation(missing)):
         print(line.rstrip())
+
+
+async def _looked(shop: workshop.Workshop) -> tuple[list[find.Search], tuple[isolation.Missing, ...]]:
+    return list(await find.find_all(shop.catalogue.tools.values(), shop)), await isolation.tried()
+
+
+def _isolation(missing: tuple[isolation.Missing, ...]) -> Iterator[str]:
+    """How far the kernel lets programs be limited."""
+    yield ""
+    if not missing:
+        yield "isolation: complete (memory, processor time, file size, processes; no network while rendering)"
+        return
+    yield "isolation: this kernel does not grant"
+    yield from (f"  {each}" for each in missing)
 
 
 def _as_json(search: find.Search, shop: workshop.Workshop) -> dict[str, Any]:

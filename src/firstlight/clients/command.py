@@ -1,14 +1,17 @@
-"""Running other programs: argv only, never a shell; bounded in time and output; secrets by memory file.
+"""Running other programs: argv only, never a shell; bounded in time, output and whatever else they could exhaust.
 
-``run`` waits for an answer and is what every client of a command-line tool uses. ``spawn`` starts a process that
-stays, with its output in a log file; the lab runs its parts with it.
+``run`` waits for an answer and is what every client of a command-line tool uses; ``within`` says which limits it has.
+``spawn`` starts a process that stays, with its output in a log file; the lab runs its parts with it.
+Secrets are handed over by memory files.
 """
 
 import asyncio
 import contextlib
 import ctypes
 import dataclasses
+import errno
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,10 +19,20 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import program_path
+from firstlight.clients.sandbox import isolation, starting
+from firstlight.clients.sandbox.limits import FREE, Limits
 from firstlight.model.secret import Secret
 
 OUTPUT_LIMIT = 64 * 1024 * 1024
 """Bytes of output that ``run`` accepts: several times the largest rendered repository seen (1.4 MB inline)."""
+
+_OUT_OF_MEMORY = re.compile(
+    r"^fatal error: (?:runtime: )?(?:cannot allocate memory|out of memory)|^runtime: out of memory|^MemoryError\b"
+    r"|: out of memory|[Cc]annot allocate memory|std::bad_alloc",
+    re.MULTILINE,
+)
+"""How programs say that they got no more; there is no exit code for it."""
+_FILE_TOO_LARGE = re.compile(r"^SIGXFSZ: file size limit exceeded|\b[Ff]ile too large$", re.MULTILINE)
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -47,6 +60,7 @@ async def run(
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
     dies_with_parent: bool = False,
+    within: Limits = FREE,
 ) -> Completed:
     """Run a program to its end.
 
@@ -61,31 +75,92 @@ async def run(
         on_stdout: Called with each line of standard output as it comes.
         on_stderr: Called with each line of standard error as it comes, for progress.
         dies_with_parent: The kernel kills it when this process ends, however it ends; for work of many minutes.
+        within: What it may use, a kind of ``sandbox.limits``.
 
     Raises:
         errors.Unreachable: There is no such program.
         errors.TimedOut: It took longer than ``timeout``.
+        errors.LimitExceeded: It wanted more than ``within`` allows.
         errors.CommandFailed: It exited with an error, and ``check`` is set.
     """
-    process = await _start(
-        argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        preexec_fn=_dying_with(os.getpid()) if dies_with_parent else None,
-    )  # fmt: skip
+    child: asyncio.subprocess.Process | starting.Child
+    if within.is_free:
+        child = await _start(
+            argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            preexec_fn=_dying_with(os.getpid()) if dies_with_parent else None,
+        )  # fmt: skip
+    else:
+        child = await _start_within(
+            argv, within, env=env, cwd=cwd, pass_fds=pass_fds, has_stdin=bool(stdin), dies_with_parent=dies_with_parent
+        )
     try:
         async with asyncio.timeout(timeout):
             stdout, stderr, _ = await asyncio.gather(
-                _read(process.stdout, argv, on_stdout),
-                _read_lines(process.stderr, on_stderr),
-                _feed(process.stdin, stdin),
+                _read(child.stdout, argv, on_stdout),
+                _read_lines(child.stderr, on_stderr),
+                _feed(child.stdin, stdin),
             )
-            code = await process.wait()
+            ended = await child.wait()
     except TimeoutError as error:
         raise errors.TimedOut(f"{argv[0]} did not finish within {timeout:g} s", target=argv[0]) from error
     finally:
-        await _kill_group(process)
-    if check and code != 0:
-        raise errors.CommandFailed(argv, code=code, stderr=stderr)
-    return Completed(tuple(argv), code, stdout, stderr)
+        await _kill_group(child)
+    if isinstance(ended, starting.Ended):
+        if exceeded := _exceeded(ended, stderr, within):
+            raise errors.LimitExceeded(f"{argv[0]} {exceeded}", target=argv[0], hint=_LARGER)
+        ended = ended.code
+    if check and ended != 0:
+        raise errors.CommandFailed(argv, code=ended, stderr=stderr)
+    return Completed(tuple(argv), ended, stdout, stderr)
+
+
+_LARGER = "see what it is given: no repo in ordinary use needs that much"
+
+
+def _exceeded(ended: starting.Ended, stderr: str, within: Limits) -> str:
+    """Which limit ended a program; empty where none did."""
+    if ended.code == 0:
+        return ""
+    if ended.code == -signal.SIGKILL:  # not by us: who takes too long does not get here
+        if within.cpu and ended.cpu >= within.cpu / 2:  # the kernel enforces ticks, and tells what was really used
+            return f"used more than {within.cpu} s of processor time"
+        return "was killed by the kernel: is the computer out of memory?"
+    if within.data and _OUT_OF_MEMORY.search(stderr):
+        return f"needs more than {within.data >> 20} MiB of memory"
+    if within.file and (ended.code == -signal.SIGXFSZ or _FILE_TOO_LARGE.search(stderr)):
+        return f"wrote a file of more than {within.file >> 20} MiB"
+    return ""
+
+
+async def _start_within(
+    argv: Sequence[str],
+    within: Limits,
+    *,
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    pass_fds: Sequence[int],
+    has_stdin: bool,
+    dies_with_parent: bool,
+) -> starting.Child:
+    try:
+        child = await starting.start(
+            argv, within, env=program_path.environment(os.environ if env is None else env), cwd=cwd,
+            has_stdin=has_stdin, inherited=pass_fds, dies_with_parent=dies_with_parent,
+        )  # fmt: skip
+    except starting.NotStarted as error:
+        raise _not_started(argv, cwd, error) from error
+    isolation.note(within, child.missing)
+    return child
+
+
+def _not_started(argv: Sequence[str], cwd: Path | None, error: starting.NotStarted) -> Exception:
+    if error.what == "cwd":
+        return errors.ClientError(f"{cwd} is not a directory", target=argv[0])
+    if error.what == "exec" and error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return errors.Unreachable(f"there is no program {argv[0]}", target=argv[0])
+    if error.what == "exec" and error.errno == errno.EACCES:
+        return errors.Unreachable(f"{argv[0]} cannot be executed", target=argv[0])
+    return OSError(error.errno, f"{argv[0]} was not started ({error.what}): {error.strerror}")
 
 
 async def spawn(
@@ -219,7 +294,11 @@ async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
     stream.close()
 
 
-async def _kill_group(process: asyncio.subprocess.Process) -> None:
+async def _kill_group(process: asyncio.subprocess.Process | starting.Child) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    try:
+        await process.wait()
+    finally:
+        if isinstance(process, starting.Child):
+            process.close()

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight.clients import command, program_path
+from firstlight.clients.sandbox import limits
 
 _PACKAGE = Path(__file__).parents[1]
 """Where firstlight itself is."""
@@ -51,7 +52,7 @@ async def install(
     return await command.run(
         [*argv, "--target", str(to), "--no-deps", "--only-binary", ":all:",
          "--require-hashes", "--requirement", str(requirements)],
-        env=settings, cwd=directory, timeout=timeout, dies_with_parent=True,
+        env=settings, cwd=directory, timeout=timeout, dies_with_parent=True, within=limits.BUILDER,
     )  # fmt: skip
 
 

@@ -1,9 +1,15 @@
 """YAML that strangers wrote: read as Kubernetes reads it or refused, but never the end of this process."""
 
+import re
 from typing import Any
 
 from firstlight.document import reading
 from firstlight.model.remark import Grade, Remark
+
+_PLAIN_SIZE = 1 << 20
+_ALIAS = re.compile(rb"(?:^|[\s\[{,:])\*[^\s*]")
+_BRACKETS = 1000
+_INDENTED = (b" " * 200, b"- " * 100)
 
 
 class Unreadable(ValueError):
@@ -36,3 +42,22 @@ def problem_of(error: ValueError) -> tuple[str, int]:
     if isinstance(error, Unreadable):
         return error.remark.message, error.remark.place.line
     return str(error), 0
+
+
+def refused(data: bytes) -> tuple[str, int] | None:
+    """Why our reader does not take a file that other programs might choke on, and in which line.
+
+    Most files are too plain for that and are not even parsed: they are small, flat, and have neither aliases nor
+    directives. What is only a mistake in them is told by the program that reads them.
+    """
+    is_plain = (
+        len(data) <= _PLAIN_SIZE
+        and b"%TAG" not in data
+        and data.count(b"[") + data.count(b"{") <= _BRACKETS
+        and not any(each in data for each in _INDENTED)
+        and not (b"&" in data and _ALIAS.search(data))
+    )
+    if is_plain:
+        return None
+    remarks = reading.read(data, "").remarks
+    return next(((each.message, each.place.line) for each in remarks if each.grade is Grade.ERROR), None)

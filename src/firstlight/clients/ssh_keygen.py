@@ -13,6 +13,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, program_path
+from firstlight.clients.sandbox import limits
 
 NAMESPACE = "firstlight-handover"
 """What a signature is for; one that was made for something else does not count."""
@@ -72,7 +73,7 @@ async def fingerprint(key: Path) -> str:
     if not key.is_file():
         raise errors.ClientError(f"there is no SSH key {key}", target=PROGRAM, hint="Give the path of your key.")
     try:
-        done = await command.run([PROGRAM, "-l", "-E", "sha256", "-f", str(key)])
+        done = await command.run([PROGRAM, "-l", "-E", "sha256", "-f", str(key)], within=limits.READER)
     except errors.CommandFailed:
         return ""
     found = re.search(r"SHA256:[A-Za-z0-9+/=]+", done.stdout.decode(errors="replace"))
@@ -111,7 +112,7 @@ async def verify(message: bytes, signature: str, *, signers: Path | None = None,
 
 async def _run(order: str, *arguments: str, message: bytes) -> str:
     try:
-        done = await command.run([PROGRAM, "-Y", order, *arguments], stdin=message)
+        done = await command.run([PROGRAM, "-Y", order, *arguments], stdin=message, within=limits.FREE)
     except errors.CommandFailed as error:
         told = " ".join(error.stderr.split())[-200:] or "no reason is given"
         raise errors.ClientError(

@@ -15,6 +15,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import command, program_path
+from firstlight.clients.sandbox import limits
 from firstlight.execute import command_digest
 from firstlight.execute.allowed import Allowed
 from firstlight.execute.command_digest import Digest
@@ -128,7 +129,7 @@ class Commands:
             with _explained(words, output):
                 done = await command.run(
                     words, timeout=timeout, env=environment, cwd=self._root, check=False, dies_with_parent=True,
-                    on_stdout=output.add, on_stderr=output.add,
+                    on_stdout=output.add, on_stderr=output.add, within=limits.FREE,
                 )  # fmt: skip
         return Ended(done.code, output.last)
 

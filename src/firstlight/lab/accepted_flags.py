@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 
 ROUNDS = 40
 """Flags and gates that may be wrong in one config; a round takes 0.1 s."""
@@ -21,7 +22,7 @@ async def filtered(program: Path, extra: Mapping[str, tuple[str, ...]]) -> tuple
     for _ in range(ROUNDS if extra else 0):
         # Programs parse their flags before they print their version, and name the first that they do not know.
         flags = [f"--{name}={value}" for name, values in kept.items() for value in values]
-        answer = await command.run([str(program), *flags, "--version"], check=False)
+        answer = await command.run([str(program), *flags, "--version"], check=False, within=limits.READER)
         if match := _UNKNOWN_FLAG.search(answer.stderr):
             kept.pop(match[1], None)
             notes.append(f"{program.name}: it has no flag --{match[1]}, which is left out")
@@ -43,6 +44,6 @@ def without_gate(extra: Mapping[str, tuple[str, ...]], gate: str) -> Arguments:
 
 async def admission_plugins(apiserver: Path) -> frozenset[str]:
     """The names of the admission plugins that an API server has."""
-    text = (await command.run([str(apiserver), "--help"])).stdout.decode(errors="replace")
+    text = (await command.run([str(apiserver), "--help"], within=limits.READER)).stdout.decode(errors="replace")
     match = _PLUGINS.search(text)
     return frozenset(match[1].split(", ") if match else ())

@@ -15,6 +15,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command, interpreter
+from firstlight.clients.sandbox import limits
 from firstlight.lab import directory, keeper, processes
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.faults import Faults
@@ -213,7 +214,7 @@ class Lab:
         encoded = msgspec.json.encode({name: str(path) for name, path in programs.items()}).decode()
         env = {**interpreter.environment(os.environ), processes.MARK: str(self.home.path)}
         supervisor = interpreter.module("firstlight.lab.supervisor", str(self.home.path), encoded, str(owner))
-        await command.run(supervisor, env=env, cwd=self.home.path)
+        await command.run(supervisor, env=env, cwd=self.home.path, within=limits.FREE)
 
     async def _wait_stopped(self) -> None:
         deadline = time.monotonic() + STOP_TIMEOUT

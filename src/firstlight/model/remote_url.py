@@ -20,7 +20,10 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~+@:,=&!$()'*;%\u00a1-\uffff-]*)*")
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<userinfo>[^/\s]*)@")
+_USERINFO = re.compile(r"(?<=[A-Za-z0-9+.-])://(?P<userinfo>[^/\s]*)@")
+"""Looked for from its middle: a scheme could begin at each letter of a long line."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*\Z")
+_LONGEST_SCHEME = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +97,9 @@ def without_credentials(text: str) -> str:
     """A text in which no URL has a user or a password any more; accounts of ssh stay."""
 
     def bare(match: re.Match[str]) -> str:
-        is_account = match["scheme"] == "ssh://" and _USER.fullmatch(match["userinfo"])
-        return match[0] if is_account else match["scheme"]
+        scheme = _SCHEME.search(text[max(0, match.start() - _LONGEST_SCHEME) : match.start()])
+        is_account = scheme is not None and scheme[0] == "ssh" and _USER.fullmatch(match["userinfo"])
+        return match[0] if is_account else "://"
 
     return _USERINFO.sub(bare, text)
 

@@ -75,7 +75,7 @@ async def finished(
 ) -> Raw:
     """What Flux does to the text that kustomize wrote: variables, then metadata for all objects."""
     known = await _variables(spec, origin, questions)
-    replaced = _substituted(built, known, origin.place) if known.is_active else _Replaced(built)
+    replaced = _substituted(built, known, origin.place, questions.budget) if known.is_active else _Replaced(built)
     objects, wrong = manifests.parse(replaced.text, origin.place, what="what kustomize made")
     common = mapping(spec.get("commonMetadata"))
     if common:
@@ -166,7 +166,8 @@ class _Replaced:
     remarks: list[Remark] = dataclasses.field(default_factory=list)
 
 
-def _substituted(built: str, known: Variables, place: Place) -> _Replaced:
+def _substituted(built: str, known: Variables, place: Place, budget: envsubst.Budget | None = None) -> _Replaced:
+    budget = budget or envsubst.Budget()
     made: list[str] = []
     remarks: list[Remark] = []
     unknown: dict[str, None] = {}
@@ -181,7 +182,12 @@ def _substituted(built: str, known: Variables, place: Place) -> _Replaced:
             made.append(document)
             continue
         try:
-            found = envsubst.expand(document, known.lookup)
+            found = envsubst.expand(document, known.lookup, budget)
+        except envsubst.TooMuch as error:
+            message = f"variables in {_name(document)} are left as they are: {error}"
+            remarks.append(Remark(place, Grade.ERROR, message, "look for a variable that is used very often"))
+            made.append(document)
+            continue
         except envsubst.BadSubstitution as error:
             remarks.append(Remark(place, Grade.ERROR, f"Flux refuses the variables in {_name(document)}: {error}"))
             made.append(document)

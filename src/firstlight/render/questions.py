@@ -18,6 +18,7 @@ from firstlight.render.charts.store import ChartStore
 from firstlight.render.charts.wanted import Kind, Stored, Wanted
 from firstlight.render.served import Served
 from firstlight.repo import files
+from firstlight.repo.flux import envsubst
 from firstlight.repo.kustomize import generated
 from firstlight.repo.work_tree import WorkTree
 
@@ -48,6 +49,8 @@ class Surroundings:
     """Whether nothing is wanted but the kinds that are defined, so that more need not be rendered."""
     stops: bool = False
     """Whether to stop where that is no shorter way, since the whole is rendered instead."""
+    budget: envsubst.Budget = dataclasses.field(default_factory=envsubst.Budget)
+    """How much the variables of Flux may stand for, in all renderings of the cluster."""
 
     @cached_property
     def links(self) -> Mapping[str, str]:
@@ -93,6 +96,11 @@ class Questions:
     def links(self) -> Mapping[str, str]:
         """The symbolic links of the repo."""
         return self._around.links
+
+    @property
+    def budget(self) -> envsubst.Budget:
+        """How much variables may still stand for."""
+        return self._around.budget
 
     def file(self, path: str) -> bytes | None:
         """A file of the repo; None if there is none."""

@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from firstlight import errors
+from firstlight.clients.sandbox import isolation
 from firstlight.model.component import Component, Form, ObjectId, Origin, Side
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object, Pin, Rendition
@@ -100,6 +102,7 @@ class Renderer:
         self._known_as = known_as or str(platform.root)
         self._progress = progress or (lambda component, side, outcome: None)
         self._tree = WorkTree(platform.root)
+        self._told: tuple[isolation.Missing, ...] = ()
         self._done: Once[tuple[str, str, Variant], _Done] = Once()
         self._served: Once[str, Served] = Once()
         self._surroundings: dict[tuple[str, Variant, bool], Surroundings] = {}
@@ -125,6 +128,8 @@ class Renderer:
         parts = [await self._finished(origin, each.raw) for origin, each in done]
         objects, repeated = _together(parts, [origin for origin, _ in done])
         remarks = [remark for _, each in done for remark in each.raw.remarks]
+        if done and not all(each.is_cached for _, each in done):
+            remarks += self._less_isolated(done[0][0].place)
         rendition = Rendition(
             component=component.name,
             cluster=component.cluster,
@@ -137,6 +142,20 @@ class Renderer:
         outcome = Outcome(rendition, seconds, is_cached=bool(done) and all(each.is_cached for _, each in done))
         self._progress(component, side, outcome)
         return outcome
+
+    def _less_isolated(self, place: Place) -> list[Remark]:
+        """What helm and kustomize ran without, told once: the kernel of this computer does not grant it."""
+        found = tuple(each for each in isolation.missing() if each.is_of_renderers)
+        missing, self._told = [each for each in found if each not in self._told], found
+        return [
+            Remark(
+                place,
+                Grade.WARNING,
+                f"programs that render ran without {each}",
+                "render strangers' repos where the kernel grants it; see: firstlight tools",
+            )
+            for each in missing
+        ]
 
     async def render_all(self, components: Iterable[Component], *, side: Side | None = None) -> list[Outcome]:
         """Many components at once, in the order in which they are given.

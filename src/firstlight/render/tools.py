@@ -6,11 +6,17 @@ import contextvars
 import dataclasses
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
+from firstlight import errors
 from firstlight.clients.helm import Helm
 from firstlight.clients.kustomize import Kustomize
+
+MINUTES = "FIRSTLIGHT_RENDER_MINUTES"
+"""The variable that allows more time, or less."""
+_MINUTES = 20.0
+"""For everything that one command renders. The largest repo seen has 300 components and takes two minutes cold."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +43,20 @@ spent: contextvars.ContextVar[Spent] = contextvars.ContextVar("spent")
 class Tools:
     """The programs, ready to run."""
 
-    def __init__(self, programs: Programs, *, at_once: int = 0) -> None:
+    def __init__(
+        self, programs: Programs, *, at_once: int = 0, minutes: float = 0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Prepare them.
 
         Args:
             programs: Where they are.
             at_once: How many run at the same time; as many as there are cores if it is not given.
+            minutes: For all of them together, from the first on; what the environment says if it is not given.
+            clock: What time it is.
         """
+        self._minutes = minutes or _minutes(os.environ.get(MINUTES, ""))
+        self._clock = clock
+        self._end: float | None = None
         self.helm = Helm(programs.helm)
         self.kustomize = Kustomize(programs.kustomize)
         self.kustomize_with_helm = Kustomize(programs.kustomize, helm=programs.helm)
@@ -53,14 +66,31 @@ class Tools:
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Held while a program runs, and never while something else is waited for."""
+        """Held while a program runs, and never while something else is waited for.
+
+        Raises:
+            errors.TimedOut: The time for all of them is used up: each has its limit, but there may be thousands.
+        """
         async with self._turns:
+            self._end = self._clock() + self._minutes * 60 if self._end is None else self._end
+            if self._clock() > self._end:
+                raise errors.TimedOut(
+                    f"it was not rendered: everything together took more than {self._minutes:g} min",
+                    hint=f"see what took so long, or allow more: {MINUTES}={self._minutes * 3:g}",
+                )
             begun = time.perf_counter()
             try:
                 yield
             finally:
                 if (counted := spent.get(None)) is not None:
                     counted.seconds += time.perf_counter() - begun
+
+
+def _minutes(said: str) -> float:
+    try:
+        return float(said) if said and 0 < float(said) < 100_000 else _MINUTES
+    except ValueError:
+        return _MINUTES
 
 
 def _stamp(path: Path) -> Mapping[str, str | int]:

@@ -66,20 +66,30 @@ def labelled(label: str, lines: Sequence[str]) -> list[str]:
 def wrap(text: str, cells: int) -> list[str]:
     """Words in lines of so many cells; a word that is too long is broken. One line at least."""
     found, line = [], ""
-    for each in text.split():
-        word = each
-        while word:
-            joined = f"{line} {word}" if line else word
-            if width(joined) <= cells:
-                line, word = joined, ""
-            elif line:
-                found.append(line)
-                line = ""
-            else:
-                size = max(1, next(n for n in range(len(word), 0, -1) if n == 1 or width(word[:n]) <= cells))
-                found.append(word[:size])
-                word = word[size:]
+    for word in text.split():
+        if width(word) <= cells and line and width(line) + 1 + width(word) <= cells:
+            line = f"{line} {word}"
+            continue
+        found += [line] if line else []
+        *whole, line = _pieces(word, cells)
+        found += whole
     return [*found, line] if line or not found else found
+
+
+def _pieces(word: str, cells: int) -> list[str]:
+    """A word in pieces of so many cells, each of one character at least; colours stay with what they are before."""
+    found: list[str] = []
+    start = position = used = 0
+    while position < len(word):
+        if match := ESCAPE.match(word, position):
+            position = match.end()
+            continue
+        more = width(word[position])
+        if used and used + more > cells:
+            found.append(word[start:position])
+            start, used = position, 0
+        used, position = used + more, position + 1
+    return [*found, word[start:]]
 
 
 def cut(line: str, columns: int) -> str:

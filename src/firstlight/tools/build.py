@@ -9,6 +9,7 @@ from typing import IO
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import catalogue, events, heartbeat, module_fetch, module_zip, sources, toolchain, workshop
 
 _TIMEOUT = 4 * 3600
@@ -96,6 +97,7 @@ class _Work:
             check=False,
             on_stderr=line,
             dies_with_parent=True,
+            within=limits.BUILDER,
         )
         if done.code != 0:
             raise _failure(self, done)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import (
     cache,
     chart,
@@ -167,6 +168,7 @@ async def _build_manifests(kustomize: Path, kustomization: Path, *, to: Path, ho
         env={"HOME": str(home), "PATH": "/nonexistent", **nowhere},
         timeout=300,
         check=False,
+        within=limits.RENDERER,
     )
     if built.code != 0:
         raise errors.ToolError(f"{to.name} could not be built from {kustomization.name}: {built.stderr.strip()[-400:]}")

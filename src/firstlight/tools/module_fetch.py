@@ -14,6 +14,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import content_entry, events, heartbeat, module_zip, toolchain, workshop
 from firstlight.tools import version as versions
 
@@ -88,6 +89,7 @@ async def _download(
             timeout=_TIMEOUT,
             check=False,
             dies_with_parent=True,
+            within=limits.BUILDER,
         )
         answer = msgspec.json.decode(said.stdout or b"{}", type=_Answer)
     except (errors.ClientError, msgspec.DecodeError) as error:

@@ -11,6 +11,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 from firstlight.tools import catalogue, workshop
 
 _TIMEOUT = 20
@@ -57,7 +58,12 @@ async def ask_now(path: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> 
     try:
         # Away from the working directory, where some look for settings of a project.
         completed = await command.run(
-            [str(path), *tool.ask], env=shop.environ, cwd=Path("/"), timeout=_TIMEOUT, check=False
+            [str(path), *tool.ask],
+            env=shop.environ,
+            cwd=Path("/"),
+            timeout=_TIMEOUT,
+            check=False,
+            within=limits.READER,
         )
     except (errors.ClientError, OSError) as error:
         return Answer("", f"it does not run: {error}")

@@ -10,6 +10,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command, interpreter, program_path
+from firstlight.clients.sandbox import limits
 from firstlight.tools import build_flags, events, workshop
 from firstlight.tools import version as versions
 
@@ -72,7 +73,9 @@ async def network(go: Toolchain, shop: workshop.Workshop) -> dict[str, str]:
     names = ("GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
     environ = {**shop.environ, "GOTOOLCHAIN": "local"}
     try:
-        answer = await command.run([str(go.go), "env", "-json", *names], env=environ, cwd=_AWAY, timeout=60)
+        answer = await command.run(
+            [str(go.go), "env", "-json", *names], env=environ, cwd=_AWAY, timeout=60, within=limits.BUILDER
+        )
         settings = msgspec.json.decode(answer.stdout, type=dict[str, str])
     except (errors.ClientError, msgspec.DecodeError):
         return {}
@@ -94,7 +97,9 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 async def _examine(go: Path, shop: workshop.Workshop) -> Toolchain | None:
     try:
-        completed = await command.run([str(go), "version"], env=environment(shop), cwd=_AWAY, timeout=60)
+        completed = await command.run(
+            [str(go), "version"], env=environment(shop), cwd=_AWAY, timeout=60, within=limits.BUILDER
+        )
     except (errors.ClientError, OSError):
         return None
     match = re.search(r"\bgo(\d+\.\d+(?:\.\d+)?(?:rc\d+|beta\d+)?)\b", completed.stdout.decode(errors="replace"))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command
+from firstlight.clients.sandbox import limits
 
 TIMEOUT = 2700.0
 """Seconds: it sets itself no limit, and all its tests take half an hour."""
@@ -103,6 +104,7 @@ class Cilium:
                 cwd=Path(scratch),
                 check=False,
                 dies_with_parent=True,
+                within=limits.CLIENT,
             )
         return read(done.stdout.decode(errors="replace"), code=done.code, stderr=done.stderr)
 

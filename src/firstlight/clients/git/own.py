@@ -18,6 +18,7 @@ from firstlight.clients.answer import Answer
 from firstlight.clients.git import errors as git_errors
 from firstlight.clients.git import names
 from firstlight.clients.git.program import TRANSFER
+from firstlight.clients.sandbox import limits
 from firstlight.model import remote_url
 
 _HOOKS = 600.0
@@ -222,7 +223,7 @@ class OwnGit:
         try:
             done = await command.run(
                 [str(self._program), *arguments], timeout=timeout, env=environment, cwd=root, stdin=stdin, check=False,
-                dies_with_parent=True,
+                dies_with_parent=True, within=limits.FREE,
             )  # fmt: skip
         except errors.TimedOut as error:
             raise git_errors.TimedOut(arguments[0], detail=str(error), target=str(root)) from error

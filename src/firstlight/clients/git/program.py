@@ -18,6 +18,7 @@ from firstlight.clients import command
 from firstlight.clients.answer import Answer
 from firstlight.clients.git import access, records, repository
 from firstlight.clients.git import errors as git_errors
+from firstlight.clients.sandbox import limits
 from firstlight.model import remote_url
 from firstlight.model.secret import MASK, Secret
 
@@ -212,10 +213,13 @@ class Program:
                     pass_fds=granted.fds,
                     check=False,
                     dies_with_parent=timeout > REMOTE,
+                    within=limits.READER if url is None else limits.CLIENT,
                 )
             except errors.TimedOut as error:
                 detail = f"it did not finish within {timeout:g} s"
                 raise git_errors.TimedOut(name, detail=detail, target=target) from error
+            except errors.LimitExceeded as error:
+                raise git_errors.TooLarge(name, detail=error.message, target=target) from error
             except errors.Unreachable as error:
                 raise errors.ToolError(str(error), hint="install git") from error
             except errors.ClientError as error:

@@ -13,9 +13,10 @@ from firstlight import errors
 from firstlight.clients import tree
 from firstlight.clients.feeding import Fed
 from firstlight.clients.helm import errors as helm_errors
-from firstlight.clients.helm import names, output, registry
+from firstlight.clients.helm import names, output, registry, schema_references
 from firstlight.clients.helm.program import OFFLINE, TRANSFER, Answer, Program
 from firstlight.clients.helm.values import Values
+from firstlight.clients.sandbox import limits
 from firstlight.model import credentials, helm, remote_url
 from firstlight.model.rendered import Rendered
 
@@ -73,21 +74,22 @@ class Charts(Program):
             *(["--skip-tests"] if skip_tests else []),
             *(["--no-hooks"] if no_hooks else []),
             *(["--is-upgrade"] if is_upgrade else []),
-            *(["--skip-schema-validation"] if skip_schema_validation else []),
-            *(f"--show-only={names.template(each)}" for each in show_only),
         ]
+        only = [f"--show-only={names.template(each)}" for each in show_only]
         name = names.release(release)
         async with self._located(chart) as (home, path):
+            unchecked, warnings = schema_options(path, skip=skip_schema_validation)
             done = await self._run(
                 home,
                 ["template"],
                 about=described(chart),
-                options=options,
+                options=[*options, *unchecked, *only],
                 operands=[name, str(path)],
                 given=values,
                 timeout=timeout,
+                within=limits.RENDERER,
             )
-        return Rendered(done.text, done.warnings)
+        return Rendered(done.text, (*warnings, *done.warnings))
 
     async def show_chart(self, chart: helm.ChartReference) -> helm.Chart:
         """What a chart says of itself."""
@@ -97,7 +99,9 @@ class Charts(Program):
     async def show_values(self, chart: helm.ChartReference) -> str:
         """The values that a chart has by itself, as they are written."""
         async with self._located(chart) as (home, path):
-            done = await self._run(home, ["show", "values"], about=described(chart), operands=[str(path)])
+            done = await self._run(
+                home, ["show", "values"], about=described(chart), operands=[str(path)], within=limits.RENDERER
+            )
         return done.text
 
     async def pull(
@@ -131,8 +135,9 @@ class Charts(Program):
         about = described(chart)
         async with self._located(chart) as (home, path):
             done = await self._run(
-                home, ["package"], about=about, options=options, operands=[str(path)], timeout=timeout
-            )
+                home, ["package"], about=about, options=options, operands=[str(path)], timeout=timeout,
+                within=limits.RENDERER,
+            )  # fmt: skip
         try:
             made = Path(output.packaged(done.text))
         except ValueError as error:
@@ -226,7 +231,7 @@ class Charts(Program):
             names.repository(place, plain_http=self._plain_http)
 
     async def _show_chart(self, home: Path, path: Path, *, about: str) -> helm.Chart:
-        done = await self._run(home, ["show", "chart"], about=about, operands=[str(path)])
+        done = await self._run(home, ["show", "chart"], about=about, operands=[str(path)], within=limits.RENDERER)
         try:
             return output.chart(done.text)
         except ValueError as error:
@@ -325,6 +330,34 @@ class Charts(Program):
         except helm_errors.HelmError:
             return error
         return kind(error.command, detail=error.detail, target=about, stderr=error.stderr)
+
+
+def schema_options(chart: Path, *, skip: bool) -> tuple[list[str], list[str]]:
+    """The option that keeps Helm from following its schemas out of the chart, and what there is to say about it.
+
+    Charts in use do refer to the web, so these are rendered all the same, and their values are not compared.
+
+    Args:
+        chart: A directory or an archive.
+        skip: Whether the values are not compared with the schemas in any case.
+
+    Raises:
+        errors.Refused: A schema refers to a file of this computer.
+    """
+    if skip:
+        return ["--skip-schema-validation"], []  # Helm does not read them then
+    found = schema_references.outside(chart)
+    for each in found:
+        if not each.is_web:
+            raise errors.Refused(
+                f"{each}: only references within the schema are followed",
+                hint="move what it refers to into the schema, below $defs",
+            )
+    if not found:
+        return [], []
+    more = f", and so do {len(found) - 1} more references" if len(found) > 1 else ""
+    warning = f"values are not compared with the schema: {found[0]}{more}, and nothing is fetched"
+    return ["--skip-schema-validation"], [warning]
 
 
 def described(chart: helm.ChartReference) -> str:

@@ -20,6 +20,7 @@
         Overtaken           an object was written by somebody else at the same moment
         Rejected            the cluster does not take an object
         TooLarge            it printed more than is read
+        LimitExceeded       it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
         Unreadable          helm answered in a form that is not known here
 
 Helm has one exit code for all of them, so its words decide. Everything here expects text that was masked before.
@@ -163,6 +164,10 @@ class Rejected(HelmError):
 
 class TooLarge(HelmError):
     """It printed more than is read."""
+
+
+class LimitExceeded(HelmError, errors.LimitExceeded):
+    """It wanted more memory, time or space than it may have."""
 
 
 class Unreadable(HelmError):

@@ -19,6 +19,7 @@ from firstlight.clients.feeding import Fed
 from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import registry
 from firstlight.clients.helm import values as given_values
+from firstlight.clients.sandbox import limits
 from firstlight.model import credentials
 from firstlight.model.secret import MASK, Secret
 
@@ -98,7 +99,7 @@ class Program:
     async def version(self) -> str:
         """Its version, such as ``4.2.1``."""
         async with self._session() as home:
-            done = await self._run(home, ["version"], options=["--template={{.Version}}"])
+            done = await self._run(home, ["version"], options=["--template={{.Version}}"], within=limits.RENDERER)
         return done.text.strip().removeprefix("v")
 
     @contextlib.asynccontextmanager
@@ -125,6 +126,7 @@ class Program:
         secrets: Sequence[Secret] = (),
         timeout: float = OFFLINE,
         stays: bool = False,
+        within: limits.Limits = limits.CLIENT,
     ) -> Answer:
         """Run it once, to its good end.
 
@@ -140,9 +142,10 @@ class Program:
             secrets: What must not be in its messages, besides the values.
             timeout: Seconds after which it is killed.
             stays: Whether it may take minutes; then it dies with this process.
+            within: What it may use.
 
         Raises:
-            helm_errors.HelmError: It failed, or took too long.
+            helm_errors.HelmError: It failed, took too long, or wanted more than it may have.
         """
         name = " ".join(words)
         values = [Fed("--values=", given_values.as_secret(each), f"values {n}") for n, each in enumerate(given, 1)]
@@ -161,11 +164,14 @@ class Program:
             try:
                 done = await command.run(
                     argv, timeout=timeout, env=env, cwd=home / "work", stdin=stdin, pass_fds=fed.fds, check=False,
-                    dies_with_parent=stays,
+                    dies_with_parent=stays, within=limits.FREE if on_cluster and self._allow_exec else within,
                 )  # fmt: skip
             except errors.TimedOut as error:
                 detail = f"it did not finish within {timeout:g} s"
                 raise helm_errors.TimedOut(name, detail=detail, target=about) from error
+            except errors.LimitExceeded as error:
+                detail = error.message.replace(argv[0], "it", 1)
+                raise helm_errors.LimitExceeded(name, detail=detail, target=about, hint=error.hint) from error
             except errors.Unreachable as error:
                 raise errors.ToolError(str(error), hint="firstlight tools install helm") from error
             except errors.ClientError as error:

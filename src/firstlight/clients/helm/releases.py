@@ -6,7 +6,7 @@ from typing import TypeVar
 from firstlight import errors
 from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import names, output
-from firstlight.clients.helm.charts import Charts
+from firstlight.clients.helm.charts import Charts, schema_options
 from firstlight.clients.helm.program import GRACE, READ
 from firstlight.clients.helm.values import Values
 from firstlight.model import helm
@@ -170,11 +170,12 @@ class Releases(Charts):
         options = [f"--namespace={names.namespace(namespace)}", "--output=json", *flags]
         about = f"{namespace}/{names.release(name)}"
         async with self._located(chart) as (home, path):
+            unchecked, _ = ([], []) if how.skip_schema_validation else schema_options(path, skip=False)
             done = await self._run(
                 home,
                 [verb],
                 about=about,
-                options=options,
+                options=[*options, *unchecked],
                 operands=[name, str(path)],
                 given=values,
                 on_cluster=True,

@@ -19,6 +19,7 @@ import msgspec
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.kube import config as configs
+from firstlight.clients.sandbox import limits
 from firstlight.model.secret import Secret
 
 PLUGIN_TIMEOUT = 60.0
@@ -168,6 +169,7 @@ class Plugin:
                 [plugin.command, *plugin.args],
                 timeout=PLUGIN_TIMEOUT,
                 env={**self._environ, **env, "KUBERNETES_EXEC_INFO": info},
+                within=limits.FREE,
             )
         except errors.ClientError as error:
             error.hint = plugin.install_hint or f"it is named as exec plugin in {self._config.source}"

@@ -8,6 +8,7 @@
         Cycle               a kustomization leads back to itself
         Forbidden           it would fetch, run or read what it must not; is errors.Refused, too; has the reason
         TooLarge            there is more of it than is allowed
+        LimitExceeded       it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
         Unmatched           a patch or a replacement finds nothing that it fits
         Duplicate           the same object comes twice
 
@@ -77,6 +78,10 @@ class Forbidden(errors.Refused, KustomizeError):
 
 class TooLarge(KustomizeError):
     """There is more of it than is allowed."""
+
+
+class LimitExceeded(KustomizeError, errors.LimitExceeded):
+    """It wanted more memory, time or space than it may have."""
 
 
 class Unmatched(KustomizeError):

@@ -16,6 +16,7 @@ from firstlight import errors
 from firstlight.clients import command, tree
 from firstlight.clients.kustomize import errors as kustomize_errors
 from firstlight.clients.kustomize import scan
+from firstlight.clients.sandbox import limits as sandbox
 from firstlight.model.rendered import Rendered
 from firstlight.model.secret import MASK
 
@@ -138,9 +139,13 @@ class Kustomize:
                     cwd=home / "work",
                     check=False,
                     dies_with_parent=True,
+                    within=self._within(allow_remote=allow_remote),
                 )
             except errors.TimedOut as error:
                 raise kustomize_errors.TimedOut(directory, f"it did not finish within {timeout:g} s") from error
+            except errors.LimitExceeded as error:
+                detail = error.message.replace(str(self._program), "it", 1)
+                raise kustomize_errors.LimitExceeded(directory, detail, hint=error.hint) from error
             except errors.Unreachable as error:
                 raise errors.ToolError(str(error), hint="firstlight tools install kustomize") from error
             except errors.ClientError as error:
@@ -149,6 +154,11 @@ class Kustomize:
         if done.code != 0:
             raise kustomize_errors.from_output(directory, _masked(done.stderr, seen) if seen else done.stderr)
         return done
+
+    def _within(self, *, allow_remote: bool) -> sandbox.Limits:
+        if allow_remote:
+            return sandbox.CLIENT
+        return sandbox.RENDERER if self._helm is None else sandbox.RENDERER_WITH_CHARTS
 
     def _environment(self, home: Path, *, allow_remote: bool) -> dict[str, str]:
         environment = {

@@ -16,6 +16,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import safe_yaml, tree
+from firstlight.clients.helm import schema_references
 from firstlight.clients.kustomize import errors as kustomize_errors
 from firstlight.clients.kustomize import helm_charts, remote
 from firstlight.document import place
@@ -155,9 +156,15 @@ class _Scan:
         if found.is_dir():
             yield _Directory(found)
         else:
-            yield self.read_later(found, real, file)
+            yield self.parsed_later(self.read_later(found, real, file))
 
     def local_file(self, text: str, real: Path, file: Path) -> Iterator[Path]:
+        """A file that kustomize parses."""
+        for path in self.opaque_file(text, real, file):
+            yield self.parsed_later(path)
+
+    def opaque_file(self, text: str, real: Path, file: Path) -> Iterator[Path]:
+        """A file that kustomize takes as it is."""
         if not self.is_remote(text, file):
             yield self.read_later(self.named(text, real, file), real, file)
 
@@ -174,8 +181,9 @@ class _Scan:
     def generator(self, item: Mapping[str, Any], real: Path, file: Path, *, is_secret: bool = False) -> Iterator[Path]:
         named = [text.partition("=")[2] if "=" in text else text for text in self.texts(item, "files", file)]
         named += self.texts(item, "envs", file)
-        found = [path for text in named for path in self.local_file(text, real, file)]
-        found += self.optional_file(item, "env", real, file)
+        env = item.get("env")
+        named += [self.text(env, "env", file)] if env is not None and env != "" else []
+        found = [path for text in named for path in self.opaque_file(text, real, file)]
         if is_secret:
             self.secret_files += found
             self.secret_texts += self.texts(item, "literals", file)
@@ -239,8 +247,12 @@ class _Scan:
             if found.is_dir():
                 try:
                     tree.check(found, within=self.root, limits=self.rules.limits)
+                    references = schema_references.outside(found)
                 except errors.Refused as error:
                     raise self.forbidden("outside", error.message, file) from error
+                if references:
+                    reason: kustomize_errors.Reason = "remote" if references[0].is_web else "outside"
+                    raise self.forbidden(reason, f"the chart {chart.name!r}: {references[0]}", file)
             elif not self.rules.allow_remote:
                 raise self.forbidden("remote", f"the chart {chart.name!r} is not in {home!r}", file)
             elif not chart.is_fetchable:
@@ -298,6 +310,13 @@ class _Scan:
                 hint="move it, or allow files of the whole repository, as Flux does",
             )
         self.add(found, found)
+        return found
+
+    def parsed_later(self, found: Path) -> Path:
+        """Refuse what kustomize would parse and our own reader does not take: it has no bound on aliases."""
+        if self.files[found] <= self.rules.limits.size and (problem := safe_yaml.refused(found.read_bytes())):
+            message, line = problem
+            raise kustomize_errors.BadYaml(self.asked, message, path=found, line=line)
         return found
 
     def inside(self, path: Path, *, by: Path) -> Path:

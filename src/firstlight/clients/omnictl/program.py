@@ -15,6 +15,7 @@ from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.answer import Answer
 from firstlight.clients.omnictl import errors as omni_errors
+from firstlight.clients.sandbox import limits
 from firstlight.clients.talosctl import masking
 from firstlight.model.secret import MASK, Secret
 
@@ -90,6 +91,7 @@ class Program:
                     check=False,
                     on_stderr=_stop_at_sign_in,
                     dies_with_parent=True,
+                    within=limits.CLIENT,
                 )
         except _SignIn:
             raise omni_errors.NotSignedIn(called, detail="nobody is signed in to Omni") from None

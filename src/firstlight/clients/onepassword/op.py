@@ -13,6 +13,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients import secret_errors as problems
+from firstlight.clients.sandbox import limits
 from firstlight.model.reference import OnePassword
 from firstlight.model.secret import Secret
 
@@ -108,8 +109,9 @@ class Op:
     async def _run(self, arguments: Sequence[str], about: str) -> bytes:
         try:
             done = await command.run(
-                [str(self._program), *arguments], timeout=TIMEOUT, env={**self._environ, "LC_ALL": "C"}, check=False
-            )
+                [str(self._program), *arguments], timeout=TIMEOUT, env={**self._environ, "LC_ALL": "C"}, check=False,
+                within=limits.KEEPER,
+            )  # fmt: skip
         except errors.TimedOut:
             raise problems.TimedOut(PROVIDER, about, f"op did not finish within {TIMEOUT:g} s") from None
         except errors.Unreachable as error:

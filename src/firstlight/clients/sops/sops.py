@@ -13,6 +13,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import command, safe_yaml
 from firstlight.clients import secret_errors as problems
+from firstlight.clients.sandbox import limits
 from firstlight.clients.sops import metadata
 from firstlight.model.secret import Secret
 
@@ -214,10 +215,13 @@ class Sops:
     ) -> command.Completed:
         try:
             return await command.run(
-                [str(self._program), *arguments], timeout=TIMEOUT, env={**env, "LC_ALL": "C"}, stdin=stdin, check=False
-            )
+                [str(self._program), *arguments], timeout=TIMEOUT, env={**env, "LC_ALL": "C"}, stdin=stdin, check=False,
+                within=limits.KEEPER,
+            )  # fmt: skip
         except errors.TimedOut:
             raise problems.TimedOut("sops", about, f"sops did not finish within {TIMEOUT:g} s") from None
+        except errors.LimitExceeded as error:
+            raise problems.Unreadable("sops", about, error.message.replace(str(self._program), "sops", 1)) from None
         except errors.Unreachable as error:
             raise errors.ToolError(str(error), hint="firstlight tools install sops") from None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import answer, command, feeding
 from firstlight.clients.feeding import Fed
+from firstlight.clients.sandbox import limits
 from firstlight.clients.talosctl import errors as talos_errors
 from firstlight.clients.talosctl import masking
 from firstlight.clients.talosctl.target import Target
@@ -128,7 +129,7 @@ class Program:
             talos_errors.TalosError: It could not do its work.
         """
         call = talos_errors.Call(tuple(words))
-        done = await self._run(call, [*options, *_operands(operands)], timeout=timeout)
+        done = await self._run(call, [*options, *_operands(operands)], timeout=timeout, within=limits.READER)
         if done.code == 0:
             return done
         if done.code != 1:
@@ -166,6 +167,7 @@ class Program:
         timeout: float,
         on_line: Listener | None = None,
         stays: bool = False,
+        within: limits.Limits = limits.CLIENT,
     ) -> Answer:
         """Run it and mask what it says; whatever it ends with."""
         given = [argument.content for argument in arguments if isinstance(argument, Fed)]
@@ -191,6 +193,7 @@ class Program:
                     check=False,
                     on_stderr=tell if on_line is not None else None,
                     dies_with_parent=stays,
+                    within=within,
                 )
             except errors.TimedOut as error:
                 raise talos_errors.TimedOut(call, detail=f"it did not finish within {timeout:g} s") from error

@@ -9,12 +9,35 @@ from collections.abc import Callable, Iterable
 
 _DEEPEST = 30
 """Expressions in expressions."""
-_WORK = 1_000_000
-"""Letters of a text times those of a pattern that is cut from it."""
+LETTERS = 16_000_000
+"""That variables may stand for in all texts of a cluster together: the largest repos have less than one million."""
+_TRIMMING = 4
+"""How much longer a letter takes that a pattern is tried at than one that is copied."""
 
 
 class BadSubstitution(Exception):
     """Flux would refuse the text."""
+
+
+class TooMuch(BadSubstitution):
+    """Flux might take it, but what its variables stand for is more than anybody writes."""
+
+
+@dataclasses.dataclass(slots=True)
+class Budget:
+    """How many letters variables may still stand for; shared by all texts that belong together."""
+
+    letters: int = LETTERS
+
+    def spend(self, letters: int) -> None:
+        """Take some of it, before they are written.
+
+        Raises:
+            TooMuch: There is not enough left.
+        """
+        self.letters -= letters
+        if self.letters < 0:
+            raise TooMuch(f"variables stand for more than {LETTERS // 1_000_000} million letters in all")
 
 
 Lookup = Callable[[str], str | None]
@@ -32,21 +55,28 @@ class Expansion:
     """Variables that are not known, and whose defaults were taken."""
 
 
-def expand(text: str, lookup: Lookup) -> Expansion:
+def expand(text: str, lookup: Lookup, budget: Budget | None = None) -> Expansion:
     """Expand the variables of a text.
+
+    Args:
+        text: The text.
+        lookup: What variables stand for.
+        budget: How much they may stand for; one for this text alone if it is not given.
 
     Raises:
         BadSubstitution: Flux would refuse it.
+        TooMuch: It would become too long, or take too long.
     """
-    parser = _Parser(text, lookup)
+    parser = _Parser(text, lookup, budget or Budget())
     parser.found.text = parser.everything()
     return parser.found
 
 
 class _Parser:
-    def __init__(self, text: str, lookup: Lookup) -> None:
+    def __init__(self, text: str, lookup: Lookup, budget: Budget) -> None:
         self._text = text
-        self._lookup = lookup
+        self._find = lookup
+        self._budget = budget
         self._at = 0
         self._depth = 0
         self.found = Expansion("")
@@ -89,6 +119,11 @@ class _Parser:
             raise BadSubstitution("a variable has no name")
         return name
 
+    def _lookup(self, name: str) -> str | None:
+        value = self._find(name)
+        self._budget.spend(len(value) if value else 1)
+        return value
+
     def _value(self, name: str) -> str | None:
         value = self._lookup(name)
         if value is None:
@@ -129,14 +164,15 @@ class _Parser:
     def _default(self, name: str) -> str | None:
         self._at += 1 if self._peek() == "=" else 2
         parts: list[str | None] = []
-        noted = dict(self.found.unknown)
+        noted, self.found.unknown = self.found.unknown, {}
         while self._peek() != "}":
             parts.append(self._argument(lambda each: each != "}"))
         self._close()
         value = self._lookup(name)
+        within, self.found.unknown = self.found.unknown, noted
         if value:
-            self.found.unknown = noted  # what is only in the default does not matter
-            return value
+            return value  # what is only in the default does not matter
+        noted.update(within)
         if value is None:
             self.found.assumed[name] = None
         return None if None in parts else "".join(each for each in parts if each is not None)
@@ -183,7 +219,9 @@ class _Parser:
         pattern = self._argument(lambda each: each != "}")
         self._close()
         return self._applied(
-            name, lambda value, glob: _trimmed(value, glob, at_end=mark == "%", longest=len(marks) == 2), pattern
+            name,
+            lambda value, glob: _trimmed(value, glob, self._budget, at_end=mark == "%", longest=len(marks) == 2),
+            pattern,
         )
 
     def _replaced(self, name: str) -> str | None:
@@ -199,7 +237,7 @@ class _Parser:
         self._close()
         if not has_new and mark in ("#", "%") and mark:
             return self._value(name)  # Flux's own quirk: nothing is replaced by nothing
-        return self._applied(name, lambda value, a, b: _replaced(value, mark, a, b), old, new)
+        return self._applied(name, lambda value, a, b: _replaced(value, mark, a, b, self._budget), old, new)
 
     def _applied(self, name: str, work: Callable[..., str], *arguments: str | None) -> str | None:
         value = self._value(name)
@@ -234,7 +272,8 @@ def _cased(value: str, mark: str) -> str:
             return value
 
 
-def _replaced(value: str, mark: str, old: str, new: str) -> str:
+def _replaced(value: str, mark: str, old: str, new: str, budget: Budget) -> str:
+    budget.spend((value.count(old) if mark == "/" else 1) * len(new))
     match mark:
         case "/":
             return value.replace(old, new)
@@ -246,9 +285,8 @@ def _replaced(value: str, mark: str, old: str, new: str) -> str:
             return value.replace(old, new, 1)
 
 
-def _trimmed(value: str, glob: str, *, at_end: bool, longest: bool) -> str:
-    if len(value) * len(glob) > _WORK:
-        raise BadSubstitution("a pattern is too long to follow")
+def _trimmed(value: str, glob: str, budget: Budget, *, at_end: bool, longest: bool) -> str:
+    budget.spend(len(value) * len(glob) * _TRIMMING)
     text = value[::-1] if at_end else value
     try:
         lengths = [each for each in _matching(text, _tokens(glob[::-1] if at_end else glob)) if each]

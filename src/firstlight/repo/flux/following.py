@@ -14,7 +14,7 @@ from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import Reference, Remote, Unresolved
 from firstlight.repo import kustomize
 from firstlight.repo.flux import engine, kinds, kustomizations, paths, secret_needs, substitution, variables
-from firstlight.repo.flux.envsubst import BadSubstitution
+from firstlight.repo.flux.envsubst import BadSubstitution, Budget, TooMuch
 from firstlight.repo.flux.kinds import called, spec, text
 from firstlight.repo.flux.own import Own
 from firstlight.repo.flux.scanning import Scan
@@ -100,6 +100,7 @@ class _Follower:
     def __init__(self, tree: WorkTree, scan: Scan, start: Start, known: Holders) -> None:
         self._tree = tree
         self._start = start
+        self._budget = Budget()
         # What the pass before has found serves for variables that this one has not met yet.
         self._first = Holders(before=known)
         self._reached = Reached(Sources(scan.sources), Holders(before=self._first))
@@ -230,7 +231,10 @@ class _Follower:
         own = spec(visited.manifest)
         if own.get("postBuild") and visited.variables.is_active:
             try:
-                done = substitution.substitute(manifest.value, visited.variables.lookup)
+                done = substitution.substitute(manifest.value, visited.variables.lookup, self._budget)
+            except TooMuch as error:
+                message = f"variables in {manifest.id.kind} {called(manifest)} are left as they are: {error}"
+                self._remark(manifest.place, Grade.UNKNOWN, message, "look for a variable that is used very often")
             except BadSubstitution as error:
                 message = f"Flux refuses to substitute variables in {manifest.id.kind} {called(manifest)}: {error}"
                 self._remark(manifest.place, Grade.ERROR, message, "write $${ for a brace that is none of Flux's")

@@ -13,7 +13,7 @@ from typing import Any
 from firstlight.document import reading, scalars
 from firstlight.model.remark import Grade
 from firstlight.repo.flux import envsubst
-from firstlight.repo.flux.envsubst import BadSubstitution, Lookup
+from firstlight.repo.flux.envsubst import BadSubstitution, Budget, Lookup
 
 DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _DEEPEST = 200
@@ -34,15 +34,23 @@ class Substituted:
     value: Any
     unknown: dict[str, None] = dataclasses.field(default_factory=dict)
     assumed: dict[str, None] = dataclasses.field(default_factory=dict)
+    budget: Budget = dataclasses.field(default_factory=Budget)
+    """How much variables may stand for."""
 
 
-def substitute(value: Mapping[str, Any], lookup: Lookup) -> Substituted:
+def substitute(value: Mapping[str, Any], lookup: Lookup, budget: Budget | None = None) -> Substituted:
     """An object with its variables replaced; what did not change is shared.
+
+    Args:
+        value: The object.
+        lookup: What variables stand for.
+        budget: How much they may stand for, shared with other objects.
 
     Raises:
         BadSubstitution: Flux would refuse it.
+        envsubst.TooMuch: It would become too long, or take too long.
     """
-    found = Substituted(value)
+    found = Substituted(value, budget=budget or Budget())
     if not _is_disabled(value):
         found.value = _replaced(value, lookup, found, 0)
     return found
@@ -79,7 +87,7 @@ def _replaced(value: Any, lookup: Lookup, found: Substituted, depth: int, before
 
 
 def _expanded(text: str, lookup: Lookup, found: Substituted) -> str:
-    expansion = envsubst.expand(text, lookup)
+    expansion = envsubst.expand(text, lookup, found.budget)
     found.unknown.update(expansion.unknown)
     found.assumed.update(expansion.assumed)
     return expansion.text
@@ -92,7 +100,7 @@ def _key(name: str, lookup: Lookup, found: Substituted) -> str:
     if expanded == name:
         return name
     if not is_plain(name):
-        expanded = _expanded("'" + name.replace("'", "''") + "'", lookup, Substituted(None))
+        expanded = _expanded("'" + name.replace("'", "''") + "'", lookup, Substituted(None, budget=found.budget))
     contents = reading.read(f"{expanded}: value\n".encode(), "")
     read = contents.documents[0].value if len(contents.documents) == 1 else None
     if not isinstance(read, dict) or any(each.grade == Grade.ERROR for each in contents.remarks):
@@ -110,7 +118,7 @@ def _text(text: str, lookup: Lookup, found: Substituted, before: str) -> Any:
         return _read(f"{before}{expanded}")
     if "\n" in text:
         return expanded  # a literal block, in which nothing but a line break could end the text
-    quoted = _expanded("'" + text.replace("'", "''") + "'", lookup, Substituted(None))
+    quoted = _expanded("'" + text.replace("'", "''") + "'", lookup, Substituted(None, budget=found.budget))
     return expanded if quoted[1:-1] == expanded.replace("'", "''") else _read(f"{before}{quoted}")
 
 

@@ -220,6 +220,7 @@ async def test_a_home_of_its_own(helm_client: Helm, program: Recorder) -> None:
         "KUBECONFIG": "/dev/null",
         "NO_COLOR": "1",
         "HTTPS_PROXY": "http://p:1",
+        "GOMEMLIMIT": str((1 << 30) // 4 * 3),
     }
     [call] = program.calls
     assert call["home"] == ["bin", "plugins", "work"]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight.clients import command, program_path
+from firstlight.clients.sandbox import limits
 
 PUSH_LIMIT = 2 << 30
 """Bytes of one push."""
@@ -52,7 +53,7 @@ async def run(
     Raises:
         errors.CommandFailed: It exited with an error, and ``check`` is set.
     """
-    return await command.run(argv(*arguments), env=env, stdin=stdin, check=check, timeout=timeout)
+    return await command.run(argv(*arguments), env=env, stdin=stdin, check=check, timeout=timeout, within=limits.READER)
 
 
 def first_line(output: bytes) -> str:
