@@ -115,9 +115,9 @@ def listed(folder: Path, pattern: str) -> list[Path]:
     """
     check(folder)
     found = sorted(folder.glob(pattern)) if folder.is_dir() else []
-    for each in found:
+    for each in found if is_kept(folder) else ():
         trust.entry(each, state=_state_of(each))
-    return found
+    return [each for each in found if not each.is_symlink()]
 
 
 def is_kept(path: Path) -> bool:

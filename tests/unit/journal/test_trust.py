@@ -118,16 +118,17 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("spoil", HOSTILE, ids=lambda each: each.__name__)
-def test_what_may_be_somebody_elses_is_refused_and_says_the_way_out(
-    state: Path, spoil: Callable[[Path], None]
-) -> None:
+def test_what_may_be_somebody_elses_is_refused_and_says_the_way_out(state: Path, spoil: Callable[[Path], None]) -> None:
     assert directory.of(state.parent) == state
     spoil(state)
     file = state / "infra" / "kubeconfig"
+    asked: list[tuple[Callable[[Path], object], Path]] = [
+        (directory.of, state.parent), (directory.check, file), (directory.read, file), (directory.is_file, file),
+    ]  # fmt: skip
 
-    for ask in (lambda: directory.of(state.parent), *[lambda f=f: f(file) for f in (directory.check, directory.read, directory.is_file)]):
+    for ask, path in asked:
         with pytest.raises(trust.Untrusted) as raised:
-            ask()
+            ask(path)
         assert isinstance(raised.value, errors.Refused)
         assert raised.value.exit_code == 3
         assert HOSTILE[spoil] in raised.value.hint
