@@ -3,10 +3,12 @@
     <home>/<key>.json    the questions that were asked, the hashes of the answers, and the objects
 
 The key says what was to be rendered; a rendering is good while all of its questions have the same answers. Objects of
-kind Secret whose data can be read are never written: a rendering that has one is not kept at all.
+kind Secret whose data can be read are never written, and no URL with a password: a rendering that has one is not kept
+at all.
 """
 
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from firstlight.render import kept
 from firstlight.render.questions import Answer
 from firstlight.render.raw import Raw
 
+_LOGIN = re.compile(rb"""(?<![A-Za-z0-9+.-])(?!ssh://[^/\s"':@]+@)[A-Za-z][A-Za-z0-9+.-]*://[^/\s"'\\<>@]+@""")
+"""A user or a password in a URL, also a token; the account of ssh is not a secret."""
 _SWEEP = 0.005
 """How often a write takes what is old away: once in two hundred."""
 
@@ -75,7 +79,11 @@ class Cache:
             release=raw.release,
             unreleased=raw.unreleased,
         )
-        kept.write(self._place(key), msgspec.json.encode(entry))
+        content = msgspec.json.encode(entry)
+        if _LOGIN.search(content):
+            kept.remove(self._place(key))
+            return False
+        kept.write(self._place(key), content)
         if random.random() < _SWEEP:  # noqa: S311 - no secret depends on it
             kept.forget_unused(self._home)
         return True

@@ -57,8 +57,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Override:
     monkeypatch.setattr(holding, "hold", same)
     monkeypatch.setattr(keeping, "write", same)
     return Override(
-        id="one", cluster="lab", emergency=Emergency.SECURITY, reason="leaked", who="ann", begun=0.0, until=9e9, scope=(),
-        standing=Standing.OPEN, objects=(LOGIN,),
+        id="one", cluster="lab", emergency=Emergency.SECURITY, reason="leaked", who="ann", begun=0.0, until=9e9,
+        scope=(), standing=Standing.OPEN, objects=(LOGIN,),
     )  # fmt: skip
 
 
