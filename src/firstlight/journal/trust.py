@@ -91,6 +91,8 @@ def untracked(state: Path) -> None:
     try:
         found = repository.locate(state.parent)
         index = (found.git_dir / "index").stat()
+    except git_errors.PointsElsewhere as error:
+        raise Untrusted(f"whether Git tracks {state} is not known: {error.detail}", hint=error.hint) from error
     except (git_errors.NotARepository, OSError):
         return  # nobody has put anything under Git here
     if found.work_tree is None:

@@ -22,6 +22,8 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~+@:,=&!$()'*;%\u00a1-\uffff-]*)*")
 _USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<userinfo>[^/\s]*)@")
 
+_LOGIN = re.compile(rb"""(?<![A-Za-z0-9+.-])(?!ssh://[^/\s"':@]+@)[A-Za-z][A-Za-z0-9+.-]*://[^/\s"'\\<>@]+@""")
+
 
 @dataclasses.dataclass(frozen=True)
 class RemoteUrl:
@@ -98,6 +100,11 @@ def without_credentials(text: str) -> str:
         return match[0] if is_account else match["scheme"]
 
     return _USERINFO.sub(bare, text)
+
+
+def has_credentials(content: bytes) -> bool:
+    """Whether something encoded, such as JSON, has a URL with a user, a password or a token; ssh has accounts."""
+    return _LOGIN.search(content) is not None
 
 
 def _is_host(text: str) -> bool:

@@ -8,13 +8,13 @@ at all.
 """
 
 import random
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from firstlight.model import remote_url
 from firstlight.model.component import ObjectId
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Pin
@@ -22,8 +22,6 @@ from firstlight.render import kept
 from firstlight.render.questions import Answer
 from firstlight.render.raw import Raw
 
-_LOGIN = re.compile(rb"""(?<![A-Za-z0-9+.-])(?!ssh://[^/\s"':@]+@)[A-Za-z][A-Za-z0-9+.-]*://[^/\s"'\\<>@]+@""")
-"""A user or a password in a URL, also a token; the account of ssh is not a secret."""
 _SWEEP = 0.005
 """How often a write takes what is old away: once in two hundred."""
 
@@ -80,7 +78,7 @@ class Cache:
             unreleased=raw.unreleased,
         )
         content = msgspec.json.encode(entry)
-        if _LOGIN.search(content):
+        if remote_url.has_credentials(content):
             kept.remove(self._place(key))
             return False
         kept.write(self._place(key), content)
