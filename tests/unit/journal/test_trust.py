@@ -101,7 +101,7 @@ def another_user_above(state: Path) -> None:
     os.chown(state, 12345, -1)
 
 
-HOSTILE = {
+HOSTILE: dict[Callable[[Path], None], str] = {
     tracked: "git rm -r --cached",
     tracked_and_renamed: "git rm -r --cached",
     a_submodule: "git rm -r",

@@ -40,7 +40,9 @@ class Api:
         after = copy.deepcopy(self.live)
         after["data"] |= body.get("data", {})
         after["data"] |= {name: encoded(text) for name, text in body.get("stringData", {}).items()}
-        given = {f"f:{name}": {f"f:{key}": {} for key in body[name]} for name in ("data", "stringData") if name in body}
+        given: dict[str, Any] = {
+            f"f:{name}": {f"f:{key}": {} for key in body[name]} for name in ("data", "stringData") if name in body
+        }
         after["metadata"]["managedFields"] = [
             {"manager": manager, "operation": "Apply", "apiVersion": "v1", "fieldsV1": given}
         ]
@@ -62,15 +64,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Override:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("data", [{}, {"data": {"password": encoded("from data")}}], ids=["alone", "beside data"])
 async def test_a_change_of_string_data_is_written_and_recorded_without_its_value(
-    opened: Override, tmp_path: Path
+    opened: Override, tmp_path: Path, data: dict[str, Any]
 ) -> None:
     api = Api()
     before = copy.deepcopy(api.live)
     ground = Ground(client=cast("Any", api), cluster="lab", state=tmp_path, who="ann", now=lambda: 1.0)
     wanted = {
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "shop"},
-        "data": {"password": encoded("from data")}, "stringData": {"password": "hunter2", "user": "ann"},
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "shop"}, **data,
+        "stringData": {"password": "hunter2", "user": "ann"},
     }  # fmt: skip
 
     made = await changing.apply(opened, [wanted], ground)
