@@ -74,11 +74,9 @@ def diff(text: str) -> str:
 
 def json(value: Any) -> str:
     """Indented for people, stable for programs."""
-    import msgspec
-
     from firstlight.report import safe
 
-    return msgspec.json.format(msgspec.json.encode(safe.data(value)), indent=2).decode() + "\n"
+    return safe.json(value, indent=2) + "\n"
 
 
 def write(path: Path, text: str) -> None:

@@ -29,18 +29,18 @@ def ways(platform: "Platform", names: Sequence[str], *, kubeconfig: Path | None,
         errors.UsageError: One context was typed for several clusters.
         errors.ConfigError: What was typed says something wrong.
     """
-    from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.operate.auditing.auditing import Ways
 
     wanted = list(names) or [each.name for each in platform.clusters]
     if context and len(wanted) != 1:
         raise errors.UsageError("one context is one cluster", hint=f"Name it: --cluster {wanted[0] if wanted else ''}")
-    state = platform.root / own_means.STATE
+    state = directory.of(platform.root)
     found: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[kube.Client]]] = {}
     missing: dict[str, str] = {}
     for name in wanted:
         chosen = context or _context(name, kubeconfig)
-        is_left = kubeconfig is None and not context and which_cluster.kept(state, name).is_file()
+        is_left = kubeconfig is None and not context and directory.is_file(which_cluster.kept(state, name))
         if not is_left and not chosen and len(wanted) > 1:
             missing[name] = f"firstlight up has left no kubeconfig, and there is no context {name} or admin@{name}"
             continue

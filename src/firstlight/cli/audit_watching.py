@@ -61,9 +61,7 @@ def _show(found: object, last: "Audit | None", wishes: Wishes) -> "Audit | None"
 
 def _write_line(value: object) -> None:
     """One document a line, for programs that read as it comes."""
-    import msgspec
-
     from firstlight.report import safe
 
-    sys.stdout.write(msgspec.json.encode(safe.data(value)).decode() + "\n")
+    sys.stdout.write(safe.json(value) + "\n")
     sys.stdout.flush()

@@ -47,7 +47,7 @@ def keep(newest: int, daily: int, weekly: int) -> "Keep":
 
 def place_of(platform: "Platform", cluster: str, place: Path | None) -> Path:
     """Where the backups of a cluster are."""
-    from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.operate.backup import shelf
 
-    return place.absolute() if place is not None else shelf.home(platform.root / own_means.STATE, cluster)
+    return place.absolute() if place is not None else shelf.home(directory.of(platform.root), cluster)

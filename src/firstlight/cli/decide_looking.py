@@ -41,15 +41,15 @@ class Look:
         """
         if not self._is_wanted:
             return None
-        from firstlight.cli import own_means
         from firstlight.clients import kube
+        from firstlight.journal import directory
         from firstlight.operate import up
         from firstlight.operate.deciding import sight
         from firstlight.policy.deciding.facts import Facts
 
         one = up.cluster_of(platform, self.cluster)
         self.cluster = one.name
-        state = platform.root / own_means.STATE
+        state = directory.of(platform.root)
         config = which_cluster.config(state, one.name, kubeconfig=self._way[0], context=self._way[1])
         client = await self._stack.enter_async_context(kube.Client(config, agent="decide"))
         with contextlib.suppress(errors.ClientError, TimeoutError):  # that nothing answers is for the look to say
@@ -90,8 +90,8 @@ async def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool)
     Raises:
         errors.ToolError: The talosctl that the user named will not do.
     """
-    from firstlight.cli import own_means
     from firstlight.clients.git import Git
+    from firstlight.journal import directory
     from firstlight.operate.deciding.checks.scene import History, Scene, Version
 
     found, git = decided.states, program_path.find("git")
@@ -108,7 +108,7 @@ async def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool)
         unreached=look.unreached,
         history=history,
         talosctl=await _talosctl() if is_kept else None,
-        state=found.root / own_means.STATE if is_kept else None,
+        state=directory.of(found.root) if is_kept else None,
         is_offline=offline,
     )
 

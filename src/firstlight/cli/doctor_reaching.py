@@ -40,7 +40,9 @@ class Patient:
     @property
     def state(self) -> Path | None:
         """What ``up`` has left."""
-        return self.platform.root / own_means.STATE if self.platform is not None else None
+        from firstlight.journal import directory
+
+        return directory.of(self.platform.root) if self.platform is not None else None
 
 
 def patient(
@@ -52,6 +54,7 @@ def patient(
         errors.UsageError: There is no such cluster, or several, or too much was named.
     """
     from firstlight.clients import kube
+    from firstlight.journal import directory
     from firstlight.operate.doctor.looking import Known
 
     platform = _platform(root)
@@ -65,15 +68,16 @@ def patient(
         return Patient(known=Known(cluster=_unknown(name)), what=cluster, config=config, talosconfig=talosconfig)
     one, what = _meant(platform, cluster, what)
     config_, no_api = None, ""
+    state = directory.of(platform.root)
     try:
-        config_ = which_cluster.config(
-            platform.root / own_means.STATE, one.name, kubeconfig=kubeconfig, context=context
-        )
+        config_ = which_cluster.config(state, one.name, kubeconfig=kubeconfig, context=context)
+    except errors.Refused:
+        raise
     except errors.FirstlightError as error:
         if kubeconfig is not None or context:
             raise
         no_api = error.message
-    known = Known.of(platform, one, state=platform.root / own_means.STATE, problems=_problems(platform, one))
+    known = Known.of(platform, one, state=state, problems=_problems(platform, one))
     return Patient(
         known=known, what=what, platform=platform, config=config_, no_api=no_api, talosconfig=talosconfig
     )  # fmt: skip
@@ -196,7 +200,7 @@ async def _way(patient: Patient, program: Path) -> "Way":
     Raises:
         errors.FirstlightError: There is none.
     """
-    from firstlight.execute import cluster_keys
+    from firstlight.execute import cluster_keys, kept_access
     from firstlight.execute.world import World
     from firstlight.journal import directory
     from firstlight.model.secret import Secret
@@ -208,9 +212,8 @@ async def _way(patient: Patient, program: Path) -> "Way":
     assert state is not None
     assert patient.platform is not None
     left = state / cluster.name / "talosconfig"
-    if left.is_file():
-        directory.check(left)
-        return Way(program=program, talosconfig=Secret(left.read_bytes()))
+    if directory.is_file(left):
+        return Way(program=program, talosconfig=kept_access.talosconfig(left))
     if not cluster.talos_secrets and not cluster.talosconfig:
         raise errors.Refused("neither a run has left a talosconfig nor does the repo name the Talos secrets")
     means = await own_means.means(patient.platform, offline=True, keep=False)

@@ -86,11 +86,12 @@ async def _opened(
 ) -> "AsyncIterator[tuple[Scene, kube.Client, Path]]":
     """What is compared, and the API; a cluster that does not answer is told before anything is rendered."""
     from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.operate import drift_scene, up
 
     platform = which_repo.platform(root)
     one = up.cluster_of(platform, cluster)
-    state = platform.root / own_means.STATE
+    state = directory.of(platform.root)
     config = which_cluster.config(state, one.name, kubeconfig=way[0], context=way[1])
     async with which_cluster.opened(config, agent="drift", state=state, cluster=one.name) as client:
         means = await own_means.means(platform, offline=offline, keep=False)
@@ -183,9 +184,7 @@ def _print(found: "Drift", scene: "Scene", form: str) -> None:
 
 def _write_line(value: object) -> None:
     """One document a line, for programs that read as it comes."""
-    import msgspec
-
     from firstlight.report import safe
 
-    sys.stdout.write(msgspec.json.encode(safe.data(value)).decode() + "\n")
+    sys.stdout.write(safe.json(value) + "\n")
     sys.stdout.flush()

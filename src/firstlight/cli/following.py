@@ -103,8 +103,9 @@ class View:
         self._is_new = True
         if self._form == "json":
             from firstlight.journal import form
+            from firstlight.report import safe
 
-            sys.stdout.write(form.line(event).decode())
+            sys.stdout.write(safe.escaped(form.line(event)))
             sys.stdout.flush()
         elif not self._live:
             self._print(self._plain.after(event))

@@ -35,15 +35,15 @@ _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "d
 @which_repo.option
 def graph(cluster: str, form: str | None, out: Path | None, wanted: bool, offline: bool, root: Path) -> None:
     """What needs what, phase by phase: as SVG for any browser, as Mermaid, DOT or text."""
-    from firstlight.model import remote_url
     from firstlight.plan import build
+    from firstlight.report import safe
     from firstlight.report.graph import picture
 
     platform = which_repo.only(which_repo.platform(root), cluster)
     chosen = _one(platform)
     renditions = plans.rendered(platform, wanted=wanted, offline=offline)
     made = picture.of(build.build(platform, chosen, renditions=renditions), platform.components_of(chosen.name))
-    text = remote_url.without_credentials(_drawn(made, form or _guessed(out)))
+    text = safe.text(_drawn(made, form or _guessed(out)))
     if out is None:
         sys.stdout.write(text)
         return

@@ -45,7 +45,7 @@ def init(given: Sequence[str], force: bool, dry_run: bool, root: Path | None, fo
     text = inferring.text(platform, answers)
     if not dry_run:
         schema = platform.root / inferring.SCHEMA
-        schema.parent.mkdir(exist_ok=True)
+        schema.parent.mkdir(mode=0o755, exist_ok=True)
         _write(schema, _schema())
         _write(file, text)
     open_questions = inferring.open_questions(platform, answers)

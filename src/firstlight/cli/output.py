@@ -35,10 +35,7 @@ def answer(form: str, text: str, value: Any) -> None:
 
 def write_json(value: Any) -> None:
     """Print a value as JSON, indented for people and stable for programs."""
-    import msgspec
-
     from firstlight.report import safe
 
-    shown = safe.data(msgspec.to_builtins(value))
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n")
+    sys.stdout.write(safe.json(value, indent=2) + "\n")
     sys.stdout.flush()

@@ -39,12 +39,12 @@ class Place:
     """Which cluster of which repo, and the way to it, as typed."""
 
     def __init__(self, cluster: str, *, root: Path | None, kubeconfig: Path | None, context: str) -> None:
-        from firstlight.cli import own_means
+        from firstlight.journal import directory
         from firstlight.operate import up
 
         self.platform: Platform = which_repo.platform(root)
         self.cluster: Cluster = up.cluster_of(self.platform, cluster)
-        self.state = self.platform.root / own_means.STATE
+        self.state = directory.of(self.platform.root)
         self._way = (kubeconfig, context)
 
     @contextlib.asynccontextmanager

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from firstlight.operate.means import Means
     from firstlight.render.rendering import Renderer
 
-STATE = ".firstlight"
 NEEDED = ("talosctl", "helm", "kustomize", "sops")
 
 
@@ -37,11 +36,13 @@ async def means(
     """
     from firstlight.cli import allowing, installing, renderers
     from firstlight.execute.world import Programs
+    from firstlight.journal import directory
     from firstlight.model.secret import Secret
     from firstlight.operate import talos_secrets
     from firstlight.operate.means import Means
     from firstlight.secrets import resolving
 
+    state = directory.of(platform.root)
     programs = await installing.ensure(NEEDED)
     omnictl = await _omnictl() if any(each.omni_template for each in platform.clusters) else None
     git, op = program_path.find("git"), program_path.find("op")
@@ -49,7 +50,7 @@ async def means(
 
     making = talos_secrets.Making(
         talosctl=programs["talosctl"], sops=programs["sops"], git=Path(git) if git else None,
-        state=platform.root / STATE, keep=keep,
+        state=state, keep=keep,
     )  # fmt: skip
 
     async def open_renderer(one: "Platform") -> "Renderer":
@@ -57,7 +58,7 @@ async def means(
 
     return Means(
         programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"], omnictl=omnictl, sops=programs["sops"]),
-        state=platform.root / STATE,
+        state=state,
         open_renderer=open_renderer,
         resolve=resolver.resolve,
         talos_secrets=lambda each: talos_secrets.of(each, platform, resolve=resolver.resolve, making=making),

@@ -101,11 +101,11 @@ def _scene(name: str, root: Path | None, *, kubeconfig: Path | None, context: st
     if platform is None or (is_open and not name and root is None):
         config = kube.load(kubeconfig, context=context, allow_exec=True)
         return _Scene(name=context or config.server.rpartition("//")[2], config=config)
-    from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.operate import up
 
     one = up.cluster_of(platform, name)
-    state = platform.root / own_means.STATE
+    state = directory.of(platform.root)
     config = which_cluster.config(state, one.name, kubeconfig=kubeconfig, context=context)
     return _Scene(name=one.name, config=config, platform=platform, cluster=one)
 
@@ -119,10 +119,10 @@ def _is_repo() -> bool:
 
 
 async def _look(scene: _Scene, *, namespace: str, fields: bool, is_rendered: bool, offline: bool) -> "OwnerMap":
-    from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.operate import owners as operating
 
-    state = scene.platform.root / own_means.STATE if scene.platform is not None else None
+    state = directory.of(scene.platform.root) if scene.platform is not None else None
     async with which_cluster.opened(scene.config, agent="owners", state=state, cluster=scene.name) as client:
         declared, notes = await _declared(scene, is_rendered=is_rendered, offline=offline)
         return await operating.owners(

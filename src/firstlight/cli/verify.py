@@ -82,12 +82,13 @@ class _Wishes:
 
 async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verification":
     from firstlight.cli import own_means
+    from firstlight.journal import directory
     from firstlight.observe.watching import Watching
     from firstlight.operate import up
     from firstlight.operate.verify import again, checking, talos_release
 
     one = up.cluster_of(platform, name)
-    state = platform.root / own_means.STATE
+    state = directory.of(platform.root)
     config = which_cluster.config(state, one.name, kubeconfig=wishes.way[0], context=wishes.way[1])
     means = await own_means.means(platform, offline=wishes.is_offline, keep=False) if wishes.is_rendered else None
     opened = which_cluster.opened(config, agent="verify", state=state, cluster=one.name)
@@ -113,12 +114,15 @@ async def _verify(platform: "Platform", name: str, wishes: _Wishes) -> "Verifica
 def _cilium(state: Path, cluster: str, way: tuple[Path | None, str]) -> "Cilium | None":
     """Cilium's own program, if the user has it, on the same way to the cluster."""
     from firstlight.clients.cilium import Cilium
+    from firstlight.execute import kept_access
+    from firstlight.journal import directory
 
     program = program_path.find("cilium")
     if program is None:
         return None
     left = which_cluster.kept(state, cluster)
-    if way == (None, "") and left.is_file():
+    if way == (None, "") and directory.is_file(left):
+        kept_access.kubeconfig(left)  # the program would do whatever the file says
         return Cilium(Path(program), kubeconfig=left)
     return Cilium(Path(program), kubeconfig=way[0], context=way[1], allow_exec=True)
 

@@ -55,16 +55,15 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
 
     Raises:
         errors.ConfigError: There is no kubeconfig, or it says something wrong.
-        errors.Refused: Somebody put a link in its place.
+        errors.Refused: The one that up left may be somebody else's work, or leads out of the file.
     """
     from firstlight.clients import kube
+    from firstlight.execute import kept_access
     from firstlight.journal import directory
 
     left = kept(state, cluster)
-    if kubeconfig is None and not context and left.is_file():
-        # It lies in the repo's directory, where others may write: no program that it names is run, no link followed.
-        directory.check(left)
-        return kube.load(left)
+    if kubeconfig is None and not context and directory.is_file(left):
+        return kept_access.kubeconfig(left)
     try:
         return kube.load(kubeconfig, context=context, allow_exec=True)
     except errors.ConfigError as error:

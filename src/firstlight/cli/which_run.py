@@ -15,6 +15,7 @@ def state_directory(root: Path | None) -> Path:
 
     Raises:
         errors.UsageError: There is no such directory.
+        errors.Refused: Something in it may be somebody else's work.
     """
     from firstlight.journal import directory
     from firstlight.repo import work_tree
@@ -22,7 +23,7 @@ def state_directory(root: Path | None) -> Path:
     top = work_tree.top(Path()) if root is None else root
     if not top.is_dir():
         raise errors.UsageError(f"{top} is no directory", hint="Give the directory of a GitOps repo.")
-    return top / directory.NAME
+    return directory.of(top)
 
 
 def path(state: Path, run: str) -> Path:

@@ -115,6 +115,29 @@ def checked(url: str, *, plain_http: Collection[str] = ()) -> None:
     _refuse_inner(parsed.host.strip("[]"))
 
 
+async def refuse_near(address: str, *, allowed: Collection[str] = ()) -> None:
+    """See that a name or address in a stranger's URL does not stand for this computer, or for what only it can see.
+
+    Args:
+        address: The host, with a port or without.
+        allowed: Addresses that whoever runs the command has named.
+
+    Raises:
+        errors.Refused: It does.
+    """
+    if address in allowed:
+        return
+    host = urllib.parse.urlsplit(f"//{address}").hostname or ""
+    _refuse_inner(host)
+    try:
+        # As programs read it: 127.1 and 2130706433 are addresses, too.
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return  # nobody gets there, or only a proxy knows it
+    for each in found:
+        _refuse_inner(str(each[4][0]), named=host)
+
+
 async def _content(answer: "aiohttp.ClientResponse", url: str, limit: int) -> bytes:
     if answer.status in (404, 410):
         raise NotFound(f"there is no {_shown(url)}", target=_shown(url))
@@ -165,7 +188,7 @@ def _resolver(plain_http: Collection[str]) -> "AbstractResolver":
     return Resolver()
 
 
-def _refuse_inner(host: str) -> None:
+def _refuse_inner(host: str, *, named: str = "") -> None:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -173,7 +196,11 @@ def _refuse_inner(host: str) -> None:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     if address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast:
-        raise errors.Refused(f"{host} is an address at which nothing is fetched")
+        by = f"{named} is {host}, " if named not in ("", host) else f"{host} is "
+        raise errors.Refused(
+            f"{by}an address at which nothing is fetched for a repo: this computer's own, or of its link alone",
+            hint=f"If it is meant: FIRSTLIGHT_PLAIN_HTTP={named or host}:PORT",
+        )
 
 
 def _shown(url: str) -> str:

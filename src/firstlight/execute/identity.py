@@ -109,9 +109,8 @@ def _read(path: Path, key: str) -> str:
 
 
 def _all(path: Path) -> dict[str, object]:
-    directory.check(path)
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(directory.read(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

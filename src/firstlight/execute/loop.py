@@ -24,6 +24,7 @@ from firstlight.execute.lease import Lease
 from firstlight.execute.overriding import finishing
 from firstlight.execute.world import World
 from firstlight.gates.ground import GateGround
+from firstlight.journal import directory
 from firstlight.model import event as events
 from firstlight.model import verdict as verdicts
 from firstlight.model import work as works
@@ -303,7 +304,7 @@ class Loop:
 
     async def _reached(self, step: Step) -> bool:
         """Come by the API before machines of a cluster that lives are written to; a virgin one has only the lock."""
-        if not (self._world.state / self._world.cluster.name / "identity.json").exists():
+        if not directory.is_file(self._world.state / self._world.cluster.name / "identity.json"):
             return False
         ways = [each for each in self._work.tasks.items() if isinstance(each[1], works.FetchKubeconfig)]
         try:

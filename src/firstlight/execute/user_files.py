@@ -111,10 +111,8 @@ def _ends_soon(certificate: object, now: datetime.datetime) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if directory.is_kept(path):
-        directory.check(path)
     try:
-        data = path.read_bytes()
+        data = directory.read(path) if directory.is_kept(path) else path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:

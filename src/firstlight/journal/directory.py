@@ -1,17 +1,33 @@
 """The directory of what firstlight keeps beside a repo: for its owner alone, and never committed.
 
-It lies in a repo, and a repo may be anybody's: a link below it would make a run write wherever the link leads.
+It lies in a repo, and a repo may be anybody's: what is there is ours by the rules of ``trust``, and all who read or
+write it come by here.
 """
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.journal import trust
 
 NAME = ".firstlight"
+LARGEST = 256 << 20
+"""Bytes of the largest file that is read."""
+
+
+def of(root: Path) -> Path:
+    """The state directory of a repo, which need not exist; what is in it is ours.
+
+    Raises:
+        trust.Untrusted: Something in it may be somebody else's work.
+    """
+    state = root / NAME
+    trust.tree(state)
+    return state
 
 
 def make(state: Path) -> Path:
@@ -22,6 +38,8 @@ def make(state: Path) -> Path:
         errors.FirstlightError: It cannot be made.
     """
     runs = state / "runs"
+    if state.name == NAME:
+        check(runs)
     _make(state, (state, runs))
     return runs
 
@@ -39,19 +57,67 @@ def enter(path: Path) -> None:
 
 
 def check(path: Path) -> None:
-    """Refuse a file of the state that is a link, or that a link leads to; nothing is made, and it may be missing.
+    """Refuse a file of the state that is not ours, or on the way to which something is not; it may be missing.
 
     Raises:
-        errors.Refused: A link is there, or the way leads out of the state directory.
+        errors.Refused: The way leads out of the state directory.
+        trust.Untrusted: Something may be somebody else's work.
     """
     if ".." in path.parts:
         raise errors.Refused(f"{path} leads out of the directory of what firstlight keeps")
+    if not is_kept(path) and path.name != NAME:
+        # A rehearsal's, which lies in no repo.
+        for each in (path, *path.parents[:2]):
+            trust.unlinked(each)
+        return
     state = _state_of(path)
-    for each in (path, *path.parents):
-        if each.is_symlink():
-            raise errors.Refused(f"{each} is a link, which may lead anywhere", hint="Remove it.")
-        if each == state:
-            return
+    way = [each for each in (*reversed(path.parents), path) if each == state or state in each.parents]
+    for each in way:
+        trust.unlinked(each)
+    for each in way:
+        if trust.entry(each, state=state) is None:
+            break
+    if state.is_dir():
+        trust.untracked(state)
+
+
+def is_file(path: Path) -> bool:
+    """Whether the state has such a file, and it is ours.
+
+    Raises:
+        trust.Untrusted: It may be somebody else's work.
+    """
+    check(path)
+    return path.is_file()
+
+
+def read(path: Path) -> bytes:
+    """A file of the state.
+
+    Raises:
+        trust.Untrusted: It may be somebody else's work.
+        OSError: It does not exist, or cannot be read.
+    """
+    check(path)
+    # A pipe in its place would hang whoever opens it.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read(LARGEST)
+
+
+def listed(folder: Path, pattern: str) -> list[Path]:
+    """The files of a directory of the state by a pattern, sorted by name; none where it does not exist.
+
+    Raises:
+        trust.Untrusted: Something may be somebody else's work.
+    """
+    check(folder)
+    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    for each in found if is_kept(folder) else ():
+        trust.entry(each, state=_state_of(each))
+    return [each for each in found if not each.is_symlink()]
 
 
 def is_kept(path: Path) -> bool:
@@ -61,18 +127,21 @@ def is_kept(path: Path) -> bool:
 
 def _state_of(path: Path) -> Path:
     """The state directory of a file: a rehearsal's has another name, and the file is in a directory of it."""
-    return next((each for each in path.parents if each.name == NAME), path.parent.parent)
+    return next((each for each in (path, *path.parents) if each.name == NAME), path.parent.parent)
 
 
 def _make(state: Path, directories: Sequence[Path]) -> None:
     for path in directories:
-        if path.is_symlink():
-            raise errors.Refused(f"{path} is a link, which may lead anywhere", hint="Remove it.")
+        if state.name == NAME:
+            trust.entry(path, state=state)
+        trust.unlinked(path)
         try:
             path.mkdir(mode=0o700, parents=path == state, exist_ok=True)
+            mode = stat.S_IMODE(path.stat().st_mode)
             # init leaves the state directory itself readable: the schema in it is for editors.
-            if path != state and stat.S_IMODE(path.stat().st_mode) & 0o077:
-                path.chmod(0o700)
+            closed = mode & (0o022 if path == state else 0o077)
+            if closed and (path != state or state.name == NAME):
+                path.chmod(mode & ~closed)
         except OSError as error:
             raise _unwritable(path, error) from error
     try:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.journal import author, form
+from firstlight.journal import author, directory, form
 from firstlight.model import run_state
 from firstlight.model.event import Event, RunEnded, RunStarted
 from firstlight.model.run_state import RunBrief, RunState
@@ -72,11 +72,12 @@ def is_alive(path: Path, who: str) -> bool | None:
 
 
 def paths(state: Path) -> list[Path]:
-    """The journals of all runs, newest first: ids begin with the time."""
-    try:
-        return sorted((state / "runs").glob(f"*{SUFFIX}"), key=lambda each: each.name, reverse=True)
-    except OSError:
-        return []
+    """The journals of all runs, newest first: ids begin with the time.
+
+    Raises:
+        errors.Refused: One may be somebody else's work.
+    """
+    return directory.listed(state / "runs", f"*{SUFFIX}")[::-1]
 
 
 def runs(state: Path) -> list[RunBrief]:

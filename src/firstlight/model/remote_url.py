@@ -25,6 +25,8 @@ _USERINFO = re.compile(r"(?<=[A-Za-z0-9+.-])://(?P<userinfo>[^/\s]*)@")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*\Z")
 _LONGEST_SCHEME = 32
 
+_LOGIN = re.compile(rb"""(?<![A-Za-z0-9+.-])(?!ssh://[^/\s"':@]+@)[A-Za-z][A-Za-z0-9+.-]*://[^/\s"'\\<>@]+@""")
+
 
 @dataclasses.dataclass(frozen=True)
 class RemoteUrl:
@@ -102,6 +104,11 @@ def without_credentials(text: str) -> str:
         return match[0] if is_account else "://"
 
     return _USERINFO.sub(bare, text)
+
+
+def has_credentials(content: bytes) -> bool:
+    """Whether something encoded, such as JSON, has a URL with a user, a password or a token; ssh has accounts."""
+    return _LOGIN.search(content) is not None
 
 
 def _is_host(text: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.execute import cluster_keys, holders, local_lock
+from firstlight.execute import cluster_keys, holders, kept_access, local_lock
 from firstlight.execute.lease import SECONDS, Lease
 from firstlight.execute.overriding import leaving
 from firstlight.execute.world import World
@@ -144,10 +144,9 @@ async def _nobody_to_ask() -> None:
 
 def _kept(path: Path) -> kube.Config | None:
     """The way to the API that ``up`` has left."""
-    directory.check(path)
     try:
-        return kube.load(path) if path.is_file() else None
-    except errors.FirstlightError:
+        return kept_access.kubeconfig(path) if directory.is_file(path) else None
+    except errors.ConfigError:
         return None
 
 

@@ -3,7 +3,8 @@
     <home>/<key>.json    the questions that were asked, the hashes of the answers, and the objects
 
 The key says what was to be rendered; a rendering is good while all of its questions have the same answers. Objects of
-kind Secret whose data can be read are never written: a rendering that has one is not kept at all.
+kind Secret whose data can be read are never written, and no URL with a password: a rendering that has one is not kept
+at all.
 """
 
 import random
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from firstlight.model import remote_url
 from firstlight.model.component import ObjectId
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Pin
@@ -75,7 +77,11 @@ class Cache:
             release=raw.release,
             unreleased=raw.unreleased,
         )
-        kept.write(self._place(key), msgspec.json.encode(entry))
+        content = msgspec.json.encode(entry)
+        if remote_url.has_credentials(content):
+            kept.remove(self._place(key))
+            return False
+        kept.write(self._place(key), content)
         if random.random() < _SWEEP:  # noqa: S311 - no secret depends on it
             kept.forget_unused(self._home)
         return True

@@ -65,6 +65,10 @@ def _asked(root: Path) -> tuple[list[str] | None, list[Remark]]:
     """What Git names; None where it cannot be asked."""
     try:
         found = repository.locate(root)
+    except git_errors.PointsElsewhere as error:
+        return None, [
+            _remark(".git", Grade.WARNING, f"not followed, so that ignored files are read too: {error.detail}")
+        ]
     except git_errors.NotARepository:
         return None, []
     program = program_path.find("git")

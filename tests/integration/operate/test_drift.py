@@ -13,6 +13,7 @@ from firstlight.cli import drift as command
 from firstlight.cli import main
 from firstlight.clients import kube as kube_client
 from firstlight.execute.lease import Lease
+from firstlight.journal import directory
 from firstlight.model.drift import Difference
 from firstlight.model.plan import Problem, Severity
 from firstlight.operate import drift, drift_scene
@@ -114,8 +115,8 @@ async def test_only_the_cluster_that_is_meant_is_written_to(flux: Flux, space: s
     found = await drift.look(one, flux.kube)
     uid = await uid_of(flux.kube)
     said: list[str] = []
-    (tmp_path / ".firstlight" / "lab").mkdir(parents=True)
     identity = tmp_path / ".firstlight" / "lab" / "identity.json"
+    directory.enter(identity)
     identity.write_text(json.dumps({"kubeSystem": "another"}))
     known = Ground(state=tmp_path / ".firstlight")
     with pytest.raises(errors.Refused, match=f"is not lab: its kube-system has the UID {uid}, and another is meant"):

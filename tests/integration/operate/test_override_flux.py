@@ -1,5 +1,6 @@
 """Overrides under a Flux that is real: held against a parent that would wake what rests, ended, aborted, expired."""
 
+import base64
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,27 @@ async def test_an_aborted_one_leaves_everything_as_it_was(flux: Flux, space: str
     assert all(each.is_over for each in await records.listed(at))
     secrets = await flux.kube.list("v1", "Secret", namespace="kube-system", labels="firstlight.dev/override-snapshot")
     assert not secrets.items
+
+
+async def test_string_data_of_a_secret_is_applied_recorded_and_taken_back(
+    flux: Flux, space: str, tmp_path: Path
+) -> None:
+    await shop(flux, space)
+    at = ground(flux.kube, tmp_path)
+    login = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": space}}
+    await flux.kube.apply({**login, "stringData": {"password": "old"}}, manager="somebody")
+    id = ObjectId("", "Secret", space, "login")
+    async with working(at):
+        override = await beginning.begin(wish(objects=(id,)), at)
+        override = await changing.apply(override, [{**login, "stringData": {"password": "hunter2"}}], at)
+
+        assert [each.fields for each in override.changes] == [("data.password",)]
+        live = await flux.kube.get("v1", "Secret", "login", namespace=space)
+        assert base64.b64decode(live["data"]["password"]) == b"hunter2"
+        over = await aborting.abort(override, at)
+    assert over.standing is Standing.ABORTED
+    live = await flux.kube.get("v1", "Secret", "login", namespace=space)
+    assert base64.b64decode(live["data"]["password"]) == b"old"
 
 
 async def test_a_release_goes_on_with_the_values_that_git_has_now(flux: Flux, space: str, tmp_path: Path) -> None:

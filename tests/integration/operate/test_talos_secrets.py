@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
+from firstlight.journal import directory
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
@@ -101,7 +102,7 @@ async def test_a_file_that_git_knows_is_not_made_anew(bench: Bench, how: str) ->
 
 async def test_a_cluster_that_was_seen_before_gets_no_others(bench: Bench) -> None:
     state = bench.root / ".firstlight" / "prod"
-    state.mkdir(parents=True)
+    directory.enter(state / "identity.json")
     (state / "identity.json").write_text('{"kubeSystem": "1111-2222"}')
 
     with pytest.raises(errors.Refused, match=r"the cluster was seen before .*1111-2222") as caught:

@@ -15,6 +15,7 @@ from firstlight.cli import main
 from firstlight.clients import kube as clients
 from firstlight.clients.cilium import Cilium, Connectivity
 from firstlight.gates.ground import GateGround
+from firstlight.journal import directory
 from firstlight.lab.lab import Lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Phase
@@ -296,7 +297,7 @@ async def test_the_command_as_text_and_as_json(
         "metadata: {name: home}\nclusters: {infra: {role: infra}}\n"
     )
     kept = tmp_path / ".firstlight/infra/kubeconfig"
-    kept.parent.mkdir(parents=True)
+    directory.enter(kept)
     kept.write_bytes(lab.kubeconfig.read_bytes())
     words = ["verify", "infra", "--no-render", "--repo", str(tmp_path), "--since", "1s"]
 

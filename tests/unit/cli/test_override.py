@@ -58,7 +58,6 @@ def test_a_manifest_that_is_none_is_told_with_its_line(tmp_path: Path, capsys: p
 def test_the_copies_here_are_read_and_others_passed_over(tmp_path: Path) -> None:
     state = tmp_path / ".firstlight"
     place = keeping.path(state, "lab", OPEN.id)
-    place.parent.mkdir(parents=True)
     keeping._keep(OPEN, place)
     (place.parent / "broken.json").write_text("{")
     leading_out = dataclasses.replace(OPEN, id=str(tmp_path / "elsewhere"))

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from firstlight.cli import main
-from firstlight.journal import author, form
+from firstlight.journal import author, directory, form
 from firstlight.journal.writing import Journal
 from firstlight.model.event import RunStarted
 from tests.unit.journal import stories
@@ -26,7 +26,7 @@ def keep(repo: Path, name: str, run: str = "", cluster: str = "infra") -> str:
         story.started, who=author.who(), cluster=cluster, run=run or f"20261116T063000Z-{cluster}-{name}"
     )
     path = repo / ".firstlight/runs" / f"{first.run}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    directory.enter(path)
     path.write_bytes(b"".join(map(form.line, (first, *story.events[1:]))))
     return first.run
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from firstlight import errors
 from firstlight.cli import main, which_cluster
+from firstlight.journal import directory
 from tests.unit.clients.kube.loopback import Reaction, Request, Respond, loopback, status
 
 COMMANDS = (
@@ -72,7 +74,7 @@ async def test_another_cluster_than_the_one_that_was_written_down_is_refused(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = tmp_path / ".firstlight" / "infra"
-    own.mkdir(parents=True)
+    directory.enter(own / "identity.json")
     (own / "identity.json").write_text(json.dumps({"kubeSystem": "known"}))
     (tmp_path / "firstlight.yaml").write_text(PLATFORM)
     async with loopback(react) as server:
@@ -99,3 +101,61 @@ async def test_a_cluster_is_opened_that_is_known_or_of_which_nobody_knows(tmp_pa
         config = which_cluster.config(tmp_path, "infra", kubeconfig=typed, context="")
         async with which_cluster.opened(config, agent="test", state=tmp_path, cluster="infra") as client:
             assert client.config.server == server.url
+
+
+READING = (
+    *COMMANDS,
+    ["doctor"],
+    ["owners", "--kubeconfig", "TYPED"],
+    ["audit", "--live", "--cluster"],
+    ["override", "status"],
+    [
+        "override",
+        "begin",
+        "--emergency",
+        "security",
+        "--reason",
+        "it burns",
+        "--for",
+        "1h",
+        "--object",
+        "ConfigMap/a/b",
+    ],
+    ["backup", "list"],
+    ["handover"],
+    ["recover"],
+    ["up", "--dry-run"],
+    ["down"],
+    ["node", "list"],
+)
+OF_THE_REPO = (["runs"], ["status"], ["change", "list"], ["change", "show", "20261116-000000-one"])
+
+
+@pytest.mark.parametrize("words", [*READING, *OF_THE_REPO], ids=" ".join)
+async def test_a_state_that_came_with_the_repo_is_refused_and_nothing_is_sent(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone whose repo has a kubeconfig that would send a file of the user to a server of somebody else."""
+    canary = tmp_path / "canary"
+    canary.write_text("a secret of the user")
+    repo = tmp_path / "repo"
+    (repo / ".firstlight" / "infra").mkdir(parents=True)
+    (repo / "firstlight.yaml").write_text(PLATFORM)
+    async with loopback(react) as server:
+        hostile = KUBECONFIG.replace("SERVER", server.url).replace("user: {}", f"user: {{tokenFile: {canary}}}")
+        (repo / ".firstlight" / "infra" / "kubeconfig").write_text(hostile)
+        (tmp_path / "typed").write_text(KUBECONFIG.replace("SERVER", server.url))
+        # As the most careful of users clones it: its modes are then those that firstlight makes.
+        for program in (["chmod", "-R", "go-rwx", "."], ["git", "init", "-q"], ["git", "add", "-f", "."]):
+            await asyncio.to_thread(subprocess.run, program, cwd=repo, check=True)
+        typed = [str(tmp_path / "typed") if each == "TYPED" else each for each in words]
+        named = [] if words in OF_THE_REPO else ["infra"]
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nowhere"))
+        code = await asyncio.to_thread(main.run, [*typed, *named, "--repo", str(repo)])
+
+        assert server.requests == []
+    said = capsys.readouterr()
+    assert code == 3
+    assert "Git tracks .firstlight/infra/kubeconfig" in " ".join(said.err.split())
+    assert "git rm -r --cached .firstlight" in " ".join(said.err.split())
+    assert "a secret of the user" not in said.out + said.err

@@ -6,12 +6,14 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import which_cluster
+from firstlight.journal import directory
 
 EXEC = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: Never}}"
 
 
 def write(path: Path, *, server: str, user: str = "{token: t}") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if directory.is_kept(path):
+        directory.enter(path)
     path.write_text(
         f"""
 apiVersion: v1

@@ -44,6 +44,35 @@ class TestKeeping:
         assert not store.keep("k", broken, ANSWERS, ())
         assert store.find("k") is None
 
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://me:hunter2@charts.example.org", "https://hunter2@git.example.org/a", "ssh://me:hunter2@example.org",
+            "oci://me:hunter2@ghcr.io/a", "http://:hunter2@example.org", "postgres://me:hunter2@db/shop",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("place", ["object", "answer", "pin", "remark"])
+    def test_no_password_of_a_url_is_written(self, tmp_path: Path, url: str, place: str) -> None:
+        value = {**CONFIG.value, "data": {"url": f"see {url}/x"}} if place == "object" else CONFIG.value
+        answers = (Answer("stored", ("repository", url, "a", "1", ""), "bb"),) if place == "answer" else ANSWERS
+        pins = (Pin(source=f"{url} 1", version="1", digest="sha256:00"),) if place == "pin" else PINS
+        remarks = (Remark(Place("a.yaml"), Grade.WARNING, f"{url} is slow"),) if place == "remark" else ()
+        store = Cache(tmp_path)
+        store.keep("k", Raw((CONFIG,)), ANSWERS, PINS)
+
+        assert not store.keep("k", Raw((Object(value),), remarks), answers, pins)
+
+        assert not [each for each in tmp_path.rglob("*") if each.is_file() and b"hunter2" in each.read_bytes()]
+        assert store.find("k") is None
+
+    @pytest.mark.parametrize(
+        "text", ["ssh://git@github.com/me/home", "git@github.com:me/home", "https://a.b/c@v1", "ann@example.org"]
+    )
+    def test_an_account_is_not_a_password(self, tmp_path: Path, text: str) -> None:
+        value = {**CONFIG.value, "data": {"url": text, "other": "https://example.org", "mail": "ann@example.org"}}
+
+        assert Cache(tmp_path).keep("k", Raw((Object(value),)), ANSWERS, PINS)
+
     def test_without_a_home_nothing_is_kept(self) -> None:
         assert not Cache(None).keep("k", Raw((CONFIG,)), ANSWERS, ())
         assert Cache(None).find("k") is None

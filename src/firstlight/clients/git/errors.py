@@ -8,6 +8,7 @@
         Unauthorised        the server wants other credentials, or any
         NotFound            there is no such repository, revision, branch or file
         NotARepository      the directory is no work tree and no repository
+          PointsElsewhere   its .git leads to a repository that knows nothing of it
         Rejected            the remote does not take what was pushed; has the reason
         Busy                another Git is at work in the same repository
         TooLarge            there is more of it than was allowed
@@ -57,6 +58,10 @@ class NotFound(GitError):
 
 class NotARepository(GitError):
     """The directory is no work tree and no repository."""
+
+
+class PointsElsewhere(NotARepository):
+    """Its ``.git`` leads to a repository elsewhere that does not name it as a work tree."""
 
 
 class Rejected(GitError):

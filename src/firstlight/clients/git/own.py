@@ -16,7 +16,7 @@ from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.answer import Answer
 from firstlight.clients.git import errors as git_errors
-from firstlight.clients.git import names
+from firstlight.clients.git import names, repository
 from firstlight.clients.git.program import TRANSFER
 from firstlight.clients.sandbox import limits
 from firstlight.model import remote_url
@@ -220,6 +220,8 @@ class OwnGit:
         self, root: Path, arguments: Sequence[str], *, stdin: bytes = b"", timeout: float = 60.0, check: bool = True
     ) -> Answer:
         environment = {**self._environ, **_SET}
+        with contextlib.suppress(git_errors.NotARepository):
+            _refuse_strange(root)
         try:
             done = await command.run(
                 [str(self._program), *arguments], timeout=timeout, env=environment, cwd=root, stdin=stdin, check=False,
@@ -233,6 +235,14 @@ class OwnGit:
         if check and done.code != 0:
             raise git_errors.from_output(arguments[0], stderr, target=str(root))
         return Answer(done.code, done.stdout, stderr)
+
+
+def _refuse_strange(root: Path) -> None:
+    """Refuse a work tree whose ``.git`` leads to a repository that knows nothing of it: its hooks would run."""
+    try:
+        repository.locate(root)
+    except git_errors.PointsElsewhere as error:
+        raise errors.Refused(error.message, hint=error.hint) from error
 
 
 def _portions(items: Sequence[str]) -> list[Sequence[str]]:

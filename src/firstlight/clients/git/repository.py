@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from firstlight.clients.git import errors as git_errors
+from firstlight.clients.git import pointing
 
 _POINTER = re.compile(r"gitdir: (?P<path>.+?)\r?\n?", re.DOTALL)
 _HEAD = re.compile(r"ref: refs/[^\x00-\x20\x7f]+\n?|[0-9a-f]{40}(?:[0-9a-f]{24})?\n?")
@@ -65,21 +66,30 @@ def locate(path: Path) -> Repository:
     """The repository of a work tree, of a directory in one, or a bare one.
 
     Raises:
+        git_errors.PointsElsewhere: It leads to another one, which knows nothing of it.
         git_errors.NotARepository: There is none.
     """
     path = path.absolute()
     if _is_git_dir(path):
-        return Repository(path, _common_dir(path), path.parent if path.name == ".git" else None)
+        return _checked(Repository(path, _common_dir(path), path.parent if path.name == ".git" else None))
     for directory in (path, *path.parents):
         mark = directory / ".git"
         if mark.is_file():
             match = _POINTER.fullmatch(_small_text(mark))
             git_dir = Path(os.path.normpath(directory / match["path"])) if match else mark
             if match and _is_git_dir(git_dir):
-                return Repository(git_dir, _common_dir(git_dir), directory)
+                return _checked(Repository(git_dir, _common_dir(git_dir), directory))
         elif _is_git_dir(mark):
-            return Repository(mark, _common_dir(mark), directory)
+            return _checked(Repository(mark, _common_dir(mark), directory))
     raise git_errors.NotARepository("status", detail="it is no work tree and no repository", target=str(path))
+
+
+def _checked(found: Repository) -> Repository:
+    """The repository, if its parts belong together."""
+    pointing.check_common(found.git_dir, found.common_dir)
+    if found.work_tree is not None:
+        pointing.check(found.work_tree, found.git_dir)
+    return found
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from firstlight import errors
-from firstlight.clients.kube import kubeconfig
+from firstlight.clients.kube import inline, kubeconfig
 from firstlight.model.secret import Secret
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -88,6 +88,7 @@ def load(
     *,
     context: str = "",
     allow_exec: bool = False,
+    is_kept: bool = False,
     environ: Mapping[str, str] = os.environ,
 ) -> Config:
     """Read a context out of a kubeconfig.
@@ -97,13 +98,17 @@ def load(
         context: Its name; the current one if it is not given.
         allow_exec: Whether a credential plugin may be run: only for the user's own kubeconfig, never for
             one that came with a repository.
+        is_kept: Whether firstlight keeps the file in the directory of a repo: then everything must be in it.
         environ: Where KUBECONFIG and HOME are looked up.
 
     Raises:
         errors.ConfigError: A file is missing or says something that it must not say.
-        errors.Refused: The user needs a credential plugin, and ``allow_exec`` is not set.
+        errors.Refused: The user needs a credential plugin, and ``allow_exec`` is not set; or a kept file
+            names other files, programs or proxies.
     """
     paths = kubeconfig.locate(environ) if path is None else (path,) if isinstance(path, Path) else tuple(path)
+    for each in paths if is_kept else ():
+        inline.check(each)
     files = kubeconfig.read(paths)
     name = context or files.current_context
     if not name:

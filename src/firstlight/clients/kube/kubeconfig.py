@@ -36,6 +36,11 @@ class Entry:
             return {}
         return {key.value: value for key, value in self.node.value if value.tag != _NULL}
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key as it is written, also repeated ones and those without a value."""
+        return tuple(str(key.value) for key, _ in self.node.value) if self.node is not None else ()
+
     def text(self, key: str) -> str:
         """A string, empty if it is absent."""
         node = self.fields.get(key)
@@ -142,15 +147,15 @@ def read(paths: Sequence[Path]) -> Kubeconfig:
     Raises:
         errors.ConfigError: None of them exists, or one cannot be read.
     """
-    documents = [document for path in paths if (document := _read_file(path)) is not None]
+    documents = [found for path in paths if (found := document(path)) is not None]
     if not documents:
         names = " or ".join(str(path) for path in paths)
         raise errors.ConfigError(
             "there is no kubeconfig", path=names, hint="set KUBECONFIG to the file of your cluster"
         )
-    current = next((text for document in documents if (text := document.text("current-context"))), "")
+    current = next((text for each in documents if (text := each.text("current-context"))), "")
     return Kubeconfig(
-        paths=tuple(document.path for document in documents),
+        paths=tuple(each.path for each in documents),
         current_context=current,
         clusters=_merge(documents, "clusters", "cluster"),
         users=_merge(documents, "users", "user"),
@@ -160,9 +165,9 @@ def read(paths: Sequence[Path]) -> Kubeconfig:
 
 def _merge(documents: Sequence[Entry], plural: str, singular: str) -> dict[str, Entry]:
     merged: dict[str, Entry] = {}
-    for document in documents:
+    for each in documents:
         of_file: dict[str, Entry] = {}
-        for item in document.entries(plural):
+        for item in each.entries(plural):
             name = item.text("name")
             if not name:
                 raise item.error("name", "is missing", hint=f"every entry of {plural} needs a name")
@@ -173,7 +178,12 @@ def _merge(documents: Sequence[Entry], plural: str, singular: str) -> dict[str, 
     return merged
 
 
-def _read_file(path: Path) -> Entry | None:
+def document(path: Path) -> Entry | None:
+    """A file as it is written; None if it does not exist.
+
+    Raises:
+        errors.ConfigError: It cannot be read, or is not a kubeconfig.
+    """
     path = path.absolute()
     try:
         text = path.read_bytes()

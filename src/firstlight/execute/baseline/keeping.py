@@ -7,6 +7,7 @@ import msgspec
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute import stowing
+from firstlight.journal import directory
 from firstlight.model.baseline import Baseline
 
 NAMESPACE, NAME = stowing.NAMESPACE, "firstlight-baseline"
@@ -52,7 +53,7 @@ async def copy_of(client: "kube.Client", path: Path, *, uid: str) -> Baseline | 
     """
     kept = await stowing.read(client, NAME)
     try:
-        content = path.read_bytes()
+        content = directory.read(path)
         found = msgspec.json.decode(content, type=Baseline)
     except (OSError, ValueError):
         return None

@@ -12,6 +12,7 @@ import msgspec
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute import stowing
+from firstlight.journal import directory as state_directory
 from firstlight.model.certificate import Certificate
 from firstlight.ownership import sealing
 from firstlight.report import certificate_page
@@ -120,7 +121,7 @@ def keep_copy(kept: Kept, directory: Path) -> Path:
     """
     path = directory / FILE
     with contextlib.suppress(OSError):
-        if path.read_bytes() == kept.content:
+        if state_directory.read(path) == kept.content:
             return path
     _write(kept, path, directory / PAGE)
     return path
@@ -155,7 +156,7 @@ def read(path: Path) -> Kept:
         errors.ConfigError: It is none.
     """
     try:
-        content = path.read_bytes()
+        content = state_directory.read(path) if state_directory.is_kept(path) else path.read_bytes()
         return Kept(decoded(content), content)
     except OSError as error:
         raise errors.ConfigError(f"it cannot be read: {error.strerror or error}", path=str(path)) from error

@@ -94,12 +94,15 @@ def path(state: Path, cluster: str, id: str) -> Path:
 
 
 def local(state: Path, cluster: str) -> tuple[Override, ...]:
-    """The copies on this computer, oldest first; what cannot be read is passed over."""
+    """The copies on this computer, oldest first; what cannot be read is passed over.
+
+    Raises:
+        errors.Refused: One may be somebody else's work.
+    """
     found = []
-    for each in sorted((state / cluster / "overrides").glob("*.json")):
-        with contextlib.suppress(OSError, msgspec.DecodeError, errors.FirstlightError):
-            directory.check(each)
-            found.append(_decoded(each.read_bytes()))
+    for each in directory.listed(state / cluster / "overrides", "*.json"):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.append(_decoded(directory.read(each)))
     return tuple(sorted(found, key=lambda each: (each.begun, each.id)))
 
 

@@ -24,6 +24,7 @@ import msgspec
 import firstlight
 from firstlight import errors
 from firstlight.clients.git import repository
+from firstlight.model import remote_url
 from firstlight.model.finding import Audit
 from firstlight.operate.auditing import ignored_files
 from firstlight.operate.auditing.wishes import Wishes
@@ -112,8 +113,11 @@ def find(place: Path, name: str) -> Known | None:
 
 def keep(place: Path, name: str, judged: "Judged") -> None:
     """Keep an answer; the oldest go. A cache that cannot be written is none, and nothing else."""
+    content = msgspec.json.encode(Known(judged.audit, not judged.is_whole))
+    if remote_url.has_credentials(content):
+        return
     try:
-        kept.write(place / f"{name}.json", msgspec.json.encode(Known(judged.audit, not judged.is_whole)))
+        kept.write(place / f"{name}.json", content)
         answers = [each for each in place.iterdir() if each.suffix == ".json" and each.name != _INDEX]
         for old in sorted(answers, key=lambda each: each.stat().st_mtime_ns, reverse=True)[_ANSWERS:]:
             kept.remove(old)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.journal import reading
+from firstlight.journal import directory, reading
 from firstlight.model.secret import Secret
 
 _ELSEWHERE = frozenset({"backups", "etcd", "machine-configs"})
@@ -37,6 +37,7 @@ def packed(state: Path, cluster: str) -> Secret:
 def files(state: Path, cluster: str) -> Iterator[Path]:
     """What is packed; a link is passed over, since it may lead anywhere."""
     own = state / cluster
+    directory.check(own)
     for path in sorted(own.rglob("*")) if not own.is_symlink() else ():
         within = path.relative_to(own)
         if within.parts[0] in _ELSEWHERE or within.name == _LOCK or path.is_symlink() or not path.is_file():

@@ -62,6 +62,8 @@ def begun(place: Path, stamp: str) -> Iterator[Path]:
 
 def kept(place: Path) -> tuple[Kept, ...]:
     """The backups that are there, newest first; one without a manifest is among them, and says so."""
+    if directory.is_kept(place):
+        directory.check(place)
     try:
         names = [each.name for each in place.iterdir() if each.is_dir() and not each.is_symlink()]
     except (FileNotFoundError, NotADirectoryError):

@@ -6,9 +6,11 @@ from pathlib import Path
 from firstlight.clients import program_path
 from firstlight.clients.cilium import Cilium
 from firstlight.document.within import text
+from firstlight.execute import kept_access
 from firstlight.execute.walking import OnVerdict, Stage
 from firstlight.execute.world import World
 from firstlight.gates import looking
+from firstlight.journal import directory
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
@@ -52,8 +54,9 @@ def _cilium(carrying: Carrying, cluster: Cluster) -> Cilium | None:
     """Cilium's own program, if the user has it, on the way that firstlight has kept to the cluster."""
     program = program_path.find("cilium")
     kubeconfig: Path = carrying.means.state / cluster.name / "kubeconfig"
-    if program is None or not kubeconfig.is_file():
+    if program is None or not directory.is_file(kubeconfig):
         return None
+    kept_access.kubeconfig(kubeconfig)  # the program would do whatever the file says
     return Cilium(Path(program), kubeconfig=kubeconfig)
 
 

@@ -19,7 +19,7 @@ def write(carrying: Carrying) -> None:
     place = carrying.means.state / cluster / "incidents" / f"{record.id}.md"
     if not record.incident:
         carrying.keeper.set(incident=f"{carrying.means.state.name}/{cluster}/incidents/{record.id}.md")
-    if place.exists() and "_To fill in: what broke, and why._" not in place.read_text(errors="replace"):
+    if directory.is_file(place) and b"_To fill in: what broke, and why._" not in directory.read(place):
         return
     directory.enter(place)
     lasting.write(place, change_incident.markdown(carrying.record, cluster=cluster).encode())

@@ -92,7 +92,7 @@ def read(state: Path, id: str) -> ChangeRecord:
         errors.ConfigError: It cannot be read.
     """
     path = state / DIRECTORY / f"{id}.json"
-    if not _ID.fullmatch(id) or not path.is_file():
+    if not _ID.fullmatch(id) or not directory.is_file(path):
         known = [each.id for each in every(state)][-3:]
         hint = f"There is {', '.join(known)}; all: firstlight change list" if known else "There is none so far."
         raise errors.UsageError(f"there is no change {id!r:.80}", hint=hint)
@@ -105,14 +105,13 @@ def every(state: Path) -> tuple[ChangeRecord, ...]:
     Raises:
         errors.ConfigError: One cannot be read.
     """
-    place = state / DIRECTORY
-    found = sorted(place.glob("*.json")) if place.is_dir() else []
+    found = directory.listed(state / DIRECTORY, "*.json")
     return tuple(_decoded(each) for each in found if _ID.fullmatch(each.stem))
 
 
 def _decoded(path: Path) -> ChangeRecord:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ChangeRecord)
+        return msgspec.json.decode(directory.read(path), type=ChangeRecord)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise errors.ConfigError(
             f"this is no record of a change: {error}",

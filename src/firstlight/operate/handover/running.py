@@ -28,6 +28,7 @@ from firstlight.execute.loop import Result
 from firstlight.execute.overriding import finishing
 from firstlight.execute.world import World
 from firstlight.gates import ground as gate_ground
+from firstlight.journal import directory as state_directory
 from firstlight.journal import run_id
 from firstlight.model import work as works
 from firstlight.model.certificate import Certificate, Stage, Verified
@@ -187,7 +188,7 @@ async def certificate(
     directory = means.state / prepared.cluster.name
     if isinstance(outcome, Failed):
         path = directory / keeping_certificate.INCOMPLETE
-        made = keeping_certificate.read(path).certificate if path.exists() else None
+        made = keeping_certificate.read(path).certificate if state_directory.is_file(path) else None
         return (made, path) if made is not None and made.at >= int(since) else None
     if not isinstance(outcome, Passed):
         return None

@@ -11,6 +11,7 @@ from firstlight.execute import stowing
 from firstlight.execute.baseline import snapshot
 from firstlight.execute.handing import certifying
 from firstlight.execute.world import World
+from firstlight.journal import directory
 from firstlight.model.baseline import Baseline
 from firstlight.model.component import ObjectId
 from firstlight.operate.moving.scene import Scene
@@ -31,7 +32,7 @@ def place(world: World, scene: Scene) -> Path:
 
 def is_kept(world: World, scene: Scene) -> bool:
     """Whether a move was begun and not proven so far."""
-    return path(world, scene).is_file()
+    return directory.is_file(path(world, scene))
 
 
 async def keep(world: World, scene: Scene, ids: Sequence[ObjectId]) -> None:
@@ -55,9 +56,9 @@ async def keep(world: World, scene: Scene, ids: Sequence[ObjectId]) -> None:
 async def load(world: World, scene: Scene) -> Baseline:
     """How everything was; empty where nobody has written it down, so that nothing can be said of pods."""
     file = path(world, scene)
-    if not file.is_file():
+    if not directory.is_file(file):
         return Baseline(cluster=await certifying.uid_of(world.kube))
-    return msgspec.json.decode(file.read_bytes(), type=Baseline)
+    return msgspec.json.decode(directory.read(file), type=Baseline)
 
 
 def forget(world: World, scene: Scene) -> None:

@@ -13,7 +13,7 @@ from firstlight.execute.overriding.ground import Ground
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, AppliedChange, Override, Standing
 from firstlight.operate.override import beginning
-from firstlight.ownership import field_values
+from firstlight.ownership import field_values, normal_values
 
 _TRIES = 5
 
@@ -102,7 +102,17 @@ async def _named(value: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
             f"{value['kind']} {metadata['name']} has a null: a field is not removed by applying nothing",
             hint="Set it to what it must be instead, or delete the object and apply it anew.",
         )
-    return restoring.cleaned(value)
+    return restoring.cleaned(_folded(value))
+
+
+def _folded(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A Secret with its ``stringData`` as the ``data`` that the server makes of it, to be compared and owned.
+
+    What is not text is left for the server to refuse.
+    """
+    given = value.get("stringData")
+    is_text = isinstance(given, Mapping) and all(isinstance(each, str) for each in given.values())
+    return normal_values.without_string_data(value) if is_text else value
 
 
 async def _widened(override: Override, ids: Sequence[ObjectId], ground: Ground, *, is_allowed: bool) -> Override:

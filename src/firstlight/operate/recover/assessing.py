@@ -10,7 +10,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import kube, talosctl
-from firstlight.execute import identity
+from firstlight.execute import identity, kept_access
 from firstlight.execute.actions import kubeconfig as fetching
 from firstlight.journal import directory
 from firstlight.model.cluster import Cluster, MachineRole
@@ -90,7 +90,7 @@ def lost(cluster: Cluster, means: Means) -> tuple[str, ...]:
         return ()
     own = means.state / cluster.name
     found = []
-    if means.kubeconfig is None and not (own / "kubeconfig").is_file():
+    if means.kubeconfig is None and not directory.is_file(own / "kubeconfig"):
         found.append("kubeconfig")
     if not _is_valid(own / "talosconfig", means.now()):
         found.append("talosconfig")
@@ -106,10 +106,10 @@ async def _machines(cluster: Cluster, means: Means) -> tuple[Way | None, str]:
             return await reaching.way(world), ""
     except errors.FirstlightError as error:
         kept = means.state / cluster.name / "talosconfig"
-        if not kept.is_file():
+        if not directory.is_file(kept):
             return None, f"no keys for them ({error.message})"
-        directory.check(kept)
-        return Way(program=means.programs.talosctl, talosconfig=Secret(kept.read_bytes()), reach=means.reach), ""
+        talosconfig = kept_access.talosconfig(kept)
+        return Way(program=means.programs.talosctl, talosconfig=talosconfig, reach=means.reach), ""
 
 
 async def _config(cluster: Cluster, means: Means, way: Way | None) -> tuple[kube.Config | None, str]:
@@ -118,13 +118,14 @@ async def _config(cluster: Cluster, means: Means, way: Way | None) -> tuple[kube
     try:
         if means.kubeconfig is not None:
             found = fetching.parsed(means.kubeconfig)
-        elif kept.is_file():
-            directory.check(kept)
-            found = kube.load(kept)
+        elif directory.is_file(kept):
+            found = kept_access.kubeconfig(kept)
         elif way is not None:
             found = fetching.parsed(await _fetched(cluster, way))
         else:
             return None, "there is no kubeconfig, and no way to machines that could give one"
+    except errors.Refused:
+        raise
     except errors.FirstlightError as error:
         return None, error.message
     return fetching.redirected(found, means.reach.kubernetes), ""
@@ -156,11 +157,10 @@ async def _check(client: kube.Client, cluster: Cluster, means: Means) -> None:
 
 def _is_valid(path: Path, now: float) -> bool:
     """Whether a talosconfig is there, and its certificate has not expired."""
-    if not path.is_file():
+    if not directory.is_file(path):
         return False
-    directory.check(path)
     try:
-        value = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+        value = yaml.load(directory.read(path), Loader=yaml.CSafeLoader)
         until = api.pem_until(base64.b64decode(value["contexts"][value["context"]]["crt"]))
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):  # binascii's error is a ValueError
         return False

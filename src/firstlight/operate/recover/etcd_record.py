@@ -46,9 +46,8 @@ def read(state: Path, cluster: str) -> Record | None:
         errors.Refused: It cannot be read: nobody knows what was wiped and what was restored.
     """
     place = path(state, cluster)
-    directory.check(place)
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=Record)
+        found = msgspec.json.decode(directory.read(place), type=Record)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

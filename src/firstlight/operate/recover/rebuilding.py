@@ -13,7 +13,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.git import Git
-from firstlight.execute import identity
+from firstlight.execute import identity, kept_access
 from firstlight.execute.actions import kubeconfig
 from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.machine_report import Standing
@@ -81,7 +81,7 @@ async def verify(prepared: Prepared, means: Means) -> Verification:
     """
     cluster = prepared.cluster
     kept = means.state / cluster.name / "kubeconfig"
-    config = kubeconfig.redirected(kube.load(kept), means.reach.kubernetes)
+    config = kubeconfig.redirected(kept_access.kubeconfig(kept), means.reach.kubernetes)
     # A lab's machines have their API elsewhere than they declare.
     elsewhere = urllib.parse.urlsplit(means.reach.kubernetes).hostname
     async with kube.Client(config, agent="recover") as client, Watching(client) as watching:

@@ -1,9 +1,7 @@
 """How charts and files are fetched, each with the one login that is for its place."""
 
 import dataclasses
-import ipaddress
 import tempfile
-import urllib.parse
 from pathlib import Path
 
 from firstlight import errors
@@ -55,6 +53,7 @@ async def fetch(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
 async def _chart(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
     reference, login = _reference(wanted, means.credentials)
     address = _address(wanted)
+    await web.refuse_near(address, allowed=means.plain_http)
     plain = means.plain_http | ({address} if wanted.insecure else set())
     if _is_open(wanted, means):
         login = None  # a repo may say of any registry that it has no TLS: the user's password is not shown to a network
@@ -91,19 +90,9 @@ def _address(wanted: Wanted) -> str:
     return remote_url.RemoteUrl.parse(wanted.url, schemes=schemes).address
 
 
-def _is_near(address: str) -> bool:
-    """Whether an address is this computer's own."""
-    host = urllib.parse.urlsplit(f"//{address}").hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _is_open(wanted: Wanted, means: Means) -> bool:
     """Whether a password would cross a network in clear, and only the repo says that it may."""
-    address = _address(wanted)
-    return wanted.insecure and address not in means.plain_http and not _is_near(address)
+    return wanted.insecure and _address(wanted) not in means.plain_http
 
 
 def _login_hint(wanted: Wanted, means: Means) -> str:
@@ -121,7 +110,9 @@ async def _commit(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
     if means.git is None:
         raise errors.ToolError(f"{wanted.source} needs git, which is not installed", hint="install git")
     is_plain = any(wanted.url.startswith(f"http://{address}/") for address in means.plain_http)
-    client = Git(means.git, schemes=["https", "ssh", *(["http"] if is_plain else [])])
+    schemes = ["https", "ssh", *(["http"] if is_plain else [])]
+    await web.refuse_near(remote_url.RemoteUrl.parse(wanted.url, schemes=schemes).address, allowed=means.plain_http)
+    client = Git(means.git, schemes=schemes)
     # Over ssh it is the user's own agent and known hosts; a host that the user does not know is not trusted.
     own = None if wanted.url.startswith(("https://", "http://")) else models.OwnSsh()
     with tempfile.TemporaryDirectory(prefix="firstlight-git-") as made:

@@ -14,6 +14,7 @@ from firstlight.clients import talosctl
 from firstlight.clients.talosctl.errors import Call
 from firstlight.execute import cluster_keys
 from firstlight.execute.world import Programs, World
+from firstlight.journal import directory
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, Standing
 from firstlight.model.place import Place
@@ -92,7 +93,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         raise AssertionError(reference)
 
     state = tmp_path / ".firstlight"
-    (state / "home").mkdir(parents=True)
+    directory.enter(state / "home" / "identity.json")
     (state / "home" / "identity.json").write_text(f'{{"kubeSystem": "{UID}"}}')
     one = World(cluster=CLUSTER, programs=Programs(), resolve=resolve, state=state)
     yield one

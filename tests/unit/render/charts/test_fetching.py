@@ -1,6 +1,7 @@
 """A registry without TLS: only where the source of the chart says so, and never with the user's password."""
 
 import dataclasses
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from firstlight.render import chart_files
 from firstlight.render.charts import fetching, pins
 from firstlight.render.charts.credentials import Credentials
 from firstlight.render.charts.fetching import Means
-from firstlight.render.charts.wanted import Stored
+from firstlight.render.charts.wanted import Kind, Stored, Wanted
 
 LOGIN = Login("me", Secret("hidden"))
 
@@ -40,13 +41,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     [
         ("registry.example.org", False, False, True),
         ("registry.example.org", True, True, False),
-        ("127.71.1.1:5000", True, True, True),
-        ("[::1]:5000", True, True, True),
-        ("localhost:5000", True, True, True),
         ("10.0.0.1:5000", True, True, False),
     ],
 )
-async def test_helm_is_told_and_has_no_login_but_for_this_computer(
+async def test_helm_is_told_and_has_no_login(
     made: dict[str, Any], address: str, insecure: bool, is_plain: bool, has_login: bool
 ) -> None:
     chart = Chart(name="hello", repository=f"oci://{address}/charts", version="1.0.0", insecure=insecure)
@@ -56,6 +54,51 @@ async def test_helm_is_told_and_has_no_login_but_for_this_computer(
         await fetching.fetch(chart_files.wanted(chart), means)
 
     assert (address in made["plain_http"], address in made["logins"]) == (is_plain, has_login)
+
+
+NEAR = (
+    "127.71.1.1:5000", "[::1]:5000", "localhost:5000", "127.1:5000", "2130706433:5000", "0.0.0.0:5000", "[::]:5000",
+    "169.254.169.254", "[fe80::1]:5000", "[::ffff:127.0.0.1]:5000", "rebound.example.org", "rebound.example.org:5000",
+)  # fmt: skip
+
+
+@pytest.fixture
+def rebound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name on the net that stands for this computer."""
+    real = socket.getaddrinfo
+
+    def found(host: str, *rest: Any, **more: Any) -> Any:
+        return real("127.0.0.1" if host == "rebound.example.org" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+
+
+@pytest.mark.parametrize("form", ["oci://{}/charts", "https://{}/charts", "git"])
+@pytest.mark.parametrize("address", NEAR)
+@pytest.mark.usefixtures("rebound")
+async def test_no_repo_leads_to_this_computer(made: dict[str, Any], address: str, form: str) -> None:
+    if form == "git":
+        wanted = Wanted(kind=Kind.GIT, url=f"https://{address}/charts.git", version="main")
+    else:
+        chart = Chart(name="hello", repository=form.format(address), version="1.0.0", insecure=form.startswith("oci"))
+        wanted = chart_files.wanted(chart)
+
+    with pytest.raises(errors.Refused, match="nothing is fetched for a repo") as raised:
+        await fetching.fetch(wanted, Means(Path("helm"), Path("git"), Credentials({address: LOGIN})))
+
+    assert made == {}
+    assert "FIRSTLIGHT_PLAIN_HTTP" in raised.value.hint
+
+
+@pytest.mark.parametrize("address", ["127.71.1.1:5000", "localhost:5000"])
+async def test_whoever_runs_it_may_name_an_address_of_this_computer(made: dict[str, Any], address: str) -> None:
+    chart = Chart(name="hello", repository=f"oci://{address}/charts", version="1.0.0", insecure=True)
+    means = Means(Path("helm"), None, Credentials({address: LOGIN}), frozenset({address}))
+
+    with pytest.raises(errors.ClientError, match="far enough"):
+        await fetching.fetch(chart_files.wanted(chart), means)
+
+    assert address in made["logins"]
 
 
 async def test_the_user_may_say_that_a_password_goes_without_tls(made: dict[str, Any]) -> None:
