@@ -8,12 +8,14 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sys
 import time
+import urllib.parse
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.lab import actor_template, actors, directory, unlocked
+from firstlight.lab import actor_template, actors, directory, no_listening, sockets, unlocked
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.keeper import Keeper
 from firstlight.lab.part import Part, Probe
@@ -139,18 +141,22 @@ class ActorParts:
         programs, contents = await self._installed([row.program, *row.path], named)
         places = {name: str(path) for name, path in contents.items()}
         home = self._home.actor(actor.name)
+        api = urllib.parse.urlsplit(actor.api)
         return Part(
             name=actor.name,
             what=row.what,
             reality=row.reality,
             argv=(
+                *(() if row.listens else (sys.executable, "-I", "-S", no_listening.__file__)),
                 str(programs[row.program]),
                 *(actor_template.fill_contents(each, places) for each in row.arguments),
                 *(actor_template.fill_contents(each, places) for each in actor.own),
                 # After the row's own: one that lacks its value would take the next word for it.
                 *actor.kept,
             ),
-            probe=Probe(url=actor.probe),
+            probe=Probe(url=actor.probe)
+            if actor.probe
+            else Probe(connected=sockets.Address(api.hostname or "", api.port or 0)),
             needs=("kube-apiserver", *actor.needs),
             env={
                 **actor.kept_env,

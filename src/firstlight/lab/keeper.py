@@ -18,7 +18,7 @@ import aiohttp
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab import certificates, directory, processes
+from firstlight.lab import certificates, directory, processes, sockets
 from firstlight.lab.part import Part
 from firstlight.model.lab_status import PartStatus, State
 
@@ -302,6 +302,9 @@ class Keeper:
                 if probe.mark.read_text() == str(pid):
                     return ""
             return SILENT
+        if probe.connected is not None:
+            is_connected = await asyncio.to_thread(sockets.is_connected, pid, probe.connected)
+            return "" if is_connected else f"waits for {probe}"
         name = certificates.SERVER_NAME if probe.url.startswith("https") else None
         timeout = aiohttp.ClientTimeout(total=2)
         try:

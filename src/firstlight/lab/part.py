@@ -6,20 +6,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from firstlight.lab import sockets
+
 Reality = Literal["real", "simulated"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """A question whose 200 means ready: a URL, over TCP or a unix socket, or a file that names the process."""
+    """A question whose 200 means ready: a URL, over TCP or a unix socket, or a file that names the process.
+
+    A part that serves nothing is ready once it is connected to the server that it works for.
+    """
 
     url: str = ""
     socket: Path | None = None
     mark: Path | None = None
     what: str = ""
     """What the mark stands for, in words."""
+    connected: sockets.Address | None = None
 
     def __str__(self) -> str:
+        if self.connected is not None:
+            return f"its connection to {self.connected.host}:{self.connected.port}"
         return self.what if self.mark else self.url
 
 
