@@ -52,7 +52,10 @@ async def unix_sockets(lab: labs.Lab) -> list[tuple[str, str]]:
 
 def declared(found: Port, net: Network) -> Server | None:
     """What servers.yaml says of a port."""
-    return next((each for each in table() if (each.of, each.port_in(net)) == (found.of, found.port)), None)
+    for each in table():
+        if each.of == found.of and each.port_in(net) in (0, found.port) and each.host in ("", found.host):
+            return each
+    return None
 
 
 def _resolved(path: str, pid: int) -> str:

@@ -62,7 +62,7 @@ def ask(host: str, port: int, path: str = "/metrics") -> tuple[Answer, bytes]:
             if error.reason in OTHERWISE:
                 continue
             return "refused", str(error.reason).encode()
-        except (ConnectionError, TimeoutError) as error:
+        except OSError as error:
             if protocol is not None and isinstance(error, ConnectionResetError):
                 continue
             return "refused", type(error).__name__.encode()

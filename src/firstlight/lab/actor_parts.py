@@ -27,6 +27,18 @@ LOOK_AGAIN = 2.0
 """Seconds after which what is not installed is looked for again."""
 
 
+def _probe(actor: Actor) -> Probe:
+    """How one sees that an actor is ready."""
+    if actor.probe.startswith("tcp://"):
+        return Probe(listening=_address(actor.probe))
+    return Probe(url=actor.probe) if actor.probe else Probe(connected=_address(actor.api))
+
+
+def _address(url: str) -> sockets.Address:
+    parts = urllib.parse.urlsplit(url)
+    return sockets.Address(parts.hostname or "", parts.port or 0)
+
+
 class ActorParts:
     """The actors of a lab."""
 
@@ -141,7 +153,6 @@ class ActorParts:
         programs, contents = await self._installed([row.program, *row.path], named)
         places = {name: str(path) for name, path in contents.items()}
         home = self._home.actor(actor.name)
-        api = urllib.parse.urlsplit(actor.api)
         return Part(
             name=actor.name,
             what=row.what,
@@ -154,9 +165,7 @@ class ActorParts:
                 # After the row's own: one that lacks its value would take the next word for it.
                 *actor.kept,
             ),
-            probe=Probe(url=actor.probe)
-            if actor.probe
-            else Probe(connected=sockets.Address(api.hostname or "", api.port or 0)),
+            probe=_probe(actor),
             needs=("kube-apiserver", *actor.needs),
             env={
                 **actor.kept_env,

@@ -9,7 +9,7 @@ import yaml
 
 from firstlight.lab.network import Network
 
-Asked = Literal["certificate", "password", "user", "nothing"]
+Asked = Literal["certificate", "password", "user", "silence", "nothing"]
 HIGH = 50000
 """Ports from here on cannot be moved as far as the others."""
 
@@ -21,10 +21,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: int
     asks: Asked
     gives: str = ""
+    host: str = ""
 
     def port_in(self, net: Network) -> int:
-        """The port in a lab whose ports were moved."""
-        return self.port + (net.shift // 10000 if self.port >= HIGH else net.shift)
+        """The port in a lab whose ports were moved; 0 if any will do."""
+        return 0 if not self.port else self.port + (net.shift // 10000 if self.port >= HIGH else net.shift)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,9 @@ class Address(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
 
 class Socket(NamedTuple):
     """One line of the kernel's table."""
@@ -40,9 +43,9 @@ class Socket(NamedTuple):
     """0 where no process has it open any more; then its user is not known either."""
 
 
-def tcp() -> Iterator[Socket]:
+def tcp(tables: Sequence[Path] = TABLES) -> Iterator[Socket]:
     """All TCP sockets of this network namespace."""
-    for table in TABLES:
+    for table in tables:
         with contextlib.suppress(OSError):
             yield from (_parsed(line) for line in table.read_text().splitlines()[1:])
 
@@ -79,9 +82,15 @@ def inodes(pid: int) -> frozenset[int]:
 
 
 def is_connected(pid: int, remote: Address) -> bool:
-    """Whether a process has a connection to an address."""
+    """Whether a process has a connection to an IPv4 address, by a socket of that kind."""
     own = inodes(pid)
-    return any(each.remote == remote and each.state == ESTABLISHED and each.inode in own for each in tcp())
+    return any(each.remote == remote and each.state == ESTABLISHED and each.inode in own for each in tcp(TABLES[:1]))
+
+
+def is_listening(pid: int, local: Address) -> bool:
+    """Whether a process listens on an IPv4 address."""
+    own = inodes(pid)
+    return any(each.local == local and each.state == LISTEN and each.inode in own for each in tcp(TABLES[:1]))
 
 
 def _parsed(line: str) -> Socket:

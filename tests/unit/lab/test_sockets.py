@@ -62,6 +62,14 @@ def test_a_process_is_connected_while_it_holds_a_connection(listener: socket.soc
     assert not sockets.is_connected(os.getpid(), there)
 
 
+def test_a_process_listens_where_it_does(listener: socket.socket) -> None:
+    there = address(listener.getsockname())
+
+    assert sockets.is_listening(os.getpid(), there)
+    assert not sockets.is_listening(os.getppid(), there)
+    assert not sockets.is_listening(os.getpid(), Address(there.host, 1))
+
+
 def test_all_listening_sockets_are_listed(listener: socket.socket) -> None:
     with socket.socket(socket.AF_INET6) as everywhere:
         everywhere.bind(("::", 0))
