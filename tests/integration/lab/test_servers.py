@@ -26,6 +26,8 @@ OPEN = Access(anonymous="write")
 LED = lab_rewrites.Rewrite(source="https://github.com/me/home", target="http://127.0.0.1:3000/git/me/home.git")
 EVERYTHING = msgspec.structs.replace(FAST, sources=True, standins=True, rewrites=(LED,))
 CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "lab-proxy", "lab-kubelet"}
+KEYS = b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n"
+"""What asks a Redis for everything that it has."""
 FreshLab = Callable[..., Awaitable[labs.Lab]]
 
 
@@ -162,9 +164,7 @@ class TestArgoCD:
 
         judge(said)
         assert "CERTIFICATE_REQUIRED" in said["argocd-repo-server", 8081][1]
-        assert strangers.as_stranger(lambda: strangers.say(redis.host, redis.port, b"KEYS *\r\n")).startswith(
-            b"-NOAUTH"
-        )
+        assert strangers.as_stranger(lambda: strangers.say(redis.host, redis.port, KEYS)).startswith(b"-NOAUTH")
 
 
 class TestMachines:
