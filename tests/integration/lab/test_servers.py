@@ -28,6 +28,7 @@ EVERYTHING = msgspec.structs.replace(FAST, sources=True, standins=True, rewrites
 CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "lab-proxy", "lab-kubelet"}
 KEYS = b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n"
 """What asks a Redis for everything that it has."""
+Said = dict[tuple[str, int], tuple[str, str]]
 FreshLab = Callable[..., Awaitable[labs.Lab]]
 
 
@@ -69,12 +70,12 @@ async def _check_unix_sockets(lab: labs.Lab) -> None:
     assert [path for path in abroad if not re.fullmatch(r"@firstlight-[\d.]+-ask-pass", path)] == []
 
 
-async def tried(lab: labs.Lab) -> dict[tuple[str, int], tuple[str, str]]:
+async def tried(lab: labs.Lab) -> Said:
     """What another user gets at each port of a lab, and what was said of it."""
     net = net_of(lab)
     found = [each for each in await listening.ports(lab) if listening.declared(each, net) is not None]
     answers = strangers.as_stranger(lambda: [strangers.ask(each.host, each.port) for each in found])
-    said = {}
+    said: Said = {}
     for each, (answer, heard) in zip(found, answers, strict=True):
         server = listening.declared(each, net)
         assert server is not None
@@ -82,7 +83,7 @@ async def tried(lab: labs.Lab) -> dict[tuple[str, int], tuple[str, str]]:
     return said
 
 
-def judge(said: dict[tuple[str, int], tuple[str, str]]) -> None:
+def judge(said: Said) -> None:
     """Where something is asked for, nothing was given."""
     declared = {(each.of, each.port): each.asks for each in servers.table()}
     # Who speaks to trustd must show the token in the call itself: internal/trustd/trustd_test.go tries that.
