@@ -9,13 +9,13 @@ import asyncio
 import concurrent.futures
 import functools
 import os
-import shutil
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import program_path
 from firstlight.clients.git import Git, repository
 from firstlight.clients.git import errors as git_errors
 
@@ -111,7 +111,7 @@ def untracked(state: Path) -> None:
 @functools.lru_cache(maxsize=64)
 def _tracked(state: Path, index: tuple[int, int, int]) -> tuple[str, ...]:
     """What Git tracks in a state directory, as long as its index is the same."""
-    program = shutil.which("git")
+    program = program_path.find("git")
     if program is None:
         raise Untrusted(f"whether Git tracks {state} is not known: git is not installed", hint="Install git.")
     try:

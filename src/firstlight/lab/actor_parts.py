@@ -8,13 +8,15 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sys
 import time
+import urllib.parse
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import program_path
-from firstlight.lab import actor_template, actors, directory, unlocked
+from firstlight.lab import actor_template, actors, directory, no_listening, sockets, unlocked
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.keeper import Keeper
 from firstlight.lab.part import Part, Probe
@@ -24,6 +26,18 @@ BACK_OFF = 10.0
 """Seconds after which a program that keeps dying is tried again."""
 LOOK_AGAIN = 2.0
 """Seconds after which what is not installed is looked for again."""
+
+
+def _probe(actor: Actor) -> Probe:
+    """How one sees that an actor is ready."""
+    if actor.probe.startswith("tcp://"):
+        return Probe(listening=_address(actor.probe))
+    return Probe(url=actor.probe) if actor.probe else Probe(connected=_address(actor.api))
+
+
+def _address(url: str) -> sockets.Address:
+    parts = urllib.parse.urlsplit(url)
+    return sockets.Address(parts.hostname or "", parts.port or 0)
 
 
 class ActorParts:
@@ -145,13 +159,14 @@ class ActorParts:
             what=row.what,
             reality=row.reality,
             argv=(
+                *(() if row.listens else (sys.executable, "-I", "-S", no_listening.__file__)),
                 str(programs[row.program]),
                 *(actor_template.fill_contents(each, places) for each in row.arguments),
                 *(actor_template.fill_contents(each, places) for each in actor.own),
                 # After the row's own: one that lacks its value would take the next word for it.
                 *actor.kept,
             ),
-            probe=Probe(url=actor.probe),
+            probe=_probe(actor),
             needs=("kube-apiserver", *actor.needs),
             env={
                 **actor.kept_env,

@@ -12,7 +12,7 @@ class Facts(Protocol):
 
     @property
     def plain(self) -> Mapping[str, str]:
-        """By the name of the place: address, data, home, namespace."""
+        """By the name of the place: address, data, home, namespace and so on."""
 
     def port(self, number: int) -> int:
         """Where a port of a usual number is in this lab."""

@@ -33,7 +33,9 @@ class Row(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     namespace: str
     image: str
     program: str
-    probe: str
+    probe: str = ""
+    """Without one it is ready once it is connected to the API."""
+    listens: bool = True
     reality: Reality = "real"
     container: str = "*"
     labels: dict[str, str] = {}

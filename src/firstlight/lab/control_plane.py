@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight.clients import interpreter
-from firstlight.lab import certificates, cluster_config, control_plane_files, directory, flags
+from firstlight.lab import certificates, cluster_config, control_plane_files, directory, flags, sockets
 from firstlight.lab import network as networks
 from firstlight.lab import pki as pkis
 from firstlight.lab import settings as lab_settings
 from firstlight.lab.cluster_config import ClusterConfig
 from firstlight.lab.part import Part, Probe, Reality
-from firstlight.lab.simulations import egress
 
 COMPONENTS = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "lab-proxy", "lab-kubelet",
@@ -113,7 +112,8 @@ class _Parts:
                 f"--listen-peer-urls={peer}",
                 f"--initial-advertise-peer-urls={peer}",
                 f"--initial-cluster=lab={peer}",
-                f"--listen-metrics-urls=http://{self.net.loopback}:{self.net.etcd_metrics}",
+                # A file in its working directory, which is the lab's own: nobody else asks it, and no port is open.
+                f"--listen-metrics-urls=unix://{self.home.etcd_health.name}",
                 "--client-cert-auth",
                 f"--trusted-ca-file={self.pki.etcd.pair.certificate}",
                 f"--cert-file={server.certificate}",
@@ -127,7 +127,7 @@ class _Parts:
                 "--auto-compaction-retention=30m",
                 "--log-level=warn",
             ),
-            probe=Probe(url=f"http://{self.net.loopback}:{self.net.etcd_metrics}/readyz"),
+            probe=Probe(url="http://lab/readyz", socket=self.home.etcd_health),
         )
 
     def apiserver(self) -> Part:
@@ -226,14 +226,15 @@ class _Parts:
                 "--config=kwok.yaml",
                 "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
                 f"--cidr={self.config.pod_cidrs[0]}",
-                f"--node-port={egress.KUBELET_PORT}",
                 # Heartbeats are in the status (stages.yaml): with leases, a kwok that comes back would wait until
                 # those of its predecessor expire, and all nodes would play dead for 40 s.
                 "--node-lease-duration-seconds=0",
-                f"--server-address={self.net.loopback}:{self.net.kwok}",
+                # Without both it has no server: no health, but no profiles for everybody either.
+                "--server-address=",
+                "--node-port=0",
                 "--v=WARN",
             ),
-            probe=Probe(url=f"http://{self.net.loopback}:{self.net.kwok}/healthz"),
+            probe=Probe(connected=sockets.Address(self.net.loopback, self.net.api)),
             needs=("kube-apiserver",),
             env={"HOME": str(self.home.run)},
         )

@@ -127,6 +127,11 @@ class Directory:
         return self.run / "faults.sock"
 
     @property
+    def etcd_health(self) -> Path:
+        """Where etcd says how it is."""
+        return self.run / "etcd.sock"
+
+    @property
     def logs(self) -> Path:
         """What the parts print, a file each."""
         return self.path / "logs"
@@ -187,6 +192,7 @@ class Directory:
             raise errors.Refused(
                 f"{self.path} is not empty and no lab", hint="Choose another name, or FIRSTLIGHT_LABS."
             )
+        self.path.chmod(0o700)  # also where somebody made it beforehand: sockets and keys are in it
         self.mark.touch()
         for path in (self.certificates, self.run, self.logs, self.saved):
             path.mkdir(mode=0o700, exist_ok=True)

@@ -18,11 +18,10 @@ import aiohttp
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab import certificates, directory, processes
-from firstlight.lab.part import Part
+from firstlight.lab import certificates, directory, processes, sockets
+from firstlight.lab.part import POLL, Part
 from firstlight.model.lab_status import PartStatus, State
 
-POLL = 0.05
 CHECK_SECONDS = 2.0
 """How often a part that was ready is asked whether it still is."""
 START_LIMIT = 5
@@ -289,7 +288,7 @@ class Keeper:
                     self._set("unready", problem)
                 elif problem != SILENT:
                     self._set("starting", problem)
-                await asyncio.wait({died}, timeout=CHECK_SECONDS if self.is_ready else POLL)
+                await asyncio.wait({died}, timeout=CHECK_SECONDS if self.is_ready else self.part.probe.pause)
         if self.part.switch is not None:
             await _end_group(process.pid)
         return was_ready
@@ -302,6 +301,10 @@ class Keeper:
                 if probe.mark.read_text() == str(pid):
                     return ""
             return SILENT
+        if probe.connected is not None:
+            return "" if await asyncio.to_thread(sockets.is_connected, pid, probe.connected) else f"waits for {probe}"
+        if probe.listening is not None:
+            return "" if await asyncio.to_thread(sockets.is_listening, pid, probe.listening) else f"waits for {probe}"
         name = certificates.SERVER_NAME if probe.url.startswith("https") else None
         timeout = aiohttp.ClientTimeout(total=2)
         try:

@@ -51,11 +51,6 @@ class Network:
         return 2380 + self.shift
 
     @property
-    def etcd_metrics(self) -> int:
-        """Port of etcd's health."""
-        return 2381 + self.shift
-
-    @property
     def api(self) -> int:
         """Port of the API server."""
         return 6443 + self.shift
@@ -69,11 +64,6 @@ class Network:
     def admission(self) -> int:
         """Port of the lab's own admission webhook."""
         return 9443 + self.shift
-
-    @property
-    def kwok(self) -> int:
-        """Port of kwok's health."""
-        return 10247 + self.shift
 
     @property
     def kubelet(self) -> int:
@@ -128,21 +118,17 @@ class Network:
         """Where an actor listens; they are counted from 1."""
         return f"127.71.{self.number}.{200 + number}"
 
-    def everywhere(self, number: int) -> int:
-        """A port for an actor that cannot be told on which address it is to listen: no other lab's, nor actor's."""
-        return 11000 + (self.number - 1) * ACTORS + number
-
     @property
     def machine_ports(self) -> tuple[int, ...]:
         """Those that a control-plane machine takes on its own address."""
-        return (self.apid, self.trustd, self.etcd, self.etcd_peer, self.etcd_metrics)
+        return (self.apid, self.trustd, self.etcd, self.etcd_peer)
 
     @property
     def ports(self) -> tuple[int, ...]:
         """All of them."""
         return (
-            self.etcd, self.etcd_peer, self.etcd_metrics, self.api, self.faults, self.admission, self.kwok,
-            self.kubelet, self.controller_manager, self.scheduler,
+            self.etcd, self.etcd_peer, self.api, self.faults, self.admission, self.kubelet, self.controller_manager,
+            self.scheduler,
         )  # fmt: skip
 
     @property

@@ -6,20 +6,38 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from firstlight.lab import sockets
+
 Reality = Literal["real", "simulated"]
+POLL, SLOW_POLL = 0.05, 0.15
 
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """A question whose 200 means ready: a URL, over TCP or a unix socket, or a file that names the process."""
+    """A question whose 200 means ready: a URL, over TCP or a unix socket, or a file that names the process.
+
+    Of programs that need not be asked, since everybody could ask, the kernel says it: they listen, or are connected to
+    the server that they work for.
+    """
 
     url: str = ""
     socket: Path | None = None
     mark: Path | None = None
     what: str = ""
     """What the mark stands for, in words."""
+    listening: sockets.Address | None = None
+    connected: sockets.Address | None = None
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two questions to a part that is not ready yet; the kernel takes milliseconds to answer."""
+        return POLL if self.listening is None and self.connected is None else SLOW_POLL
 
     def __str__(self) -> str:
+        if self.connected is not None:
+            return f"its connection to {self.connected}"
+        if self.listening is not None:
+            return f"{self.listening} to be open"
         return self.what if self.mark else self.url
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from firstlight.lab import settings as lab_settings
+from firstlight.lab.simulations import egress
 from firstlight.tools import catalogue
 
 _TEMPLATE = Path(__file__).with_name("stages.yaml")
@@ -27,6 +28,7 @@ def render(wanted: lab_settings.Settings, *, heartbeat: float = HEARTBEAT) -> st
         .replace("@kubernetesVersion@", f"v{version}")
         .replace("@imageState@", _image_state(wanted.broken_images))
         .replace("@sandbox@", sandbox)
+        .replace("@kubeletPort@", str(egress.KUBELET_PORT))
         .replace("@heartbeat@", str(round(heartbeat * 1000)))
         .replace("@latestHeartbeat@", str(round(heartbeat * 1200)))
     )

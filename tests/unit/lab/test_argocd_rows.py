@@ -69,9 +69,10 @@ def test_flags_that_point_elsewhere_are_not_taken_over() -> None:
     [
         (
             "argocd-repo-server",
-            ["ARGOCD_GIT_REQUEST_TIMEOUT", "ARGOCD_REPO_SERVER_DISABLE_TLS", "ARGOCD_REPO_SERVER_LOGLEVEL"],
-            # Files of the host, another server, and what would let a repository read outside itself.
-            ["ARGOCD_SSH_DATA_PATH", "ARGOCD_PLUGINSOCKFILEPATH", "ARGOCD_REPO_SERVER_OTLP_ADDRESS", "REDIS_SERVER",
+            ["ARGOCD_GIT_REQUEST_TIMEOUT", "ARGOCD_REPO_SERVER_LOGLEVEL"],
+            # Files of the host, another server, what would let a repository read outside itself, and anybody in.
+            ["ARGOCD_REPO_SERVER_DISABLE_TLS", "ARGOCD_SSH_DATA_PATH",
+             "ARGOCD_PLUGINSOCKFILEPATH", "ARGOCD_REPO_SERVER_OTLP_ADDRESS", "REDIS_SERVER",
              "ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS", "ARGOCD_ASK_PASS_SOCK", "PATH", "LD_PRELOAD"],
         ),
         (

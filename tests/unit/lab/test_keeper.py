@@ -2,12 +2,17 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import os
+import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
+from firstlight.lab import sockets
 from firstlight.lab.keeper import Keeper
 from firstlight.lab.part import Part, Probe
 from tests.labs import until
@@ -128,3 +133,37 @@ def _is_alive(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in {"Z", "X"}
     return False
+
+
+SERVER = """
+import os, socket, sys, time
+one = socket.create_server(("127.71.252.5", 0))
+open("made", "w").write(str(one.getsockname()[1]))
+os.rename("made", "port")
+there = socket.create_connection(("127.71.252.5", int(sys.argv[1])))
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("kind", ["connected", "listening"])
+async def test_a_part_that_answers_nobody_is_ready_once_the_kernel_says_so(kind: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.71.252.5", 0)) as server:
+        there = sockets.Address(*server.getsockname())
+        probe = Probe(connected=there) if kind == "connected" else Probe(listening=there)
+        argv = (sys.executable, "-c", SERVER, str(there.port))
+        kept = Keeper(
+            Part(name="m", what="", reality="real", argv=argv, probe=probe, grace=1), log=tmp_path / "log",
+            cwd=tmp_path, env=dict(os.environ), tls=lambda: None, is_ready=lambda _: True,
+        )  # fmt: skip
+        task = asyncio.create_task(kept.run())
+        if kind == "listening":
+            # Another process has that port: it is not the part that listens there.
+            await until(state(kept, "starting", f"waits for {there} to be open"), "it to wait")
+            await until(lambda: _is((tmp_path / "port").exists()), "its own port")
+            own = sockets.Address(there.host, int((tmp_path / "port").read_text()))
+            kept.part = dataclasses.replace(kept.part, probe=Probe(listening=own))
+        try:
+            await until(state(kept, "ready"), "it to be ready")
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

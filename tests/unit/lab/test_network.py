@@ -95,13 +95,3 @@ def test_a_lab_whose_members_know_each_other_gets_its_own_network_or_none() -> N
 def test_the_place_of_a_lab_decides_where_it_would_like_to_be() -> None:
     assert network.of_place("/labs/a") == network.of_place("/labs/a")
     assert network.of_place("/labs/a").number in network.PREFERRED
-
-
-def test_a_port_of_all_addresses_is_no_other_labs_and_not_one_that_the_kernel_hands_out() -> None:
-    ports = [
-        network.Network(number).everywhere(actor)
-        for number in range(network.FIRST, network.LAST + 1) for actor in range(1, network.ACTORS + 1)
-    ]  # fmt: skip
-
-    assert len(set(ports)) == len(ports)
-    assert 10259 < min(ports) < max(ports) < 32768

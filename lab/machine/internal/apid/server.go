@@ -14,6 +14,7 @@ import (
 
 	"firstlight.dev/lab/machine/internal/apid/serving"
 	"firstlight.dev/lab/machine/internal/book"
+	"firstlight.dev/lab/machine/internal/ownuser"
 	"github.com/siderolabs/grpc-proxy/proxy"
 	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
@@ -31,6 +32,7 @@ type Options struct {
 	Resolve func(name string) (loopback string, ok bool)
 
 	// Maintenance is how a machine without a config serves: everybody is a reader, and nothing is routed.
+	// Everybody is the user of the lab.
 	Maintenance bool
 	// Certificates are asked for at every handshake, so they can be renewed at any time. Without a client certificate,
 	// as on workers, calls are not routed to other machines.
@@ -83,6 +85,15 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("apid: %w", err)
+	}
+
+	if o.Maintenance {
+		// Whoever comes first configures the machine. On a network of its own that is its owner; here others share it.
+		listener = ownuser.Listener(listener, func(remote net.Addr) {
+			if o.Log != nil {
+				o.Log.Printf("%s was not answered: another user of this computer", remote)
+			}
+		})
 	}
 
 	grace := o.Grace

@@ -92,6 +92,3 @@ func (b *Book) EtcdClient() int { return 2379 + b.Shift }
 
 // EtcdPeer is the port of etcd's members.
 func (b *Book) EtcdPeer() int { return 2380 + b.Shift }
-
-// EtcdMetrics is the port of etcd's health.
-func (b *Book) EtcdMetrics() int { return 2381 + b.Shift }

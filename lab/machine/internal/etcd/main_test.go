@@ -27,11 +27,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv(parentVariable) != "" {
 		beParent()
 	}
+	// Where etcd's sockets are; the directory of a lab in real life.
+	dir, err := os.MkdirTemp("", "etcd")
+	if err == nil {
+		err = os.Chdir(dir)
+	}
+	if err != nil {
+		panic(err)
+	}
 	// They wait more than they work.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // binary is the etcd that the lab uses, or that of FIRSTLIGHT_ETCD.

@@ -91,7 +91,8 @@ func (o *Options) clientAddress() string { return hostPort(o.Loopback, o.Book.Et
 func (o *Options) clientURL() string     { return "https://" + o.clientAddress() }
 func (o *Options) peerURL() string       { return "https://" + hostPort(o.Loopback, o.Book.EtcdPeer()) }
 
-// Without TLS, and answering before the clients' port does: that is what makes it good for explanations.
-func (o *Options) metricsURL() string {
-	return "http://" + hostPort(o.Loopback, o.Book.EtcdMetrics())
-}
+// healthSocket is where etcd says how it is, before the clients' port answers: that is what makes it good for
+// explanations. It is a file in the working directory, which etcd shares: others of this computer cannot ask there, and
+// its path is always short enough for a socket.
+func (o *Options) healthSocket() string { return "etcd-" + o.Loopback + ".sock" }
+func (o *Options) metricsURL() string   { return "unix://" + o.healthSocket() }

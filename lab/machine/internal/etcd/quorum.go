@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 )
@@ -30,10 +31,17 @@ func (s *Service) leaderless(ctx context.Context) bool {
 	// The caller's time may just have run out, and that is what is to be explained.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 1500*time.Millisecond)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.opts.metricsURL()+"/health", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://etcd/health", nil)
 	if err != nil {
 		return false
 	}
+	// It leaves no connection behind, since etcd may be gone before the next question.
+	direct := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", s.opts.healthSocket())
+		},
+	}}
 	answer, err := direct.Do(request)
 	if err != nil {
 		return false
@@ -46,6 +54,3 @@ func (s *Service) leaderless(ctx context.Context) bool {
 
 	return json.NewDecoder(answer.Body).Decode(&health) == nil && health.Reason == "RAFT NO LEADER"
 }
-
-// direct follows no proxy of the lab's user, and leaves no connection behind.
-var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

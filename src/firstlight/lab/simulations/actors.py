@@ -9,13 +9,14 @@ import asyncio
 import base64
 import contextlib
 import datetime
+import secrets
 import time
 from collections.abc import Mapping
 
 import msgspec
 
 from firstlight.clients import kube
-from firstlight.lab import actor_command, actor_template, actors, directory, kubeconfig
+from firstlight.lab import actor_command, actor_template, actors, certificates, directory, kubeconfig
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.simulations.world import Object, World, log
 from firstlight.tools import catalogue
@@ -28,6 +29,7 @@ LOOK = 2.0
 """Seconds between two looks at the clock, and at what an actor waits for."""
 NUMBERS = ".addresses.json"
 """Beside the directories of actors, none of which begins with a dot."""
+PASSWORD = "actors.password"  # noqa: S105 -- a file's name
 
 
 class Simulation:
@@ -45,7 +47,9 @@ class Simulation:
             self._numbers = msgspec.json.decode((world.home.actors / NUMBERS).read_bytes(), type=dict[str, int])
         port = world.net.faults if world.settings.actors_meet_faults else world.net.api
         self._api = f"https://{world.net.loopback}:{port}"
+        self.shared: dict[str, str] = {}
         if self._rows:
+            self.shared = shared(world.home)
             world.tasks.create_task(self._remind(world))
         elif self._said:
             self._say(world, {})
@@ -123,10 +127,6 @@ class Simulation:
         """The address of an actor, which stays its own."""
         return world.net.actor(self._number(world, name, current))
 
-    def everywhere(self, world: World, name: str, current: Mapping[str, object]) -> int:
-        """A port of all addresses that is the actor's own."""
-        return world.net.everywhere(self._number(world, name, current))
-
     def _number(self, world: World, name: str, current: Mapping[str, object]) -> int:
         numbers = actors.number(name, self._numbers, current)
         if numbers != self._numbers:
@@ -162,6 +162,17 @@ class Simulation:
         self._renewal[metadata["uid"]] = renewal(time.time(), ends)
 
 
+def shared(home: directory.Directory) -> dict[str, str]:
+    """By what the actors of a lab know each other: made once, so that a restarted simulator finds it as it was."""
+    authority = certificates.Authority(home.certificates, "actors-ca")
+    pair = authority.issue("actors", common_name="firstlight lab actor")
+    path = home.certificates / PASSWORD
+    if not path.exists():
+        directory.write_whole(path, secrets.token_urlsafe(24).encode())
+    files = {"authority": authority.pair.certificate, "certificate": pair.certificate, "key": pair.key}
+    return {"password": path.read_text(), **{place: str(each) for place, each in files.items()}}
+
+
 class _Facts:
     """What is known of one actor."""
 
@@ -174,11 +185,11 @@ class _Facts:
         """The actors whose addresses were asked for."""
         self.plain = {
             "address": owner.address(world, name, current),
-            "everywhere": str(owner.everywhere(world, name, current)),
             "namespace": namespace,
             "data": str(world.home.actors / name / uid),
             "home": str(world.home.actor(name)),
             "kubeconfig": str(world.home.actor(name) / "kubeconfig"),
+            **owner.shared,
         }
 
     def port(self, number: int) -> int:

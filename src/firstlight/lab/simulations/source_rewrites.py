@@ -17,7 +17,7 @@ from aiohttp import web
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.lab import certificates, rewrites
+from firstlight.lab import certificates, own_user, rewrites
 from firstlight.lab.simulations import rewritten_object
 from firstlight.lab.simulations.world import MANAGER, Object, World, log
 
@@ -66,7 +66,7 @@ class Simulation:
         await world.each([wanted], restore)
 
     async def _serve(self, world: World, pair: certificates.Pair, listening: asyncio.Event) -> None:
-        app = web.Application(client_max_size=LARGEST)
+        app = web.Application(middlewares=[own_user.only], client_max_size=LARGEST)
         app.router.add_post("/rewrite", self._answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from aiohttp import abc, web
 
+from firstlight.lab import own_user
 from firstlight.lab.sources.faults import Fault, Faults, ServerName
 
 LOG = logging.getLogger("firstlight.lab.sources")
@@ -68,7 +69,7 @@ def runner(server: Server, faults: Faults) -> web.AppRunner:
         except ConnectionError:
             return web.Response(status=GONE)
 
-    app = web.Application()
+    app = web.Application(middlewares=[own_user.only])
     app.router.add_route("*", "/{rest:.*}", handle)
     # Bodies come as they were sent: to unpack a blob would change its digest.
     return web.AppRunner(

@@ -17,6 +17,7 @@ import msgspec
 from aiohttp import web
 
 from firstlight import errors
+from firstlight.lab import own_user
 from firstlight.lab.standins import vault_file, vaults
 
 VERSION = "1.8.1+firstlight.lab.standin"
@@ -42,7 +43,7 @@ class Connect:
 
     def app(self) -> web.Application:
         """What serves it."""
-        app = web.Application(middlewares=[self._say])
+        app = web.Application(middlewares=[own_user.only, self._say])
         app.router.add_get("/heartbeat", self._heartbeat)
         app.router.add_get("/health", self._health)
         vault = "/v1/vaults/{vault}"
