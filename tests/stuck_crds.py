@@ -18,13 +18,13 @@ _IS_NOT_ESTABLISHED = "!object.status.conditions.exists(c, c.type == 'Establishe
 async def kept_from_establishing(client: kube.Client) -> AsyncIterator[None]:
     """While the API server may accept names, but establishes no CRD: an admission policy refuses that alone."""
     name = f"keep-{uuid.uuid4().hex[:8]}"
-    rule = {
+    rule: dict[str, Any] = {
         "apiGroups": ["apiextensions.k8s.io"],
         "apiVersions": ["*"],
         "operations": ["UPDATE"],
         "resources": ["customresourcedefinitions/status"],
     }
-    policy = {
+    policy: dict[str, Any] = {
         "apiVersion": _ADMISSION,
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": name},
@@ -34,7 +34,7 @@ async def kept_from_establishing(client: kube.Client) -> AsyncIterator[None]:
             "validations": [{"expression": _IS_NOT_ESTABLISHED}],
         },
     }
-    binding = {
+    binding: dict[str, Any] = {
         "apiVersion": _ADMISSION,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": name},

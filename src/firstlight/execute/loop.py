@@ -146,7 +146,8 @@ class Loop:
                 for each in done:
                     self._outcomes[running.pop(each).id] = each.result()
         finally:
-            for each in (*running, waking):
+            waking.cancel()
+            for each in running:
                 each.cancel()
             await asyncio.gather(*running, waking, return_exceptions=True)
             try:
