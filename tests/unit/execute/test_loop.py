@@ -15,6 +15,7 @@ from firstlight.clients import helm, kube
 from firstlight.clients.kube import errors as kube_errors
 from firstlight.execute import loop
 from firstlight.execute.change import Change
+from firstlight.execute.overriding import finishing
 from firstlight.execute.world import Programs, World
 from firstlight.gates.ground import GateGround
 from firstlight.model import event as events
@@ -454,7 +455,7 @@ def waking(monkeypatch: pytest.MonkeyPatch) -> type[Waking]:
 
     monkeypatch.setattr(loop, "CrdWaking", Waking)
     monkeypatch.setattr(loop, "Lease", Claimed)
-    monkeypatch.setattr(loop.finishing, "attempt", nothing)
+    monkeypatch.setattr(finishing, "attempt", nothing)
     monkeypatch.setattr(World, "kube", None)
     monkeypatch.setattr(Waking, "started", False)
     return Waking
