@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from firstlight.clients import kube as kube_client
+from firstlight.gates.stuck_crds import LONGEST
 from firstlight.model.cluster import Cluster, Machine, MachineConfig, MachinePart, MachineRole
 from firstlight.model.place import Place
 from firstlight.model.reach import Reach
@@ -13,7 +14,7 @@ from firstlight.model.secret import Secret
 from firstlight.observe.machines import Way
 from firstlight.operate.doctor import looking
 from firstlight.operate.doctor.looking import Examined, Known, Ways
-from tests import machines
+from tests import machines, stuck_crds
 from tests.doctor.failure import Expected, Look, Registry
 from tests.labs import condition, until
 
@@ -116,6 +117,23 @@ async def api_down(on: machines.Cluster) -> AsyncIterator[Expected]:
     finally:
         await on.lab.process("kube-apiserver", "continue")
         await on.serves()
+
+
+@CLUSTER.failure("crd-stuck", "a CRD that the API server has forgotten",
+                 how="kube-apiserver killed after it has accepted a CRD's names",
+                 simulated="an admission policy keeps it from finishing before")  # fmt: skip
+async def crd_stuck(on: machines.Cluster) -> AsyncIterator[Expected]:
+    crd = stuck_crds.definition("widgets", "stuck.example.org")
+    name = crd["metadata"]["name"]
+    async with kube_client.Client(kube_client.load(on.lab.kubeconfig)) as client:
+        async with stuck_crds.kept_from_establishing(client):
+            await client.apply(crd, manager="tests")
+            await stuck_crds.leave_stuck(on.lab, client, name)
+        await on.serves()
+        try:
+            yield Expected(rule="crd-stuck", subject=f"CustomResourceDefinition {name}", later=LONGEST)
+        finally:
+            await client.delete(*stuck_crds.CRD, name)
 
 
 @BARE.failure("no-disk", "a machine without the disk that it is to be installed on",

@@ -22,7 +22,7 @@ from firstlight.model.component import Phase
 from firstlight.model.event import Event, StepEnded, StepStarted, Told, Writing
 from firstlight.model.verdict import Failed, Passed
 from firstlight.observe import audit_log
-from tests import runs
+from tests import runs, stuck_crds
 from tests.conftest import sample
 from tests.faults.test_every_fault import ANYWHERE, SOMEWHERE
 from tests.labs import until
@@ -230,6 +230,26 @@ async def test_a_control_plane_that_goes_away_for_a_while_is_waited_for(worn: Wo
     assert len(falling) == 1
     assert result.is_complete, result.outcomes
     assert await state(worn) == worn.state
+
+
+async def test_a_crd_that_the_api_server_forgot_when_it_died_is_woken_once(worn: Worn) -> None:
+    """By itself the API server comes to it after five minutes."""
+    name = "receivers.notification.toolkit.fluxcd.io"
+    await take(worn)
+    told: list[Event] = []
+    async with asyncio.timeout(120):
+        async with stuck_crds.kept_from_establishing(worn.kube):
+            running = asyncio.create_task(worn.stage.up(until=Phase.ENGINE, only=ONLY, tell=told.append))
+            await stuck_crds.leave_stuck(worn.stage.lab, worn.kube, name)
+        result = await running
+
+    assert result.is_complete, result.outcomes
+    assert [each.text for each in told if isinstance(each, Told) and "waking" in each.text] == [
+        f"waking CRD {name}: in Installing for more than 10 s; "
+        "the API server was restarted before it finished installing it"
+    ]
+    assert await state(worn) == worn.state
+    assert (await worn.stage.up(until=Phase.ENGINE, only=ONLY)).writes == 0
 
 
 def webhook(*, resource: str, namespace: str) -> dict[str, Any]:

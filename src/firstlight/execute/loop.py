@@ -19,6 +19,7 @@ from firstlight.clients import helm, kube
 from firstlight.execute import gating, hooks
 from firstlight.execute.actions import looking
 from firstlight.execute.change import Change
+from firstlight.execute.crd_waking import CrdWaking
 from firstlight.execute.handing import suspending
 from firstlight.execute.lease import Lease
 from firstlight.execute.overriding import finishing
@@ -121,6 +122,8 @@ class Loop:
         self._turns = asyncio.Semaphore(world.parallel)
         self._asking = asyncio.Lock()
         self._lease: Lease | None = None
+        self._claimed_aside = 0.0
+        """When the lease was taken beside the steps; what a step has seen before may be stale."""
         self._outcomes: dict[str, Verdict] = {}
         self._writes = 0
         self._is_refused = False
@@ -131,6 +134,7 @@ class Loop:
         """Carry the work out, as far as it goes."""
         plan = self._work.plan
         running: dict[asyncio.Task[Verdict], Step] = {}
+        waking = asyncio.create_task(self._wake_crds(), name="wake CRDs")
         try:
             while True:
                 under_way = {each.id for each in running.values()}
@@ -143,9 +147,10 @@ class Loop:
                 for each in done:
                     self._outcomes[running.pop(each).id] = each.result()
         finally:
+            waking.cancel()
             for each in running:
                 each.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*running, waking, return_exceptions=True)
             try:
                 await self._let_go()
             finally:
@@ -153,6 +158,25 @@ class Loop:
                     await self._lease.release()
         blocked = {each.step.id: Waiting(_because(each.root)) for each in plan.why_blocked(self._outcomes)}
         return Result(outcomes=self._outcomes | blocked, writes=self._writes, is_refused=self._is_refused)
+
+    async def _wake_crds(self) -> None:
+        """Wake CRDs that the API server has left in Installing, for as long as the run goes on."""
+        if self._options.is_dry_run:
+            return
+
+        def tell(text: str) -> None:
+            self._tell(events.Told(at=self._now(), step="", text=text))
+
+        async def write(change: Change) -> None:
+            if await self._claim(""):
+                self._claimed_aside = time.monotonic()
+            await self._performed(change)
+            self._writes += len(change.writes)
+
+        try:
+            await CrdWaking(self._world, write=write, tell=tell, now=self._now).watch()
+        except Exception as error:  # noqa: BLE001 - the steps do not depend on it
+            tell(f"CRDs stuck in Installing are not woken, by a mistake in firstlight. {mistake(error)}")
 
     async def _let_go(self) -> None:
         """Resume engines that a killed run has left suspended, also where this run was refused before it got there."""
@@ -244,6 +268,7 @@ class Loop:
         failures = writes = 0
         while True:
             try:
+                looked_at = time.monotonic()
                 change = await look()
                 if change is None:
                     return writes
@@ -252,7 +277,7 @@ class Loop:
                     return len(change.writes)
                 await self._allowed(change.danger)
                 is_new = await self._claimed(step)
-                if change.danger or is_new:
+                if change.danger or is_new or looked_at < self._claimed_aside:
                     # Time has passed, and others may have written: what was seen then is not performed now.
                     seen = change
                     change = await look()

@@ -5,7 +5,7 @@ from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import ground as grounds
-from firstlight.gates import looking, parts, ready, status
+from firstlight.gates import looking, parts, ready, status, stuck_crds
 from firstlight.gates.ground import GateGround
 from firstlight.gates.parts import Part
 from firstlight.gates.question import Question
@@ -81,7 +81,9 @@ def _established(found: Mapping[str, Any], name: str, now: float) -> Verdict | N
         return Failed(f"the names of the CRD {name} are taken ({told}): another CRD has them")
     if status.is_false(found, "Established"):
         why = text(status.condition(found, "Established"), "reason") or "no reason given"
-        return status.waiting(f"the CRD {name} is not established yet ({why})", now=now, since=status.created(found))
+        usually = stuck_crds.WHY if stuck_crds.is_stuck(found, now) else ""
+        told = f"the CRD {name} is not established yet ({why})"
+        return status.waiting(told, now=now, since=status.created(found), usually=usually)
     if not status.is_true(found, "NamesAccepted") or not status.is_true(found, "Established"):
         return status.waiting(f"the CRD {name} is not established yet", now=now, since=status.created(found))
     return None

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from firstlight.clients import helm, kube
 from firstlight.clients.kube import errors as kube_errors
 from firstlight.execute import loop
 from firstlight.execute.change import Change
+from firstlight.execute.overriding import finishing
 from firstlight.execute.world import Programs, World
 from firstlight.gates.ground import GateGround
 from firstlight.model import event as events
@@ -410,3 +411,77 @@ def test_any_graph_ends_with_every_step_passed_or_blocked_by_one_that_failed(dat
         else:
             assert outcome == (Failed("broken") if name in broken else Passed())
             assert all(stage.order.index(each) < stage.order.index(name) for each in needs[name])
+
+
+class Waking:
+    """In place of what wakes CRDs: writes at once, and says whether it was asked to."""
+
+    started = False
+
+    def __init__(self, world: World, *, write: Callable[[Change], Awaitable[None]], **_: object) -> None:
+        self._write = write
+
+    async def watch(self) -> None:
+        type(self).started = True
+        await asyncio.sleep(0.01)  # a step has begun to look
+
+        async def perform() -> None:
+            pass
+
+        await self._write(Change(writes=("wake CRD widgets.example.org",), perform=perform))
+
+
+class Claimed:
+    """A lease that nobody else wants."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.is_held = False
+        self.lost: asyncio.Future[errors.Refused] = asyncio.get_running_loop().create_future()
+
+    async def claim(self) -> bool:
+        is_new, self.is_held = not self.is_held, True
+        return is_new
+
+    async def release(self) -> None:
+        self.is_held = False
+
+
+@pytest.fixture
+def waking(monkeypatch: pytest.MonkeyPatch) -> type[Waking]:
+    """CRDs are woken at once, by a run that has found its API."""
+
+    async def nothing(*_: object, **__: object) -> int:
+        return 0
+
+    monkeypatch.setattr(loop, "CrdWaking", Waking)
+    monkeypatch.setattr(loop, "Lease", Claimed)
+    monkeypatch.setattr(finishing, "attempt", nothing)
+    monkeypatch.setattr(World, "kube", None)
+    monkeypatch.setattr(Waking, "started", False)
+    return Waking
+
+
+async def test_what_a_step_saw_before_a_crd_was_woken_is_looked_at_again(waking: type[Waking]) -> None:
+    """Whoever wakes the CRD takes the lease; to the step it is not new then, though it has looked before."""
+
+    @dataclasses.dataclass
+    class Slow(Stage):
+        looks: int = 0
+
+        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+            self.looks += 1
+            change = await super().look(task, world, step)
+            await asyncio.sleep(0.05)
+            return change
+
+    stage = Slow({"a": ()})
+    result = await stage.run()
+
+    assert stage.looks == 2
+    assert result.writes == 2, "the CRD and the step"
+
+
+async def test_a_dry_run_wakes_no_crd(waking: type[Waking]) -> None:
+    await Stage(CHAIN).run(is_dry_run=True)
+
+    assert not waking.started

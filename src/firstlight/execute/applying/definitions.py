@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.gates import stuck_crds
 from firstlight.model.rendition import Object
 
 _VERSION = re.compile(r"v(?P<major>[0-9]+)(?:(?P<stage>alpha|beta)(?P<minor>[0-9]+))?")
@@ -44,6 +45,8 @@ def problem(live: Mapping[str, Any]) -> str:
     for each in (live.get("status") or {}).get("conditions") or ():
         if each.get("type") == "NamesAccepted" and each.get("status") == "False":
             return str(each.get("message") or each.get("reason") or "its names are taken")
+    if stuck_crds.is_installing(live):
+        return "the API server has not established it yet (Installing)"
     return ""
 
 

@@ -134,6 +134,7 @@ _RULES = (
          "The pods behind its Service."),
     Rule("apiservice-down", _W, "An aggregated API does not answer", "The pods behind it, or delete the APIService."),
     Rule("crd-not-served", _W, "A CRD is not served", "Its conditions: usually two CRDs claim one name."),
+    Rule("crd-stuck", _W, "The API server has not finished installing a CRD", "Any write to its status wakes it."),
     Rule("foundation-missing", _S, "A foundation secret is missing", "firstlight up --only secrets."),
     Rule("secret-store", _S, "A secret store cannot be used", "Its credentials and address."),
     Rule("external-secret", _S, "An external secret is not fetched", "What its events say."),

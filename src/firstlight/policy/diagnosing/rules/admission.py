@@ -1,10 +1,11 @@
 """Webhooks and aggregated APIs that nobody answers for, so that nothing can be written; CRDs that are not served."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import selecting, status
+from firstlight.gates import selecting, status, stuck_crds
 from firstlight.model.diagnosis import NextCommand
 from firstlight.policy.diagnosing import found, groups, roles
 from firstlight.policy.diagnosing.found import Found
@@ -189,6 +190,10 @@ def aggregated_apis(scene: Scene) -> Iterator[Found]:
 def definitions(scene: Scene) -> Iterator[Found]:
     """CRDs that the server does not serve."""
     for value in scene.of("apiextensions.k8s.io/CustomResourceDefinition"):
+        if stuck_crds.is_installing(value):
+            if stuck_crds.is_stuck(value, scene.now):
+                yield _stuck(value, scene.now)
+            continue
         bad = next((each for each in ("NamesAccepted", "Established") if status.is_false(value, each)), "")
         if not bad or status.is_going(value) or not scene.is_over(status.since(value, bad)):
             continue
@@ -203,3 +208,23 @@ def definitions(scene: Scene) -> Iterator[Found]:
             since=status.since(value, bad),
             names=frozenset({f"kind {kind}"}),
         )
+
+
+def _stuck(value: Mapping[str, Any], now: float) -> Found:
+    kind, name = text(value, "spec", "names", "kind"), text(value, "metadata", "name")
+    patch = json.dumps(stuck_crds.wake(value, now))
+    return Found(
+        rule="crd-stuck",
+        subject=name_of(value),
+        says=f"the server does not serve {kind}: {stuck_crds.WHY}, and comes back to it only after five minutes",
+        evidence=(found.of_condition(value, "Established"),),
+        next=(
+            found.command(
+                f"kubectl patch crd {name} --subresource=status --type=json -p '{patch}'",
+                "wakes it; the API server overwrites this message when it establishes the CRD",
+            ),
+            found.command("firstlight up", "wakes it too, if a step waits longer than some seconds"),
+        ),
+        since=status.since(value, "Established"),
+        names=frozenset({f"kind {kind}"}),
+    )
