@@ -24,6 +24,11 @@ def module(name: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, *_isolation(), "-m", name, *arguments)
 
 
+def script(path: str) -> tuple[str, ...]:
+    """Return the command line that runs a file of firstlight that needs the standard library alone."""
+    return (sys.executable, "-I", "-S", path)
+
+
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without what steers an interpreter, for those whose command line is not ours."""
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}

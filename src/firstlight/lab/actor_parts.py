@@ -8,14 +8,13 @@ import asyncio
 import contextlib
 import os
 import shutil
-import sys
 import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import program_path
+from firstlight.clients import interpreter, program_path
 from firstlight.lab import actor_template, actors, directory, no_listening, sockets, unlocked
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.keeper import Keeper
@@ -159,7 +158,7 @@ class ActorParts:
             what=row.what,
             reality=row.reality,
             argv=(
-                *(() if row.listens else (sys.executable, "-I", "-S", no_listening.__file__)),
+                *(() if row.listens else interpreter.script(no_listening.__file__)),
                 str(programs[row.program]),
                 *(actor_template.fill_contents(each, places) for each in row.arguments),
                 *(actor_template.fill_contents(each, places) for each in actor.own),
