@@ -140,12 +140,12 @@ class Program:
             yield Session(home, {"HOME": str(home), "GIT_CEILING_DIRECTORIES": str(home.parent)}, home, target)
 
     @contextlib.asynccontextmanager
-    async def _at(self, path: Path, *, writes: bool = False, is_raw: bool = False) -> AsyncIterator[Session]:
-        """A session that looks at a repository, by way of a stand-in; ``is_raw`` leaves attributes out of account."""
+    async def _at(self, path: Path, *, writes: bool = False) -> AsyncIterator[Session]:
+        """A session that looks at a repository, by way of a stand-in."""
         found = repository.locate(path)
         async with self._nowhere(found.place) as session:
             settings = await self._settings(session, found)
-            with repository.stand_in(found, session.home, settings, writes=writes, is_raw=is_raw) as environment:
+            with repository.stand_in(found, session.home, settings, writes=writes) as environment:
                 yield dataclasses.replace(
                     session,
                     environment={**session.environment, **environment},

@@ -37,10 +37,6 @@ _CARRIED = {
 }
 """Settings that say how files are stored, each with what it may be; none of them names a program or a place."""
 
-_RAW = "* -text -ident -filter !eol !crlf !working-tree-encoding !diff !merge !whitespace !export-subst\n"
-"""Attributes by which a file is on the disk what it is in a commit. They win over those of every directory; an encoding
-can only be left unsaid, since Git gives up where one is set to false."""
-
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 
 
@@ -88,7 +84,7 @@ def locate(path: Path) -> Repository:
 
 @contextlib.contextmanager
 def stand_in(
-    repository: Repository, home: Path, settings: Mapping[str, str], *, writes: bool, is_raw: bool = False
+    repository: Repository, home: Path, settings: Mapping[str, str], *, writes: bool
 ) -> Iterator[Mapping[str, str]]:
     """The environment in which Git sees the repository without obeying it.
 
@@ -97,7 +93,6 @@ def stand_in(
         home: An empty directory of ours.
         settings: What its config says, by name in small letters.
         writes: Whether objects go to the repository; if not, they go to our directory and vanish with it.
-        is_raw: Whether files count as they are on the disk, whatever attributes say of them.
     """
     git_dir = home / "git"
     git_dir.mkdir()
@@ -113,10 +108,7 @@ def stand_in(
         (git_dir / "reftable").symlink_to(common / "reftable")
     (git_dir / "info").mkdir()
     for name, owner in (("exclude", common), ("attributes", common), ("sparse-checkout", repository.git_dir)):
-        if is_raw and name == "attributes":
-            (git_dir / "info" / name).write_text(_RAW)
-        else:
-            (git_dir / "info" / name).symlink_to(owner.absolute() / "info" / name)
+        (git_dir / "info" / name).symlink_to(owner.absolute() / "info" / name)
     for shared in repository.git_dir.glob("sharedindex.*"):
         (git_dir / shared.name).symlink_to(shared.absolute())
     if writes:

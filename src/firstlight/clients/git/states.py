@@ -41,15 +41,14 @@ class States(Trees):
     async def changed_since(self, path: Path, base: str = "HEAD", *, timeout: float = READ) -> tuple[git.Change, ...]:
         """What the work tree has that a commit has not, also files that nobody added so far; never ignored ones.
 
-        No filter is run, as with ``status``, and no attribute obeyed: bytes are compared. What Git takes for unchanged
-        by its time stamp counts as what the index has.
+        No filter is run, as with ``status``.
         """
-        async with self._at(path, is_raw=True) as session:
+        async with self._at(path) as session:
             return await self._against_disk(session, [await self._base(session, base)], timeout=timeout)
 
     async def unstaged(self, path: Path, *, timeout: float = READ) -> tuple[git.Change, ...]:
         """What the work tree has that the index has not, in the same way."""
-        async with self._at(path, is_raw=True) as session:
+        async with self._at(path) as session:
             return await self._against_disk(self._hooked(session), [], timeout=timeout)
 
     async def _against_disk(self, session: Session, base: Sequence[str], *, timeout: float) -> tuple[git.Change, ...]:

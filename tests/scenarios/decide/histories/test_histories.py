@@ -54,6 +54,10 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """A piece of what is said of the approval, of a doubt, or of an error."""
     rule: str = ""
     """Of the gravest ruling."""
+    field: str = ""
+    """What that is about."""
+    after: str = ""
+    """What its first field becomes."""
     paths: tuple[str, ...] | None = None
     """The files that have items."""
 
@@ -117,6 +121,8 @@ def wrong(expect: Expected, code: int, found: Any) -> Iterator[str]:
         "risk": found.get("risk"),
         "given": (found.get("approved") or {}).get("given"),
         "rule": items[0]["rulings"][0]["rule"] if items else "",
+        "field": items[0]["rulings"][0]["field"] if items else "",
+        "after": items[0]["fields"][0]["after"] if items and items[0]["fields"] else "",
         "paths": tuple(sorted({each["path"] for each in items})),
     }
     for what, value in answer.items():
