@@ -13,7 +13,16 @@ from firstlight.document import within
 from firstlight.model.change import Change, Verb
 from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
-from firstlight.operate.deciding import built_same, placing, renditions, same_structure, standing, states, team_rules
+from firstlight.operate.deciding import (
+    built_same,
+    hook_files,
+    placing,
+    renditions,
+    same_structure,
+    standing,
+    states,
+    team_rules,
+)
 from firstlight.operate.deciding.asked import Asked
 from firstlight.operate.deciding.authorities import Authority
 from firstlight.operate.deciding.receiving import receiving
@@ -99,7 +108,7 @@ async def decide(
     with collecting.seldom():
         before, after = _halves(found)
         doubts += _misdeclared(before.shape, after.platform)
-    changes = _changes(found, before, after)
+    changes = hook_files.marked(_changes(found, before, after), found, (before.shape, after.platform))
     taken = taken_in(found.after, found.before, found.paths)
     rendered = Rendered()
     if open_renderer is not None and changes:
@@ -215,7 +224,11 @@ def _misdeclared(*both: Platform) -> list[str]:
 
 def _changes(found: States, before: Half, after: Half) -> list[Change]:
     both = (before.shape, after.platform)
-    return list(reading.changes(found.before, found.after, found.paths, platforms=both))
+    return list(
+        reading.changes(
+            found.before, found.after, found.paths, platforms=both, modes=found.modes, is_stored=found.is_stored
+        )
+    )
 
 
 def _supposed(found: States, before: Half, after: Half) -> list[Change]:
@@ -224,7 +237,8 @@ def _supposed(found: States, before: Half, after: Half) -> list[Change]:
         return []
     nothing = OverlaidTree(found.after, dict.fromkeys(found.whole))
     new = reading.changes(nothing, found.after, found.whole, platforms=(before.shape, after.platform))
-    return [_as_if_all_changed(each) for each in new]
+    only = dataclasses.replace(found, paths=(), modes={})
+    return hook_files.marked([_as_if_all_changed(each) for each in new], only, (before.shape, after.platform))
 
 
 def _as_if_all_changed(change: Change) -> Change:

@@ -35,10 +35,14 @@ class States:
     paths: tuple[str, ...]
     """Files that differ, of either."""
     title: str
+    modes: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
+    """Files that became executable or are no longer, with what Git had and has them for."""
     whole: tuple[str, ...] = ()
     """Files that do not differ, and count as if all in them did."""
     is_checked_out: bool = False
     """Whether what comes after is what is on the disk."""
+    is_stored: bool = False
+    """Whether what comes after is in Git, and no filter will change it on its way there."""
     base: str = ""
     """The commit that is compared with; empty where there is none."""
     head: str = ""
@@ -159,9 +163,12 @@ class _Repo:
         names = [name for each in mine for name in (each.path, each.old_path) if name]
         return dict.fromkeys(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
 
-    async def against_disk(self, revision: str) -> dict[str, None]:
-        """The files in which the work tree differs from a commit, untracked ones included."""
-        return self.inside(await self.git.changed_since(self.root, revision))
+    def modes(self, changes: Iterable[Change]) -> dict[str, tuple[str, str]]:
+        """The files of changes that became executable, or are no longer."""
+        mine = [
+            each for each in changes if set(each.modes) == {"100644", "100755"} and each.path.startswith(self.prefix)
+        ]
+        return {each.path.removeprefix(self.prefix): each.modes for each in mine}
 
     async def at(self, revision: str, *, also: Collection[str] = ()) -> tuple[WorkTree, list[str]]:
         """The repo as a commit has it, byte by byte; the work tree itself where that is the same.
@@ -244,7 +251,8 @@ async def _between(repo: _Repo, asked: Between) -> States:
     return States(
         root=root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
         is_checked_out=after is repo.tree, base=base, head=head, topic=_topic(repo, asked.head),
-        merges=await _merges(repo, base, head), doubts=(*lost, *more, *_outside(repo, changes), *told),
+        is_stored=True, modes=repo.modes(changes), merges=await _merges(repo, base, head),
+        doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
 
 
@@ -278,7 +286,7 @@ async def _work_tree(repo: _Repo, asked: Between) -> States:
     judges, told = await repo.judges(asked.base)
     return States(
         root=repo.root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
-        is_checked_out=after is repo.tree, base=base, topic=repo.head.branch,
+        is_checked_out=after is repo.tree, base=base, topic=repo.head.branch, modes=repo.modes(changes),
         doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
 
@@ -295,7 +303,8 @@ async def _staged(repo: _Repo, title: str) -> States:
     judges, told = await repo.judges("HEAD")
     return States(
         root=repo.root, before=before, after=after, paths=tuple(paths), title=title, base=repo.head.commit,
-        authorities=judges, topic=repo.head.branch, doubts=(*doubts, *told),
+        authorities=judges, topic=repo.head.branch, modes=repo.modes(changes), is_stored=True,
+        doubts=(*doubts, *told),
     )  # fmt: skip
 
 
@@ -308,19 +317,22 @@ async def _patched(repo: _Repo, asked: Patch) -> States:
     judges, told = await repo.judges("HEAD")
     return States(
         root=repo.root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
-        base=repo.head.commit, doubts=(*lost, *more, *_outside(repo, changes), *told),
+        base=repo.head.commit, modes=repo.modes(changes), is_stored=True,
+        doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
 
 
 async def _files(repo: _Repo, asked: Files) -> States:
-    differing = await repo.against_disk("HEAD")
+    changes = await repo.git.changed_since(repo.root, "HEAD")
+    differing = repo.inside(changes)
     (before, lost), (after, more) = await repo.at("HEAD"), await repo.checked_out()
     named = _named(asked.paths, [*after.files, *after.links, *differing])
     whole = tuple(each for each in named if each not in differing)
     paths = tuple(each for each in named if each in differing)
+    modes = {path: each for path, each in repo.modes(changes).items() if path in paths}
     judges, told = await repo.judges("HEAD")
     return States(
-        root=repo.root, before=before, after=after, paths=paths, title=_title(named, whole), whole=whole,
+        root=repo.root, before=before, after=after, paths=paths, modes=modes, title=_title(named, whole), whole=whole,
         authorities=judges, is_checked_out=after is repo.tree, base=repo.head.commit, topic=repo.head.branch,
         doubts=(*lost, *more, *told),
     )  # fmt: skip
