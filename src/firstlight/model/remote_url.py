@@ -20,7 +20,9 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~+@:,=&!$()'*;%\u00a1-\uffff-]*)*")
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<userinfo>[^/\s]*)@")
+_USERINFO = re.compile(r"://(?P<userinfo>[^/\s]*)@")
+"""Without the scheme before it: to look for that at every letter of a long text takes time by its square."""
+_OF_SSH = re.compile(r"(?:^|[^A-Za-z0-9+.-])ssh")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +96,8 @@ def without_credentials(text: str) -> str:
     """A text in which no URL has a user or a password any more; accounts of ssh stay."""
 
     def bare(match: re.Match[str]) -> str:
-        is_account = match["scheme"] == "ssh://" and _USER.fullmatch(match["userinfo"])
-        return match[0] if is_account else match["scheme"]
+        is_ssh = _OF_SSH.fullmatch(text, max(match.start() - 4, 0), match.start()) or text[: match.start()] == "ssh"
+        return match[0] if is_ssh and _USER.fullmatch(match["userinfo"]) else "://"
 
     return _USERINFO.sub(bare, text)
 
