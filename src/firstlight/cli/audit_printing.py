@@ -87,6 +87,8 @@ def write(path: Path, text: str) -> None:
     Raises:
         errors.UsageError: That cannot be done.
     """
+    if not path.name:
+        raise errors.UsageError(f"{path} is a directory", hint="Name a file: --out audit.html")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         beside.write_text(text)

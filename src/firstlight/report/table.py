@@ -76,7 +76,12 @@ def wrap(text: str, cells: int) -> list[str]:
                 found.append(line)
                 line = ""
             else:
-                size = max(1, next(n for n in range(len(word), 0, -1) if n == 1 or width(word[:n]) <= cells))
+                size = max(
+                    1,
+                    next(
+                        n for n in range(min(len(word), max(4 * cells, 1)), 0, -1) if n == 1 or width(word[:n]) <= cells
+                    ),
+                )
                 found.append(word[:size])
                 word = word[size:]
     return [*found, line] if line or not found else found

@@ -11,6 +11,7 @@ import io
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,8 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
         """\
         rules:
           - {id: a, title: t, side: owner, risk: low, why: w, checks: [c], words: [one word],
-             criteria: [system-foundation], procedure: p, when: [{kinds: [apps/Deployment], paths: ["spec.**"], files: ["**/a.yaml"], names: ["a*"],
+             criteria: [system-foundation], procedure: p,
+             when: [{kinds: [apps/Deployment], paths: ["spec.**"], files: ["**/a.yaml"], names: ["a*"],
              values: ["a.*.b"], before: [1], after: ["x*"], bump: [major], grows: true, roles: [cni],
              matter: [object]}]}
         factors: [{id: f, risk: high, why: w, when: [{files: ["b/**"]}]}]
@@ -162,7 +164,8 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
         """\
         tests:
           - name: a
-            change: {kind: apps/Deployment, name: a, path: "spec.a[name=b].c", before: 1, after: 2, component: {name: c}}
+            change: {kind: apps/Deployment, name: a, path: "spec.a[name=b].c", before: 1, after: 2,
+                     component: {name: c}}
             expect: {side: gitops, risk: low, factors: [f], trees: {a: gitops}}
         """,
         ("decide --test",),
@@ -279,6 +282,22 @@ def test_files_that_are_none(name: str, empty: Path) -> None:
     found = {file: [*read(empty, file, RAW[name])] for file in FILES}
 
     assert {key: wrong for key, wrong in found.items() if wrong} == {}
+
+
+def test_nothing_to_write_to(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(["audit", "--out="]) == 64
+    assert "is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["decide", WORDS["long"]], ["inventory", WORDS["long"]], ["decide", "--test"]])
+def test_a_word_of_a_hundred_thousand_letters_takes_no_minutes(arguments: list[str], empty: Path) -> None:
+    prepared(empty)
+    tests = empty / "firstlight-rules/ours.test.yaml"
+    tests.write_text(tests.read_text().replace("name: a\n", f"name: {WORDS['long']}\n", 1))
+    began = time.process_time()
+
+    assert answered(arguments) in (1, 64)
+    assert time.process_time() - began < 10
 
 
 def test_a_check_of_three_thousand_dots(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
