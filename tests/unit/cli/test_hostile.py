@@ -1,13 +1,15 @@
 """Whatever is typed or written, there is an answer: no traceback, and an exit code that the help promises.
 
 Every option and argument of every command gets words that nobody would type, in a repo without clusters; and every
-value of the files that people write by hand is replaced by one that nobody would write.
+value of the files that people write by hand is replaced by one that nobody would write. Some of these commands write
+where they are told to, so no word may lead out of the test's own directory.
 """
 
 import copy
 import datetime
-import functools
 import io
+import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -28,13 +30,13 @@ from tests.conftest import sample
 PERSON = ("-c", "user.name=Bo", "-c", "user.email=bo@example.org")
 CODES = {0, 1, 2, 3, 64}
 WORDS = {
-    "dots": "." * 3000, "dotted": "a." * 3000 + "a", "long": "a" * 100_000, "slashes": "/nowhere" + "/" * 5000,
-    "above": "../" * 200 + "nowhere", "brackets": "[" * 3000, "braces": "{" * 3000, "parentheses": "(" * 3000,
+    "dots": "." * 3000, "dotted": "a." * 3000 + "a", "long": "a" * 100_000, "slashes": "no" + "/" * 5000 + "where",
+    "aside": "no/../" * 200 + "where", "brackets": "[" * 3000, "braces": "{" * 3000, "parentheses": "(" * 3000,
     "stars": "*" * 300, "dash": "-", "dashes": "--", "empty": "", "blank": " ", "line": "a\nb", "escape": "\x1b[31m",
     "backwards": "\u202eabc", "no-utf8": "\udcff\udcfe", "digits": "9" * 5000, "minus": "-1", "zero": "0",
     "huge": "1e999", "nan": "nan", "infinite": "inf", "other-digits": "\u0663\u00b2", "format": "%s%n{0}{x}",
     "home": "~nobody/x", "equals": "a=b=c", "at": "@{-1}", "range": "a...b...c", "days": "9" * 30 + "d",
-    "url": "http://[::1", "unit": "5" * 20 + "Gi", "device": "/dev/null", "comma": ",,,", "colon": ":::",
+    "url": "http://[::1", "unit": "5" * 20 + "Gi", "comma": ",,,", "colon": ":::",
 }  # fmt: skip
 LEFT_OUT = {"lab", "demo", "tools install"}
 """What would start or install something, whatever else is wrong."""
@@ -81,6 +83,12 @@ def typed(path: tuple[str, ...], wanted: str, word: str) -> list[str]:
         elif is_wanted and not getattr(param, "is_flag", False):
             made.append(f"{param.opts[-1]}={word}" if param.opts[-1].startswith("--") else f"{param.opts[-1]}{word}")
     return [*made, "--", *behind] if behind else made
+
+
+def test_no_word_leads_out_of_the_directory() -> None:
+    for name, word in WORDS.items():
+        assert not word.startswith(("/", "~/")), name
+        assert not f"{os.path.normpath(word or '.')}/".startswith("../"), name
 
 
 @pytest.fixture
@@ -188,8 +196,8 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Files that people write, and the commands that read them."""
 VALUES: dict[str, Any] = {
     **{name: WORDS[name] for name in ("dots", "dotted", "long", "brackets", "stars", "empty", "digits", "escape")},
-    "nul": "a\0b", "above": "../../etc", "number": 10**400, "small": -(10**400), "fraction": 1e308, "null": None,
-    "yes": True, "list": [[[]]], "deep": functools.reduce(lambda inner, _: [inner], range(60), 1), "mapping": {"a": {}},
+    "nul": "a\0b", "number": 10**400, "small": -(10**400), "fraction": 1e308, "null": None,
+    "yes": True, "list": [[[]]], "deep": json.loads("[" * 60 + "]" * 60), "mapping": {"a": {}},
     "expression": "(a+)+$" * 20, "day": datetime.date(2026, 1, 1), "check": "." * 3000 + "x", "private": "__init__.x",
 }  # fmt: skip
 
@@ -287,6 +295,18 @@ def test_files_that_are_none(name: str, empty: Path) -> None:
 def test_nothing_to_write_to(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answered(["audit", "--out="]) == 64
     assert "is a directory" in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_not_replaced_by_one(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By renaming, root would take a device such as /dev/null away from everybody."""
+    os.mkfifo(empty / "pipe")
+    (empty / "link").symlink_to("pipe")
+
+    for name in ("pipe", "link", "."):
+        assert answered(["audit", f"--out={name}"]) == 64
+        assert "is not a file" in capsys.readouterr().err or name == "."
+    assert (empty / "pipe").is_fifo()
+    assert (empty / "link").is_symlink()
 
 
 @pytest.mark.parametrize("arguments", [["decide", WORDS["long"]], ["inventory", WORDS["long"]], ["decide", "--test"]])
