@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from firstlight import errors
 from firstlight.cli.audit_wishes import Wishes
+from firstlight.clients import plain_file
 
 if TYPE_CHECKING:
     from firstlight.model.audit_card import AuditCard
@@ -85,6 +86,7 @@ def write(path: Path, text: str) -> None:
     Raises:
         errors.UsageError: That cannot be done.
     """
+    plain_file.check(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         beside.write_text(text)

@@ -106,6 +106,7 @@ async def scene(decided: "Decided", look: Look, *, offline: bool, is_kept: bool)
         client=look.client,
         cluster=look.cluster,
         unreached=look.unreached,
+        authorities=found.authorities,
         history=history,
         talosctl=await _talosctl() if is_kept else None,
         state=directory.of(found.root) if is_kept else None,

@@ -10,6 +10,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_repo, which_run
+from firstlight.clients import plain_file
 
 
 @click.command()
@@ -54,6 +55,7 @@ def runs(run: str, cluster: str, timeline: Path | None, root: Path | None, form:
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
+    plain_file.check(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -122,5 +122,7 @@ class Change:
     """Whether its content could not be read for that, before or after."""
     broken: str = ""
     """What is wrong with it, so that it cannot be read as it is now; its place is where."""
+    is_hooked: bool = False
+    """Whether a hook or a command gate of firstlight.yaml runs the file, or reads it."""
     apart: tuple["Change", ...] = dataclasses.field(default=(), repr=False)
     """Of what stands in another file now: that it went here and came there, for those who look only in one place."""

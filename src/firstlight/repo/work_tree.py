@@ -6,11 +6,12 @@ Readers ask for paths relative to the root, with forward slashes. What cannot be
 import builtins
 import codecs
 import contextlib
+import hashlib
 import os
 import posixpath
 import stat
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -139,6 +140,22 @@ class WorkTree:
             self._bytes[real] = data
         return self._bytes[real]
 
+    def digest(self, path: str, algorithm: str, *, head: Callable[[int], builtins.bytes]) -> str:
+        """A hash of a plain file, however large, or empty where it cannot be read.
+
+        Args:
+            path: The file itself; links are not followed.
+            algorithm: As hashlib calls it.
+            head: What is hashed before its bytes, by their number.
+        """
+        data = self._bytes.get(path)
+        if data is not None:
+            return hashlib.new(algorithm, head(len(data)) + data, usedforsecurity=False).hexdigest()
+        try:
+            return self._opened.digest(path, algorithm, head)
+        except OSError:
+            return ""
+
     def text(self, path: str) -> str | None:
         """A file's text; None, and a remark, where it is none."""
         data = self.bytes(path)
@@ -218,14 +235,8 @@ class _Directory:
 
     def read(self, path: str, limit: int) -> bytes | None:
         """A file's content, or None if there is more than ``limit``."""
-        parent, _, name = path.rpartition("/")
-        if parent != self._path:
-            self._enter(parent)
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._fd[0])
+        fd, found = self._open(path)
         try:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError("it is no file any more")
             if found.st_size > limit:
                 return None
             # By hand: a file object costs four times as much as what it does here.
@@ -235,6 +246,30 @@ class _Directory:
         finally:
             os.close(fd)
         return None if len(data) > limit else data
+
+    def digest(self, path: str, algorithm: str, head: Callable[[int], bytes]) -> str:
+        """A hash of a file, read piece by piece; empty if it changes meanwhile."""
+        fd, found = self._open(path)
+        try:
+            made = hashlib.new(algorithm, head(found.st_size), usedforsecurity=False)
+            length = 0
+            while piece := os.read(fd, 1 << 20):
+                made.update(piece)
+                length += len(piece)
+        finally:
+            os.close(fd)
+        return made.hexdigest() if length == found.st_size else ""
+
+    def _open(self, path: str) -> tuple[int, os.stat_result]:
+        parent, _, name = path.rpartition("/")
+        if parent != self._path:
+            self._enter(parent)
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._fd[0])
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            raise OSError("it is no file any more")
+        return fd, found
 
     def _enter(self, path: str) -> None:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

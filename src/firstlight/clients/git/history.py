@@ -1,6 +1,8 @@
 """What was committed, what changed, and what is not committed so far. Nothing here changes a repository."""
 
+import contextlib
 import datetime
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +18,8 @@ PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodul
 
 RAW_DIFF = ("--raw", "-z", "--no-abbrev", "--find-renames")
 """What ``records.raw_diff`` reads."""
-_LOCAL, _REMOTE = "refs/heads/", "refs/remotes/"
+_LOCAL, _REMOTE, _TAGS = "refs/heads/", "refs/remotes/", "refs/tags/"
+_SHORT_HASH = re.compile(r"[0-9a-f]{4,63}", re.IGNORECASE)
 
 
 class History(Program):
@@ -121,6 +124,49 @@ class History(Program):
             arguments = ["for-each-ref", "--format=%(refname)", *asked, _LOCAL, _REMOTE]
             found = (await self._run(session, arguments, timeout=timeout)).text.split()
         return tuple(each.removeprefix(_LOCAL).removeprefix(_REMOTE) for each in found)
+
+    async def meanings(self, path: Path, revision: str) -> dict[str, str]:
+        """Everything that a short name can mean, as full names with their commits.
+
+        Git takes a tag before a branch of the same name, a branch before a remote one, and either before a hash that
+        begins like it. So whoever may push a name can make another one mean something else.
+        """
+        name = names.revision(revision)
+        if name in {"HEAD", "@"} or names.is_hash(name) or "~" in name or "^" in name:
+            return {}
+        async with self._at(path) as session:
+            wanted = [f"{prefix}{name}" for prefix in (_TAGS, _LOCAL, _REMOTE)]
+            arguments = ["for-each-ref", "--format=%(refname)", *wanted]
+            listed = (await self._run(session, arguments)).text.split()
+            full = [each for each in listed if each in wanted]
+            if full and _SHORT_HASH.fullmatch(name):
+                full += (await self._run(session, ["rev-parse", f"--disambiguate={name}"], check=False)).text.split()
+            found = {}
+            for each in full:
+                with contextlib.suppress(git_errors.NotFound):  # a tag of a tree, or a hash of a file
+                    found[each] = await self._resolve(session, each)
+        return found
+
+    async def upstream(self, path: Path, revision: str) -> str:
+        """The remote branch that a local one follows, as its full name; empty where there is none, or it is not local.
+
+        Args:
+            path: The repository.
+            revision: A branch as people name it, or ``HEAD`` for the one that is checked out.
+        """
+        async with self._at(path) as session:
+            asked = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"]
+            full = (await self._run(session, [*asked, names.revision(revision)], check=False)).text.strip()
+            if not full.startswith(_LOCAL):
+                return ""
+            branch = full.removeprefix(_LOCAL)
+            remote = session.settings.get(f"branch.{branch}.remote", "origin")
+            followed = session.settings.get(f"branch.{branch}.merge", full)
+            if remote == "." or not followed.startswith(_LOCAL):
+                return ""
+            wanted = f"{_REMOTE}{remote}/{followed.removeprefix(_LOCAL)}"
+            done = await self._run(session, ["for-each-ref", "--format=%(refname)", wanted], check=False)
+            return wanted if wanted in done.text.split() else ""
 
     async def changed_files(
         self, path: Path, base: str, head: str = "HEAD", *, since_fork: bool = True, timeout: float = READ

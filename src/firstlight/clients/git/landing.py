@@ -34,7 +34,8 @@ class Landing(Remotes):
         """What two commits differ in as one word, wherever in its files it stands; empty where it is nothing."""
         async with self._at(path) as session:
             older, newer = await self._resolve(session, base), await self._resolve(session, head)
-            options = ["--patch", "--full-index", "--no-renames", *PLAIN_DIFF]
+            # As text, whatever attributes call it: of two binary files Git says only that they differ.
+            options = ["--patch", "--text", "--full-index", "--no-renames", *PLAIN_DIFF]
             patch = await self._run(session, ["diff", *options, older, newer, "--"], timeout=timeout)
             if not patch.stdout:
                 return ""

@@ -96,15 +96,16 @@ def raw_diff(output: bytes) -> tuple[git.Change, ...]:
     for head in fields:
         if not head.startswith(":"):
             raise ValueError(f"{head[:80]!r} is no change")
-        letter = head.split(" ")[-1][:1]
+        older, newer, *_, letter = head[1:].split(" ")
+        letter = letter[:1]
         status = _STATUSES.get(letter)
         if status is None:
             raise ValueError(f"the status {letter!r} is not known")
         first = _next(fields)
         if status in {"renamed", "copied"}:
-            changes.append(git.Change(status, _next(fields), first))
+            changes.append(git.Change(status, _next(fields), first, modes=(older, newer)))
         else:
-            changes.append(git.Change(status, first))
+            changes.append(git.Change(status, first, modes=(older, newer)))
     return tuple(changes)
 
 

@@ -44,13 +44,26 @@ class States(Trees):
         No filter is run, as with ``status``.
         """
         async with self._at(path) as session:
-            older = await self._base(session, base)
-            done = await self._run(session, ["diff", *RAW_DIFF, *_SHALLOW, older, "--"], timeout=timeout)
-            found = parsed(records.raw_diff, done, name="diff", target=session.target)
-            arguments = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", "."]
-            done = await self._run(session, arguments, timeout=timeout)
+            return await self._against_disk(session, [await self._base(session, base)], timeout=timeout)
+
+    async def unstaged(self, path: Path, *, timeout: float = READ) -> tuple[git.Change, ...]:
+        """What the work tree has that the index has not, in the same way."""
+        async with self._at(path) as session:
+            return await self._against_disk(self._hooked(session), [], timeout=timeout)
+
+    async def _against_disk(self, session: Session, base: Sequence[str], *, timeout: float) -> tuple[git.Change, ...]:
+        done = await self._run(session, ["diff", *RAW_DIFF, *_SHALLOW, *base, "--"], timeout=timeout)
+        found = parsed(records.raw_diff, done, name="diff", target=session.target)
+        arguments = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", "."]
+        done = await self._run(session, arguments, timeout=timeout)
         others = os.fsdecode(done.stdout).split("\0")[:-1]
         return (*found, *(git.Change("untracked", name) for name in others if not name.endswith("/")))
+
+    async def index(self, path: Path, *, under: str = "", timeout: float = READ) -> tuple[git.Entry, ...]:
+        """The files of the index, perhaps only those of a directory; their sizes are not told."""
+        async with self._at(path) as session:
+            only = [names.path(under)] if under else []
+            return await self._entries(self._hooked(session), only, timeout)
 
     async def contents(
         self, path: Path, revision: str, files: Iterable[str], *, timeout: float = READ
@@ -130,10 +143,7 @@ class States(Trees):
     async def _indexed(self, session: Session, wanted: Sequence[str], timeout: float) -> dict[str, git.Content]:
         entries: list[git.Entry] = []
         for portion in _portions(wanted):
-            done = await self._run(
-                session, ["ls-files", "--stage", "-z", "--full-name", "--", *portion], timeout=timeout
-            )
-            entries += parsed(records.staged, done, name="ls-files", target=session.target)
+            entries += await self._entries(session, portion, timeout)
         asked = set(wanted)
         entries = [each for each in entries if each.path in asked]
         ids = "".join(f"{each.id}\n" for each in entries if each.kind != "submodule").encode()
@@ -141,6 +151,10 @@ class States(Trees):
         sizes = records.sizes(done.stdout)
         entries = [dataclasses.replace(each, size=sizes.get(each.id, 0)) for each in entries]
         return await self._contents(session, entries, timeout)
+
+    async def _entries(self, session: Session, only: Sequence[str], timeout: float) -> tuple[git.Entry, ...]:
+        done = await self._run(session, ["ls-files", "--stage", "-z", "--full-name", "--", *only], timeout=timeout)
+        return parsed(records.staged, done, name="ls-files", target=session.target)
 
     async def _contents(self, session: Session, entries: Sequence[git.Entry], timeout: float) -> dict[str, git.Content]:
         read = [each for each in entries if each.kind != "submodule" and each.size <= FILE]

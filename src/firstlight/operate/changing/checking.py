@@ -50,6 +50,7 @@ def scene(carrying: Carrying, *, cluster: str = "", client: kube.Client | None =
         client=client,
         cluster=cluster,
         unreached=unreached or "no cluster was asked",
+        authorities=decided.states.authorities,
         history=History(git=Git(git), path=carrying.root, base=record.base, head=head) if git and record.base else None,
         talosctl=carrying.means.programs.talosctl,
         state=carrying.means.state,

@@ -11,7 +11,7 @@ from firstlight.operate.changing.carrying import Carrying
 from firstlight.operate.changing.repository import Repository
 from firstlight.operate.changing.stepping import step
 from firstlight.operate.changing.wishes import Host, Wishes
-from firstlight.operate.deciding import approvals
+from firstlight.operate.deciding import approvals, deciding
 from firstlight.report import change_message
 
 
@@ -64,14 +64,23 @@ async def push(carrying: Carrying, number: int, host: Host) -> None:
     host.say(f"pushed {part.branch} to {clone.remote}")
 
 
-async def approved(carrying: Carrying, number: int) -> Approved:
-    """Who has approved a part of the change, as its commits and the base say; it is recorded."""
+async def approved(carrying: Carrying, number: int, *, tip: str = "") -> Approved:
+    """Who has approved a part of the change, as its commits and those say whose word counts; it is recorded.
+
+    Args:
+        carrying: The change.
+        number: Of the part.
+        tip: A commit whose rules and owners count, in place of those when the change was decided.
+    """
     part = carrying.record.parts[number]
-    scene = checking.scene(carrying)
+    decision, scene = carrying.decided.decision, checking.scene(carrying)
+    if tip:
+        decision, authority = await deciding.judged_at(carrying.decided, tip, git=clone_of(carrying).git)
+        scene = dataclasses.replace(scene, authorities=(authority,))
     if scene.history is not None:
         history = dataclasses.replace(scene.history, base=base_of(carrying, part), head=part.commit)
         scene = dataclasses.replace(scene, history=history)
-    found = await approvals.approved(carrying.decided.decision, scene)
+    found = await approvals.approved(decision, scene)
     by = f", by {'; '.join(found.by)}" if found.by else ""
     carrying.keeper.set(approval=f"{found.needed}: {found.says}{by}")
     return found
@@ -124,7 +133,8 @@ async def _note_merge(carrying: Carrying, number: int, merged: str) -> None:
 
 
 async def _allow(carrying: Carrying, number: int) -> None:
-    found = await approved(carrying, number)
+    # By the branch as it is now: rules and owners may have changed while the change waited.
+    found = await approved(carrying, number, tip=await clone_of(carrying).fetched())
     if found.is_given:
         return
     if carrying.record.emergency:

@@ -1,17 +1,30 @@
 """What was asked, decided: the repo before and after, what differs in files and once rendered, what rules say."""
 
 import dataclasses
+import functools
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from firstlight import errors
+from firstlight.clients.git import Git
 from firstlight.document import within
 from firstlight.model.change import Change, Verb
 from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
-from firstlight.operate.deciding import built_same, placing, renditions, same_structure, standing, states, team_rules
+from firstlight.operate.deciding import (
+    built_same,
+    hook_files,
+    placing,
+    renditions,
+    same_structure,
+    standing,
+    states,
+    team_rules,
+)
 from firstlight.operate.deciding.asked import Asked
+from firstlight.operate.deciding.authorities import Authority
 from firstlight.operate.deciding.receiving import receiving
 from firstlight.operate.deciding.renditions import Half, Opener, Rendered
 from firstlight.operate.deciding.states import States
@@ -28,6 +41,14 @@ from firstlight.repo.kustomize import kustomization
 from firstlight.repo.overlaid import OverlaidTree
 
 
+class Judge(Protocol):
+    """Says what rules say of one change."""
+
+    def __call__(self, *, book: Book) -> Decision:
+        """The decision by these rules."""
+        ...
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Decided:
     """The answer, with all that it was made from."""
@@ -37,6 +58,8 @@ class Decided:
     before: Half
     after: Half
     rendered: Rendered = dataclasses.field(default_factory=Rendered)
+    judge: Judge | None = None
+    """Judges the same change by other rules; None where nothing differs."""
 
 
 _SOPS = ".sops.yaml"
@@ -74,7 +97,7 @@ async def decide(
     """
     say("reading what differs")
     found = await states.read(root, asked, git=git)
-    book, doubts = _book(found, rules)
+    books, doubts = _books(found, rules)
     if not found.paths and not found.whole:
         if cluster:
             from firstlight.operate import up  # which brings a lot along
@@ -85,7 +108,7 @@ async def decide(
     with collecting.seldom():
         before, after = _halves(found)
         doubts += _misdeclared(before.shape, after.platform)
-    changes = _changes(found, before, after)
+    changes = hook_files.marked(_changes(found, before, after), found, (before.shape, after.platform))
     taken = taken_in(found.after, found.before, found.paths)
     rendered = Rendered()
     if open_renderer is not None and changes:
@@ -101,11 +124,29 @@ async def decide(
     everything = [*changes, *_supposed(found, before, after), *placing.placed(rendered.changes, changes)]
     known = await standing.known(facts or Facts(), asked, found, changes=changes, git=git, rules=rules)
     known = dataclasses.replace(known, besides=_kustomizations(found))
-    decision = _judged(everything, before, after, book=book, found=found, facts=known, taken=taken)
+    judge = functools.partial(_judged, everything, before, after, found=found, facts=known, taken=taken)
+    decision = max((judge(book=each) for each in books), key=lambda one: one.risk)
     said = dict.fromkeys([*decision.doubts, *found.doubts, *doubts, *rendered.doubts])
     steps = (*first_things.steps(decision.items, sops=_sops(found)), *decision.procedure)
     decision = dataclasses.replace(decision, title=found.title, doubts=tuple(said), procedure=steps)
-    return Decided(decision=decision, states=found, before=before, after=after, rendered=rendered)
+    return Decided(decision=decision, states=found, before=before, after=after, rendered=rendered, judge=judge)
+
+
+async def judged_at(decided: Decided, revision: str, *, git: Git) -> tuple[Decision, Authority]:
+    """What the rules of another commit say of a change that was decided, and who may approve it there.
+
+    Args:
+        decided: The change.
+        revision: The commit, such as the branch into which it is about to be merged.
+        git: The program.
+
+    Raises:
+        errors.ConfigError: Its rules are wrong.
+    """
+    authority = await states.authority(decided.states.root, revision, git=git)
+    if decided.judge is None:
+        return decided.decision, authority
+    return decided.judge(book=team_rules.book(authority.tree)), authority
 
 
 def _kustomizations(found: States) -> tuple[str, ...]:
@@ -163,15 +204,18 @@ def _judged(
     )
 
 
-def _book(found: States, rules: Sequence[Path]) -> tuple[Book, list[str]]:
-    """The rules as they were before the change; where those were wrong and the change is about them, without them."""
-    try:
-        return team_rules.book(found.before, rules), []
-    except errors.ConfigError as error:
-        named = team_rules.book(None, rules)  # what is wrong in these is no mistake of the repo's
-        if not any(each.startswith(f"{team_rules.DIRECTORY}/") for each in found.paths):
-            raise
-        return named, [f"the team's rules were wrong before this change, and were not used: {error.message}"]
+def _books(found: States, rules: Sequence[Path]) -> tuple[list[Book], list[str]]:
+    """The rules of everybody whose word counts; where some are wrong and the change is about them, without them."""
+    books, doubts = list[Book](), list[str]()
+    for each in found.authorities:
+        try:
+            books.append(team_rules.book(each.tree, rules))
+        except errors.ConfigError as error:
+            books.append(team_rules.book(None, rules))  # what is wrong in these is no mistake of the repo's
+            if not any(path.startswith(f"{team_rules.DIRECTORY}/") for path in found.paths):
+                raise
+            doubts.append(f"the team's rules were wrong before this change, and were not used: {error.message}")
+    return books, doubts
 
 
 def _misdeclared(*both: Platform) -> list[str]:
@@ -180,7 +224,11 @@ def _misdeclared(*both: Platform) -> list[str]:
 
 def _changes(found: States, before: Half, after: Half) -> list[Change]:
     both = (before.shape, after.platform)
-    return list(reading.changes(found.before, found.after, found.paths, platforms=both))
+    return list(
+        reading.changes(
+            found.before, found.after, found.paths, platforms=both, modes=found.modes, is_stored=found.is_stored
+        )
+    )
 
 
 def _supposed(found: States, before: Half, after: Half) -> list[Change]:
@@ -189,7 +237,8 @@ def _supposed(found: States, before: Half, after: Half) -> list[Change]:
         return []
     nothing = OverlaidTree(found.after, dict.fromkeys(found.whole))
     new = reading.changes(nothing, found.after, found.whole, platforms=(before.shape, after.platform))
-    return [_as_if_all_changed(each) for each in new]
+    only = dataclasses.replace(found, paths=(), modes={})
+    return hook_files.marked([_as_if_all_changed(each) for each in new], only, (before.shape, after.platform))
 
 
 def _as_if_all_changed(change: Change) -> Change:

@@ -5,14 +5,18 @@ Each state is the work tree with other bytes where it differs from that, so that
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, assert_never
 
 from firstlight import errors
 from firstlight.clients.git import Git, NotARepository, NotFound, Rejected, states
-from firstlight.model.git import Change, Content, Head
+from firstlight.model.git import Change, Content, Entry, Head
+from firstlight.operate.deciding import authorities
 from firstlight.operate.deciding.asked import Anything, Asked, Between, Files, Patch, Staged
+from firstlight.operate.deciding.authorities import Authority
+from firstlight.operate.deciding.on_disk import Disk
 from firstlight.repo.overlaid import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
 
@@ -31,10 +35,14 @@ class States:
     paths: tuple[str, ...]
     """Files that differ, of either."""
     title: str
+    modes: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
+    """Files that became executable or are no longer, with what Git had and has them for."""
     whole: tuple[str, ...] = ()
     """Files that do not differ, and count as if all in them did."""
     is_checked_out: bool = False
     """Whether what comes after is what is on the disk."""
+    is_stored: bool = False
+    """Whether what comes after is in Git, and no filter will change it on its way there."""
     base: str = ""
     """The commit that is compared with; empty where there is none."""
     head: str = ""
@@ -43,6 +51,8 @@ class States:
     """Whether merges are among the commits; ``head`` where all of it came by one, onto the base."""
     topic: str = ""
     """The branch that the change is on, where that is known."""
+    authorities: tuple[Authority, ...] = ()
+    """By whose rules it is judged, and whose owners approve it."""
     doubts: tuple[str, ...] = ()
 
     @property
@@ -90,6 +100,16 @@ async def read(root: Path, asked: Asked, *, git: Path | None) -> States:
         raise errors.UsageError(error.detail, hint=error.hint or "See git branch --all and git log.") from error
     except Rejected as error:
         raise errors.UsageError(error.detail, hint=error.hint) from error
+
+
+async def authority(root: Path, revision: str, *, git: Git) -> Authority:
+    """The rules and owners of a commit.
+
+    Raises:
+        git_errors.GitError: It cannot be read.
+    """
+    repo = await _Repo.open(WorkTree(root), git)
+    return await authorities.at(repo.git, repo.tree, repo.prefix, revision)
 
 
 async def _read(repo: "_Repo", asked: Asked) -> States:
@@ -143,19 +163,54 @@ class _Repo:
         names = [name for each in mine for name in (each.path, each.old_path) if name]
         return dict.fromkeys(name.removeprefix(self.prefix) for name in names if name.startswith(self.prefix))
 
-    async def against_disk(self, revision: str) -> dict[str, None]:
-        """The files in which the work tree differs from a commit, untracked ones included."""
-        return self.inside(await self.git.changed_since(self.root, revision))
+    def modes(self, changes: Iterable[Change]) -> dict[str, tuple[str, str]]:
+        """The files of changes that became executable, or are no longer."""
+        mine = [
+            each for each in changes if set(each.modes) == {"100644", "100755"} and each.path.startswith(self.prefix)
+        ]
+        return {each.path.removeprefix(self.prefix): each.modes for each in mine}
 
-    async def at(self, revision: str) -> tuple[WorkTree, list[str]]:
-        """The repo as a commit has it; the work tree itself where that is the same. And what could not be had."""
-        paths = list(await self.against_disk(revision))
+    async def at(self, revision: str, *, also: Collection[str] = ()) -> tuple[WorkTree, list[str]]:
+        """The repo as a commit has it, byte by byte; the work tree itself where that is the same.
+
+        And what could not be had.
+
+        Args:
+            revision: The commit.
+            also: Files that differ, whatever they are called.
+        """
+        entries: Sequence[Entry] = ()
+        if revision != "HEAD" or self.head.commit:
+            entries = await self.git.ls_tree(self.root, revision, under=self.prefix[:-1])
+        known = self._mine(entries)
+        paths = [*self._differing(known, also)]
         if not paths:
             return self.tree, []
-        known: Mapping[str, Content] = {}
-        if revision != "HEAD" or self.head.commit:
-            known = await self.git.contents(self.root, revision, [f"{self.prefix}{each}" for each in paths])
-        return self.laid(self.tree, known, paths)
+        wanted = [f"{self.prefix}{each}" for each in paths if each in known]
+        found = await self.git.contents(self.root, revision, wanted) if wanted else {}
+        return self.laid(self.tree, found, paths)
+
+    async def judges(self, base: str) -> tuple[tuple[Authority, ...], list[str]]:
+        """By whose word a change from a base is judged, and what is to be told of them."""
+        if base == "HEAD" and not self.head.commit:
+            return (await authorities.at(self.git, self.tree, self.prefix, "", name=base),), []
+        found, told = await authorities.of(self.git, self.tree, self.prefix, base)
+        return tuple(found), told
+
+    async def indexed(self, *, also: Collection[str] = ()) -> tuple[WorkTree, list[str]]:
+        """The repo as the index has it, in the same way."""
+        known = self._mine(await self.git.index(self.root, under=self.prefix[:-1]))
+        return await self._staged([*self._differing(known, also)])
+
+    async def checked_out(self) -> tuple[WorkTree, list[str]]:
+        """The repo as it is on the disk; files that nobody has touched since the checkout as the index has them.
+
+        Those may look different on the disk, by a filter or an encoding, and would be committed as they were.
+        """
+        known = self._mine(await self.git.index(self.root, under=self.prefix[:-1]))
+        touched = self.inside(await self.git.unstaged(self.root))
+        other = [path for path in self._differing(known, ()) if path in known and path not in touched]
+        return await self._staged(other)
 
     def laid(self, tree: WorkTree, known: Mapping[str, Content], paths: Iterable[str]) -> tuple[WorkTree, list[str]]:
         """A tree with the contents of some files over it, and what could not be had."""
@@ -164,18 +219,55 @@ class _Repo:
         large = [path for path, each in mine.items() if each.data is None and each.kind in ("file", "executable")]
         return OverlaidTree(tree, plain, links=links), [f"{each} was not read, since it is too large" for each in large]
 
+    async def _staged(self, paths: Sequence[str]) -> tuple[WorkTree, list[str]]:
+        if not paths:
+            return self.tree, []
+        found = await self.git.staged_contents(self.root, [f"{self.prefix}{each}" for each in paths])
+        return self.laid(self.tree, found, paths)
+
+    def _mine(self, entries: Iterable[Entry]) -> dict[str, Entry]:
+        return {each.path.removeprefix(self.prefix): each for each in entries if each.path.startswith(self.prefix)}
+
+    def _differing(self, known: Mapping[str, Entry], also: Collection[str]) -> Iterator[str]:
+        for path in self._disk.differing(known, also=also):
+            if path in known or not path.startswith(OWN):
+                yield path
+
+    @functools.cached_property
+    def _disk(self) -> Disk:
+        return Disk(self.tree)
+
 
 async def _between(repo: _Repo, asked: Between) -> States:
     git, root = repo.git, repo.root
+    await _check_meant(repo, asked.base)
+    await _check_meant(repo, asked.head)
     head = await git.resolve(root, asked.head)
     base = await (git.merge_base(root, asked.base, head) if asked.since_fork else git.resolve(root, asked.base))
     changes = await git.changed_files(root, base, head, since_fork=False)
-    (before, lost), (after, more) = await repo.at(base), await repo.at(head)
+    paths = repo.inside(changes)
+    (before, lost), (after, more) = await repo.at(base, also=paths), await repo.at(head, also=paths)
+    judges, told = await repo.judges(asked.base)
     return States(
-        root=root, before=before, after=after, paths=tuple(repo.inside(changes)), title=asked.title,
+        root=root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
         is_checked_out=after is repo.tree, base=base, head=head, topic=_topic(repo, asked.head),
-        merges=await _merges(repo, base, head), doubts=(*lost, *more, *_outside(repo, changes)),
+        is_stored=True, modes=repo.modes(changes), merges=await _merges(repo, base, head),
+        doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
+
+
+async def _check_meant(repo: _Repo, revision: str) -> None:
+    """See that a name means one commit, and not another one to whoever reads it than to Git.
+
+    Raises:
+        errors.UsageError: A branch and a tag of that name are different commits, say.
+    """
+    found = await repo.git.meanings(repo.root, revision)
+    if len(set(found.values())) > 1:
+        raise errors.UsageError(
+            f"{revision} can mean {' or '.join(found)}, which are different commits",
+            hint=f"Write out which one is meant, such as {list(found)[-1]}.",
+        )
 
 
 async def _merges(repo: _Repo, base: str, head: str) -> Literal["none", "head", "some"]:
@@ -186,54 +278,63 @@ async def _merges(repo: _Repo, base: str, head: str) -> Literal["none", "head", 
 
 
 async def _work_tree(repo: _Repo, asked: Between) -> States:
+    await _check_meant(repo, asked.base)
     changes = await repo.git.changed_since(repo.root, asked.base)
-    before, lost = await repo.at(asked.base)
+    paths = repo.inside(changes)
+    (before, lost), (after, more) = await repo.at(asked.base, also=paths), await repo.checked_out()
     base = await repo.git.resolve(repo.root, asked.base) if asked.base != "HEAD" else repo.head.commit
+    judges, told = await repo.judges(asked.base)
     return States(
-        root=repo.root, before=before, after=repo.tree, paths=tuple(repo.inside(changes)), title=asked.title,
-        is_checked_out=True, base=base, topic=repo.head.branch, doubts=(*lost, *_outside(repo, changes)),
+        root=repo.root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
+        is_checked_out=after is repo.tree, base=base, topic=repo.head.branch, modes=repo.modes(changes),
+        doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
 
 
 async def _staged(repo: _Repo, title: str) -> States:
     changes = await repo.git.staged(repo.root)
     paths = repo.inside(changes)
-    # What differs from the commit or was added to the index is all that can differ between index and disk.
-    either = [*dict.fromkeys([*await repo.against_disk("HEAD"), *paths])]
-    known = await repo.git.staged_contents(repo.root, [f"{repo.prefix}{each}" for each in either])
-    after, more = repo.laid(repo.tree, known, either) if either else (repo.tree, [])
-    before, lost = await repo.at("HEAD")
+    (before, lost), (after, more) = await repo.at("HEAD", also=paths), await repo.indexed(also=paths)
     doubts = [*lost, *more, *_outside(repo, changes)]
     unmerged = sorted({each.path for each in changes if each.status == "unmerged"})
     doubts += [f"{_some(unmerged)} not merged yet: what a commit would have is not known"] if unmerged else []
+    left = [*repo.inside(await repo.git.unstaged(repo.root))]
+    doubts += [f"{_some(left)} changed and not staged, and not looked at"] if left else []
+    judges, told = await repo.judges("HEAD")
     return States(
         root=repo.root, before=before, after=after, paths=tuple(paths), title=title, base=repo.head.commit,
-        topic=repo.head.branch, doubts=tuple([*doubts, *_unstaged(repo.tree, after, either)]),
+        authorities=judges, topic=repo.head.branch, modes=repo.modes(changes), is_stored=True,
+        doubts=(*doubts, *told),
     )  # fmt: skip
 
 
 async def _patched(repo: _Repo, asked: Patch) -> States:
-    before, lost = await repo.at("HEAD")
-    after, more, changes = before, list[str](), tuple[Change, ...]()
-    if asked.content.strip():
-        patched = await repo.git.patched(repo.root, asked.content)
-        changes = patched.changes
-        after, more = repo.laid(before, patched.files, repo.inside(changes))
+    patched = await repo.git.patched(repo.root, asked.content) if asked.content.strip() else None
+    changes = patched.changes if patched is not None else ()
+    paths = repo.inside(changes)
+    before, lost = await repo.at("HEAD", also=paths)
+    after, more = repo.laid(before, patched.files, paths) if patched is not None else (before, [])
+    judges, told = await repo.judges("HEAD")
     return States(
-        root=repo.root, before=before, after=after, paths=tuple(repo.inside(changes)), title=asked.title,
-        base=repo.head.commit, doubts=(*lost, *more, *_outside(repo, changes)),
+        root=repo.root, before=before, after=after, paths=tuple(paths), title=asked.title, authorities=judges,
+        base=repo.head.commit, modes=repo.modes(changes), is_stored=True,
+        doubts=(*lost, *more, *_outside(repo, changes), *told),
     )  # fmt: skip
 
 
 async def _files(repo: _Repo, asked: Files) -> States:
-    differing = await repo.against_disk("HEAD")
-    before, lost = await repo.at("HEAD")
-    named = _named(asked.paths, [*repo.tree.files, *repo.tree.links, *differing])
+    changes = await repo.git.changed_since(repo.root, "HEAD")
+    differing = repo.inside(changes)
+    (before, lost), (after, more) = await repo.at("HEAD"), await repo.checked_out()
+    named = _named(asked.paths, [*after.files, *after.links, *differing])
     whole = tuple(each for each in named if each not in differing)
     paths = tuple(each for each in named if each in differing)
+    modes = {path: each for path, each in repo.modes(changes).items() if path in paths}
+    judges, told = await repo.judges("HEAD")
     return States(
-        root=repo.root, before=before, after=repo.tree, paths=paths, title=_title(named, whole), whole=whole,
-        is_checked_out=True, base=repo.head.commit, topic=repo.head.branch, doubts=tuple(lost),
+        root=repo.root, before=before, after=after, paths=paths, modes=modes, title=_title(named, whole), whole=whole,
+        authorities=judges, is_checked_out=after is repo.tree, base=repo.head.commit, topic=repo.head.branch,
+        doubts=(*lost, *more, *told),
     )  # fmt: skip
 
 
@@ -241,8 +342,9 @@ def _without_git(tree: WorkTree, asked: Files) -> States:
     """Files of a directory of which nobody knows what they were."""
     named = _named(asked.paths, [*tree.files, *tree.links])
     return States(
-        root=tree.root, before=tree, after=tree, paths=(), title=_title(named, named), whole=named, is_checked_out=True
-    )
+        root=tree.root, before=tree, after=tree, paths=(), title=_title(named, named), whole=named, is_checked_out=True,
+        authorities=(Authority(name="", tree=tree),),
+    )  # fmt: skip
 
 
 def _named(paths: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
@@ -279,20 +381,6 @@ def _topic(repo: _Repo, head: str) -> str:
 def _outside(repo: _Repo, changes: Sequence[Change]) -> list[str]:
     others = [each.path for each in changes if not each.path.startswith(repo.prefix)]
     return [f"{_some(others)} outside of {repo.prefix[:-1]}, and not looked at"] if others else []
-
-
-def _unstaged(disk: WorkTree, index: WorkTree, paths: Iterable[str]) -> list[str]:
-    """What a commit would leave behind."""
-    left = [each for each in paths if _is_other(disk, index, each)]
-    return [f"{_some(left)} changed and not staged, and not looked at"] if left else []
-
-
-def _is_other(one: WorkTree, other: WorkTree, path: str) -> bool:
-    return _bytes(one, path) != _bytes(other, path) or (path in one.links) != (path in other.links)
-
-
-def _bytes(tree: WorkTree, path: str) -> bytes | None:
-    return tree.bytes(path) if tree.is_file(path) else None
 
 
 def _some(paths: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
+from firstlight.clients import plain_file
 from firstlight.execute.masks import Masks
 from firstlight.model.diagnosis import Diagnosis
 from firstlight.model.secret import MASK
@@ -69,8 +70,10 @@ def write(path: Path, contents: Contents, masks: Masks) -> int:
     """Write the archive, whole or not at all, for its owner alone; how many bytes it has.
 
     Raises:
+        errors.UsageError: The path names no plain file.
         errors.FirstlightError: It cannot be written.
     """
+    plain_file.check(path)
     raw = _packed(files(contents, masks))
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:

@@ -6,10 +6,11 @@ import importlib
 import importlib.metadata
 import importlib.resources
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from firstlight.document.mistakes import Mistaken, parsed
+from firstlight.document.mistakes import Mistaken, parsed, short
 from firstlight.document.reading import Document
 from firstlight.model.place import Place
 from firstlight.model.remark import Grade, Remark
@@ -129,7 +130,7 @@ def _problems(
             hint = "Write find: with what it finds, or check: with the name of a function of firstlight's."
             yield Remark(place, Grade.ERROR, f"rule {rule.id} needs either find or check", hint)
         if rule.check and _resolved(rule.check) is None:
-            yield Remark(place, Grade.ERROR, f"there is no check {rule.check}", "Write find: instead.")
+            yield Remark(place, Grade.ERROR, f"there is no check {short(rule.check)}", "Write find: instead.")
         if rule.find and not rule.says:
             yield Remark(place, Grade.ERROR, f"rule {rule.id} has nothing to say", "Write says: with a sentence.")
         for problem in finding_by_data.problems(rule):
@@ -155,13 +156,18 @@ def _function(name: str) -> Check:
     return found
 
 
+@functools.cache
+def _files_of_checks() -> frozenset[str]:
+    return frozenset(each.name for each in pkgutil.iter_modules(importlib.import_module(_CHECKS).__path__))
+
+
 def _resolved(name: str) -> Check | None:
     file, _, function = name.rpartition(".")
     module = f"{_CHECKS}.{file}"
-    try:
-        found: Check | None = getattr(importlib.import_module(module), function, None)
-    except ImportError:
+    # Only what is there is imported: a name is a stranger's, and Python follows each of its dots.
+    if file not in _files_of_checks():
         return None
+    found: Check | None = getattr(importlib.import_module(module), function, None)
     # Not what a module has from elsewhere, nor what it keeps to itself.
     is_check = inspect.isfunction(found) and found.__module__ == module and not function.startswith("_")
     return found if is_check else None

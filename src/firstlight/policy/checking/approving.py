@@ -1,16 +1,18 @@
 """Whether a change has the approval that it needs, by the trailers of its commits.
 
 What counts stands in the newest commit, since only that one covers all of the change: what was approved before another
-commit came was approved without that one. Nobody approves what they wrote themselves.
+commit came was approved without that one. Nobody approves what they wrote, committed or merged themselves, nor what
+somebody did whose name or address looks like theirs.
 """
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from firstlight.model.decision import Approval, Approved
 from firstlight.model.git import Commit
+from firstlight.policy.checking import identity, trailers
 from firstlight.policy.checking import owners as owning
-from firstlight.policy.checking import trailers
 from firstlight.policy.checking.owners import Owners, Person
 from firstlight.policy.checking.trailers import Named
 
@@ -18,7 +20,11 @@ KEYS = ("reviewed-by", "approved-by")
 WORDS_ONLY = (
     "trailers are words that whoever commits writes: that they are true is for the forge's reviews and signatures"
 )
-_CO_AUTHOR = "co-authored-by"
+_TOOK_PART = re.compile(
+    r"\s*(?:(?:co-)?(?:authored|developed|committed)|merged|pair-programmed)-(?:by|with)[ \t]*:(?P<who>.*)",
+    re.IGNORECASE,
+)
+"""Wherever it stands in a message: what keeps somebody from approving need not be a trailer by Git's rules."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ def judged(needed: Approval, commits: Sequence[Commit], owners: Owners | None, *
 
 def _judged(needed: Approval, commits: Sequence[Commit], owners: Owners) -> Approved:
     newest = commits[0]
-    authors = _authors(commits)
+    hands = _hands(commits)
     counted: dict[Person, str] = {}
     aside: list[str] = []
     for given in _approvals(newest):
@@ -64,8 +70,8 @@ def _judged(needed: Approval, commits: Sequence[Commit], owners: Owners) -> Appr
             aside.append(f"{given.key}: {given.text!r} is no Name <address>")
         elif person is None:
             aside.append(f"{given.who} is not in {owning.FILE}")
-        elif _is_author(person, given.who, authors):
-            aside.append(f"{person} has written a part of it, and cannot approve that")
+        elif own := _own_hand(person, given.who, hands, owners):
+            aside.append(f"{person} {own}, and cannot approve that")
         else:
             counted.setdefault(person, f"{person}, {given.key} of {newest.id[:7]}")
     missing = _missing(needed, tuple(counted), owners)
@@ -102,12 +108,16 @@ def _given(needed: Approval, people: Sequence[Person]) -> str:
 
 
 def _names(people: Sequence[Person]) -> dict[str, str]:
-    """Everybody once, also those who are listed with several addresses."""
-    return {_folded(each.name): each.name for each in people}
+    """Everybody once, also those who are listed with several addresses, or under names that look alike."""
+    found: list[Person] = []
+    for each in people:
+        if not any(identity.may_be_same(_named(each), _named(other)) for other in found):
+            found.append(each)
+    return {each.email: each.name for each in found}
 
 
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()
+def _named(person: Person) -> Named:
+    return Named(person.name, person.email)
 
 
 def _approvals(commit: Commit) -> list[_Given]:
@@ -115,22 +125,32 @@ def _approvals(commit: Commit) -> list[_Given]:
     return [_Given(each.key.capitalize(), each.value, trailers.person(each.value)) for each in found]
 
 
-def _authors(commits: Sequence[Commit]) -> list[Named]:
-    """Who wrote any of it; also whoever merged, since a merge can bring what none of its parents has."""
-    found = [Named(each.author.name, each.author.email) for each in commits]
-    for commit in commits:
-        written = (
-            trailers.person(each.value) for each in trailers.of_body(commit.body) if each.key.lower() == _CO_AUTHOR
-        )
-        found += [each for each in written if each is not None]
-    return found
+def _hands(commits: Sequence[Commit]) -> list[tuple[str, Named]]:
+    """Who had a hand in any of it, and what they did; a merge, too, can bring what none of its parents has."""
+    found = []
+    for each in commits:
+        merged = len(each.parents) > 1
+        found.append(("has merged a part of it" if merged else "has written a part of it", each.author))
+        found.append(("has merged a part of it" if merged else "has committed a part of it", each.committer))
+    hands = [(did, Named(who.name, who.email)) for did, who in found]
+    for each in commits:
+        for line in each.body.splitlines():
+            if part := _TOOK_PART.match(line):
+                who = trailers.person(part["who"]) or Named(part["who"].strip(), "")
+                hands.append(("has written a part of it", who))
+    return list(dict.fromkeys(hands))
 
 
-def _is_author(person: Person, given: Named, authors: Sequence[Named]) -> bool:
-    """By address or by name: people commit from several addresses."""
-    emails = {person.email.casefold(), given.email.casefold()}
-    names = {_folded(each) for each in (person.name, given.name)} - {""}
-    return any(each.email.casefold() in emails or _folded(each.name) in names for each in authors)
+def _own_hand(person: Person, given: Named, hands: Sequence[tuple[str, Named]], owners: Owners) -> str:
+    """What somebody who approves has done to it; empty where that is nothing.
+
+    Whoever is listed with several addresses is the same by all of them.
+    """
+    own = [each for each in map(_named, owners.people) if identity.may_be_same(each, _named(person))]
+    for did, who in hands:
+        if any(identity.may_be_same(each, who) for each in (*own, given)):
+            return did if who.email.casefold() == person.email.casefold() else f"{did} as {who}"
+    return ""
 
 
 def _earlier(commits: Sequence[Commit], counted: dict[Person, str], owners: Owners) -> list[str]:

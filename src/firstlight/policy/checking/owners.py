@@ -67,6 +67,17 @@ class Owners(_Form, frozen=True):
         return next((each for each in self.people if each.email.casefold() == email.casefold()), None)
 
 
+def both(one: Owners, other: Owners) -> Owners:
+    """Who may approve by two lists: whoever is in both, as a lead where both say so."""
+    mutual = []
+    for person in one.people:
+        same = other.by_email(person.email)
+        if same is not None:
+            roles: frozenset[Role] = person.roles & same.roles or frozenset({"peer"})
+            mutual.append(Person(name=person.name, email=person.email, roles=roles))
+    return Owners(people=tuple(mutual), team=Team(approvals=max(one.approvals, other.approvals)))
+
+
 def load(data: bytes) -> Owners:
     """Read the file.
 

@@ -38,6 +38,8 @@ class ChangeForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     after: Scalar = None
     clear: bool = False
     """Whether it is a secret that anybody can read in Git."""
+    hooked: bool = False
+    """Whether a hook or a command gate runs or reads the file."""
     object: Mapping[str, Any] = {}
     """All of what comes or goes, for factors that look at its fields."""
     component: ComponentForm | None = None

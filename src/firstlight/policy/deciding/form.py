@@ -51,6 +51,8 @@ class When(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Whether a number or quantity grows (true) or shrinks (false)."""
     clear: bool | None = None
     """True for a secret that anybody can read in Git from now on."""
+    hooked: bool | None = None
+    """True for a file that a hook or a command gate of firstlight.yaml runs or reads."""
     whole: bool | None = None
     """True for an object as a whole that comes, goes or moves, false for single fields."""
 

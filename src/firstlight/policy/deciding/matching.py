@@ -77,6 +77,8 @@ class Condition:
         when, change = self._when, thing.change
         if when.matter and change.matter not in when.matter:
             return False
+        if when.hooked is not None and when.hooked != change.is_hooked:
+            return False
         if self._kinds and not self._kinds.fullmatch(thing.kind):
             return False
         if self._files and not any(

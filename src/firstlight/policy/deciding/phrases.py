@@ -12,7 +12,7 @@ from firstlight.policy.deciding.form import Rule, When
 
 _WORD = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)*(?:'[a-z]+)?")
 """A word; what a dot or an underscore joins is the name of one thing."""
-_JOINED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_JOINED = re.compile(r"(?<![a-z0-9])[a-z0-9]+(?:-[a-z0-9]+)+")
 _PART = 0.7
 """What a word weighs that is only a part of a name with dashes."""
 _NUMBER = re.compile(r"v?[0-9]+(?:[._][0-9x]+)*")

@@ -151,6 +151,7 @@ def change_of(form: ChangeForm) -> Change:
         before=form.object if form.object and form.verb == Verb.REMOVED else None,
         cluster=_CLUSTER,
         component=form.component.name if form.component else "",
+        is_hooked=form.hooked,
     )
 
 

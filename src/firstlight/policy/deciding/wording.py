@@ -67,6 +67,10 @@ def _parts(when: When) -> Iterator[str]:
             yield "a number grows" if value else "a number shrinks"
         elif name == "whole" and value is not None:
             yield "the whole of it comes, goes or moves" if value else "single fields differ"
+        elif name == "hooked" and value is not None:
+            yield (
+                "a hook or a command gate runs or reads the file" if value else "no hook or command gate reads the file"
+            )
         elif name == "matter" and value:
             yield f"it is {' or '.join(_MATTERS[Matter(each)] for each in value)}"
         elif isinstance(value, tuple) and value:

@@ -23,9 +23,10 @@ class Line(NamedTuple):
     """Where a command goes on in further lines, each of them with its number."""
 
 
-def said(text: str, *, comments: Sequence[str] = ("#",)) -> list[Line]:
+def said(text: str, *, comments: Sequence[str] = ("#",), is_template: bool = False) -> list[Line]:
     """The lines that say something: none that is blank or only a comment; those of a here-document all do."""
-    text = _TEMPLATE_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    if is_template:
+        text = _TEMPLATE_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     found: list[Line] = []
     document: list[Line] = []
     end = ""
@@ -75,4 +76,4 @@ def _without_comment(line: str, comments: Sequence[str]) -> str:
 
 def statements(text: str) -> list[Line]:
     """The lines of a template that say under which condition others count, or how often."""
-    return [each for each in said(text) if _STATEMENT.search(each.text)]
+    return [each for each in said(text, is_template=True) if _STATEMENT.search(each.text)]

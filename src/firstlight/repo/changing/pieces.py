@@ -44,8 +44,8 @@ class File:
     """Why it cannot be read."""
 
 
-def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None:
-    """A file; None if the tree has none of this path."""
+def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses, *, is_stored: bool = False) -> File | None:
+    """A file; None if the tree has none of this path. In Git, no filter encrypts what is stored there any more."""
     if not tree.is_file(path):
         return None
     data = tree.bytes(path)
@@ -95,7 +95,7 @@ def read(tree: WorkTree, path: str, known: Knowledge, uses: Uses) -> File | None
         known=known,
         is_secret=is_secret,
         is_patch=use is Use.PATCH,
-        is_filtered=b"Secret" in data and clear_text.is_filtered(tree, path),
+        is_filtered=not is_stored and b"Secret" in data and clear_text.is_filtered(tree, path),
     )
     made = maker.pieces(documents)
     return dataclasses.replace(found, pieces=made, matter=made[0].matter if made else rest)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.model.change import Change, Field, Matter, Verb
 from firstlight.model.place import Place
@@ -17,9 +17,19 @@ from firstlight.repo.changing.pieces import File
 from firstlight.repo.changing.taken import Uses
 from firstlight.repo.work_tree import WorkTree
 
+_MODES = {"100644": "not executable", "100755": "executable"}
+_RUN = (Matter.SCRIPT, Matter.TOOLING, Matter.UNKNOWN)
+"""What somebody may run."""
+
 
 def changes(
-    before: WorkTree, after: WorkTree, paths: Iterable[str], *, platforms: Sequence[Platform] = ()
+    before: WorkTree,
+    after: WorkTree,
+    paths: Iterable[str],
+    *,
+    platforms: Sequence[Platform] = (),
+    modes: Mapping[str, tuple[str, str]] | None = None,
+    is_stored: bool = False,
 ) -> tuple[Change, ...]:
     """What became of the things in files that differ.
 
@@ -29,6 +39,8 @@ def changes(
         paths: Files that differ, of either.
         platforms: What the repo describes, before and after, as far as that is known: it tells which files shape
             machines and which hold values.
+        modes: Files that became executable or are no longer: of scripts, and of what nobody knows, that is a change.
+        is_stored: Whether the later state is in Git: what can be read there is encrypted by no filter any more.
     """
     known = knowledge.of(platforms, named=declared.machine_files((before, after)))
     trees = [(each, Uses(each)) for each in (before, after)]
@@ -37,10 +49,11 @@ def changes(
     found: list[Change] = []
     plain: list[tuple[File | None, File | None]] = []
     for path in dict.fromkeys(paths):
-        one, other = (pieces.read(tree, path, known, uses) for tree, uses in trees)
+        one, other = (pieces.read(tree, path, known, uses, is_stored=is_stored) for tree, uses in trees)
         if one is None and other is None:
             found.append(_left_out(path))
             continue
+        found += _executable(one, other, path, (modes or {}).get(path))
         if one and other and _is_same(before, after, path):
             continue
         if any(each is not None and each.pieces is None for each in (one, other)):
@@ -58,6 +71,22 @@ def changes(
             halves = _halves(first, second) if change.old_path else []
             found += _apart([change], halves, known)
     return tuple(sorted(found, key=lambda each: (each.place, each.title, each.verb)))
+
+
+def _executable(one: File | None, other: File | None, path: str, modes: tuple[str, str] | None) -> Iterator[Change]:
+    """That a script can be run from now on, or no longer."""
+    sort = _graver(one, other)
+    if modes is not None and sort in _RUN:
+        yield mode_changed(path, sort, modes)
+
+
+def mode_changed(path: str, sort: Matter, modes: tuple[str, str]) -> Change:
+    """That a file became executable, or is no longer."""
+    place = Place(path)
+    words = [_MODES.get(each, each) for each in modes]
+    field = Field(steps=("mode",), verb=Verb.CHANGED, place=place, before=words[0], after=words[1])
+    name = posixpath.basename(path)
+    return Change(matter=sort, verb=Verb.CHANGED, place=place, title=name, fields=(field,))
 
 
 def _compared(first: Piece | None, second: Piece | None, before: WorkTree, after: WorkTree) -> Change | None:
@@ -201,7 +230,8 @@ def _is_lost(one: File | None, other: File | None) -> bool:
 
 
 def _said(file: File) -> list[Line]:
-    found = lines.said(file.text or "", comments=_comments(file.path))
+    # Only a template has comments in braces; in a script they would hide what is between them.
+    found = lines.said(file.text or "", comments=_comments(file.path), is_template=file.is_template)
     return terraform.hidden(found) if file.path.endswith(terraform.SUFFIXES) else found
 
 

@@ -11,6 +11,7 @@ from firstlight.model.decision import Decision
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Directory
+from firstlight.operate.deciding.authorities import Authority
 from firstlight.operate.deciding.checks.scene import Scene, Version
 from firstlight.plan import facts
 from firstlight.policy.deciding import judging, loading
@@ -101,8 +102,11 @@ def made(
     paths = tuple(sorted(path for path in {**first, **then} if first.get(path) != then.get(path)))
     changes = reading.changes(old.tree, new.tree, paths, platforms=(old.platform, new.platform))
     decision = judging.decide(changes, platform=new.platform, before=old.platform, book=loading.book(), title="a test")
-    unrendered = "" if is_rendered else "--no-render"
-    return decision, Scene(**{"before": old, "after": new, "paths": paths, "unrendered": unrendered, **more})
+    known = {
+        "before": old, "after": new, "paths": paths, "unrendered": "" if is_rendered else "--no-render",
+        "authorities": (Authority(name="base", tree=old.tree),),
+    }  # fmt: skip
+    return decision, Scene(**{**known, **more})
 
 
 def _version(root: Path, files: Mapping[str, str], is_rendered: bool) -> Version:

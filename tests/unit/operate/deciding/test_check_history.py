@@ -11,6 +11,7 @@ from firstlight.clients import command
 from firstlight.clients.git import Git
 from firstlight.model.decision import Approval, CheckState, Decision, Risk
 from firstlight.operate.deciding import approvals, team_rules
+from firstlight.operate.deciding.authorities import Authority
 from firstlight.operate.deciding.checks import branching, rollback
 from firstlight.operate.deciding.checks.scene import History, Scene
 from firstlight.policy.checking import owners
@@ -225,7 +226,7 @@ class TestApprovals:
         files = {"docs/rules/owners.yaml": OWNERS.encode()}
         assert scene.before is not None
         tree = OverlaidTree(scene.before.tree, files, links={link: target})
-        scene = dataclasses.replace(scene, before=dataclasses.replace(scene.before, tree=tree))
+        scene = dataclasses.replace(scene, authorities=(Authority(name="base", tree=tree),))
 
         with pytest.raises(errors.ConfigError, match="it is a link to docs/rules"):
             await approvals.approved(decision, scene)

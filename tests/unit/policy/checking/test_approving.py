@@ -21,13 +21,19 @@ WHEN = datetime.datetime(2026, 11, 16, tzinfo=datetime.UTC)
 ADA, BO, CY = "Ada <ada@example.org>", "Bo <bo@example.org>", "Cy <cy@example.org>"
 
 
-def commit(*lines: str, author: str = "Bo <bo@example.org>", id: str = "1a2b3c4d", parents: int = 1) -> Commit:
-    name, _, email = author.removesuffix(">").partition(" <")
-    who = Person(name, email)
+def commit(
+    *lines: str, author: str = "Bo <bo@example.org>", committer: str = "", id: str = "1a2b3c4d", parents: int = 1
+) -> Commit:
+    who, by = (_person(each) for each in (author, committer or author))
     return Commit(
-        id=id, parents=("0",) * parents, author=who, authored=WHEN, committer=who, committed=WHEN, subject="x",
+        id=id, parents=("0",) * parents, author=who, authored=WHEN, committer=by, committed=WHEN, subject="x",
         body="\n".join(lines),
     )  # fmt: skip
+
+
+def _person(text: str) -> Person:
+    name, _, email = text.removesuffix(">").rpartition(" <")
+    return Person(name, email)
 
 
 def judge(needed: Approval, *commits: Commit) -> tuple[bool, str]:
@@ -115,6 +121,88 @@ def test_nor_a_merge_of_their_own_which_can_bring_anything() -> None:
 
     assert not judge(Approval.LEAD, merge, own)[0]
     assert judge(Approval.LEAD, commit(f"Approved-by: {ADA}", author=CY, parents=2), own)[0]
+
+
+def test_nor_what_they_committed() -> None:
+    is_given, says = judge(Approval.LEAD, commit(f"Approved-by: {ADA}", committer=ADA))
+
+    assert not is_given
+    assert "Ada <ada@example.org> has committed a part of it, and cannot approve that" in says
+
+
+def test_nor_what_they_committed_before_the_newest() -> None:
+    newest, older = commit(f"Approved-by: {ADA}"), commit(committer=ADA, id="0f0f0f0f")
+
+    assert not judge(Approval.LEAD, newest, older)[0]
+
+
+def test_nor_what_they_merged() -> None:
+    merge = commit(f"Approved-by: {ADA}", author=CY, committer=ADA, parents=2)
+
+    is_given, says = judge(Approval.LEAD, merge, commit(id="0f0f0f0f"))
+
+    assert not is_given
+    assert "has merged a part of it" in says
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"Co-authored-by: {ADA}", f"co-AUTHORED-by : {ADA}", f"Co-developed-by: {ADA}", f"Co-Authored-By: {ADA} ",
+        "Co-authored-by: Ada", "Co-authored-by: A. Lovelace <ADA@example.org>", f"Merged-by: {ADA}",
+    ],
+)  # fmt: skip
+def test_nor_what_they_had_a_hand_in_wherever_that_stands(line: str) -> None:
+    assert not judge(Approval.LEAD, commit(line, "", "and that was all", "", f"Approved-by: {ADA}"))[0]
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "\u0410da <eve@example.org>",  # Cyrillic
+        "\u0391da <eve@example.org>",  # Greek
+        "A\u200bda <eve@example.org>",  # nothing, but a character
+        "Ad\u00e1 <eve@example.org>",
+        "\uff21\uff44\uff41 <eve@example.org>",  # as wide as Chinese letters
+        "\U0001d400\U0001d41d\U0001d41a <eve@example.org>",  # bold, for mathematicians
+        "A\u202eda\u202c <eve@example.org>",
+        "Ada\u3164 <eve@example.org>",
+        " A-d-a  <eve@example.org>",
+        "Eve <ada+git@example.org>",
+        "Eve <\u0430da@example.org>",
+        "Eve <ADA@EXAMPLE.ORG>",
+        "Eve <\uff41da@example.org>",
+        "Eve <ada@ex\u0430mple.org>",
+    ],
+)
+def test_nor_what_somebody_wrote_who_looks_like_them(author: str) -> None:
+    is_given, says = judge(Approval.LEAD, commit(f"Approved-by: {ADA}", author=author))
+
+    assert not is_given
+    assert "Ada <ada@example.org> has written a part of it" in says
+
+
+def test_whoever_looks_like_an_owner_is_none() -> None:
+    for who in ("Ada <ada+git@example.org>", "Ada <\u0430da@example.org>", "Ada <ada@example.org.example.com>"):
+        assert not judge(Approval.LEAD, commit(f"Approved-by: {who}"))[0], who
+
+
+def test_another_address_in_the_list_is_the_same_person() -> None:
+    listed = owners.load(
+        b"people: [{name: Ada, email: ada@example.org, roles: [lead]}, {name: Ada, email: countess@example.com}]"
+    )
+    one = commit(f"Approved-by: {ADA}", author="A. L. <countess@example.com>")
+
+    assert not approving.judged(Approval.LEAD, [one], listed).is_given
+
+
+def test_people_who_look_alike_count_once() -> None:
+    listed = owners.load(
+        "people: [{name: Ada, email: ada@example.org, roles: [lead]}, {name: \u0410da, email: e@example.org}]".encode()
+    )
+    both = commit(f"Approved-by: {ADA}", "Approved-by: \u0410da <e@example.org>")
+
+    assert not approving.judged(Approval.TEAM, [both], listed).is_given
 
 
 def test_one_person_with_two_addresses_is_one() -> None:

@@ -6,8 +6,9 @@ from firstlight.model.change import Field
 from firstlight.repo.changing import commands, lines, texts
 
 
-def compared(before: str, after: str) -> tuple[Field, ...]:
-    return texts.fields(lines.said(before), lines.said(after), "a.sh")
+def compared(before: str, after: str, *, is_template: bool = False) -> tuple[Field, ...]:
+    first, second = (lines.said(each, is_template=is_template) for each in (before, after))
+    return texts.fields(first, second, "a.sh")
 
 
 @pytest.mark.parametrize(
@@ -15,12 +16,19 @@ def compared(before: str, after: str) -> tuple[Field, ...]:
     [
         ("a\n", "\n\n# why\na # because\n"),
         ("a # one\n", "a # two\n"),
-        ("a\n{{/* one\n two */}}\nb\n", "a\nb\n"),
-        ("a {# one #}\n", "a {# two #}\n"),
     ],
 )
 def test_no_difference(before: str, after: str) -> None:
     assert compared(before, after) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("a\n{{/* one\n two */}}\nb\n", "a\nb\n"), ("a {# one #}\n", "a {# two #}\n")],
+)
+def test_comments_of_templates_are_none_elsewhere(before: str, after: str) -> None:
+    assert compared(before, after, is_template=True) == ()
+    assert compared(before, after), "a shell would run what is between them"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object, Rendition
+from firstlight.operate.deciding.authorities import Authority
 from firstlight.policy.checking.pair import Pair
 from firstlight.repo.work_tree import WorkTree
 
@@ -87,6 +88,8 @@ class Scene:
     """Which of the platform's clusters the client reaches."""
     unreached: str = "no cluster was asked"
     """Why there is no client."""
+    authorities: tuple[Authority, ...] = ()
+    """Whose owners may approve; without any nobody may."""
     history: History | None = None
     """None where the repo is no Git repository."""
     talosctl: Path | None = None
