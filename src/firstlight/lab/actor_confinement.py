@@ -51,12 +51,12 @@ async def made(
     own = {each: programs[each] for each in row.path} | executes
     for each, program in own.items():
         (folder / "real" / each).symlink_to(program)
-        if each in row.guarded:
-            shutil.copy(programs[actors.GUARD], folder / each)
-        else:
+        if each not in row.guarded:
             (folder / each).symlink_to(program)
         if row.guarded:
             shutil.copy(programs[actors.GUARD], folder / "inner" / each)
+    for each in row.guarded:
+        shutil.copy(programs[actors.GUARD], folder / each)
     allowed = [programs[row.program], *own.values(), *await _helpers(executes)]
     rules = [("--execute", str(each)) for each in (folder, *executable.with_interpreters(allowed))]
     read = (*READ, home.path, home.run, *contents.values(), *(os.environ.get(each, "") for each in _AUTHORITIES))

@@ -29,8 +29,11 @@ type rules struct {
 
 // Check returns the arguments with which a program may be started, or says why it may not; without arguments there is nothing to do.
 func Check(program string, arguments []string) ([]string, error) {
-	if program == "git" {
+	switch program {
+	case "git":
 		return checkGit(arguments)
+	case "git-verify-wrapper.sh":
+		return nil, nil // it is a script; what it says of a commit without a signature is nothing
 	}
 	var all map[string]rules
 	if err := json.Unmarshal(data, &all); err != nil {

@@ -6,6 +6,14 @@ import (
 	"testing"
 )
 
+func TestNothingToDo(t *testing.T) {
+	for _, words := range [][]string{{"git", "submodule", "update"}, {"git-verify-wrapper.sh", "abc"}} {
+		if found, err := Check(words[0], words[1:]); found != nil || err != nil {
+			t.Errorf("%v: %v %v", words, found, err)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, test := range []struct {
 		line, want string
