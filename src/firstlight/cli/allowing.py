@@ -23,8 +23,14 @@ option = click.option(
 )
 
 
-def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
+def allow(platform: "Platform", cluster: "Cluster", *, yes: bool, also: "tuple[RepoCommand, ...]" = ()) -> None:
     """Show the commands of a cluster, ask about those that were not allowed yet, and remember the answer.
+
+    Args:
+        platform: The repo.
+        cluster: Of which the commands are.
+        yes: Whether the answer is given.
+        also: What else would execute something, such as the settings of a rehearsed Argo CD.
 
     Raises:
         errors.Refused: The user says no, or nobody can be asked.
@@ -34,7 +40,7 @@ def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
     from firstlight.report import safe
 
     before = allowed.load(allowed.where())
-    wanted = repo_command.wanted(platform.components_of(cluster.name))
+    wanted = (*repo_command.wanted(platform.components_of(cluster.name)), *also)
     found = [(each, command_digest.digest(each.words, platform.root)) for each in wanted]
     new = [(each, digest) for each, digest in found if not before.has(digest, platform.root)]
     which, where = safe.text(cluster.name), safe.text(str(platform.root))
