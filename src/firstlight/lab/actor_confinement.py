@@ -22,7 +22,7 @@ READ = (
     "/run/NetworkManager", "/run/resolvconf", "/run/systemd/resolve", "/var/lib/ca-certificates",
 )  # fmt: skip
 """Where a system has its programs and settings; the user's own files are elsewhere."""
-WRITE = ("/dev/null",)
+WRITE = ("/dev/null", "/dev/shm")  # noqa: S108 -- Argo CD has its short-lived files in memory
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
