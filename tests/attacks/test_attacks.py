@@ -67,7 +67,7 @@ class Trap:
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:{}".format(self._socket.getsockname()[1])
+        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
         self.calls = 0
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -126,10 +126,12 @@ def test_there_are_attacks_of_every_class() -> None:
 
 def _run(words: tuple[str, ...], attack: Attack, ground: Ground, cache: Path) -> Ran:
     _lend_tools(cache)
+    path = os.environ["PATH"]
     environment = {
-        "HOME": str(ground.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "FIRSTLIGHT_CACHE": str(cache),
+        "HOME": str(ground.home), "PATH": path, "LANG": "C.UTF-8", "FIRSTLIGHT_CACHE": str(cache),
         "TMPDIR": str(cache.parent), "SECRET_TOKEN": CANARY,
-    } | {name: ground.fill(value).replace("$PATH", os.environ["PATH"]) for name, value in attack.environment.items()}  # fmt: skip
+    }  # fmt: skip
+    environment |= {name: ground.fill(value).replace("$PATH", path) for name, value in attack.environment.items()}
     program = Path(sys.executable).with_name("firstlight")
     with subprocess.Popen(
         [program, *words], cwd=ground.repo, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from firstlight.model.platform import Platform
     from firstlight.model.repo_command import RepoCommand
 
+_SHOWN = 20
+"""Files of a command that are named."""
+
 option = click.option(
     "--allow-commands", is_flag=True, help="Show the commands that the repo wants to run, and allow them as they are."
 )
 
 
-def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
+def allow(platform: "Platform", cluster: "Cluster", *, yes: bool, also: "tuple[RepoCommand, ...]" = ()) -> None:
     """Show the commands of a cluster, ask about those that were not allowed yet, and remember the answer.
+
+    Args:
+        platform: The repo.
+        cluster: Of which the commands are.
+        yes: Whether the answer is given.
+        also: What else would execute something, such as the settings of a rehearsed Argo CD.
 
     Raises:
         errors.Refused: The user says no, or nobody can be asked.
@@ -31,7 +40,7 @@ def allow(platform: "Platform", cluster: "Cluster", *, yes: bool) -> None:
     from firstlight.report import safe
 
     before = allowed.load(allowed.where())
-    wanted = repo_command.wanted(platform.components_of(cluster.name))
+    wanted = (*repo_command.wanted(platform.components_of(cluster.name)), *also)
     found = [(each, command_digest.digest(each.words, platform.root)) for each in wanted]
     new = [(each, digest) for each, digest in found if not before.has(digest, platform.root)]
     which, where = safe.text(cluster.name), safe.text(str(platform.root))
@@ -59,12 +68,16 @@ def _lines(command: "RepoCommand", digest: "Digest", *, is_new: bool) -> list[st
 
     from firstlight.report import safe
 
-    whole = f"every file of the repo, {len(digest.files)} now: the words do not tell which it reads"
-    files = (whole,) if digest.is_whole else digest.files
+    covered = f"covers every file of the repo and its mode, {len(digest.files)} now: it may read any of them"
+    if not digest.is_whole:
+        covered = "covers the command alone: it reads no file of the repo"
+    shown = [f"look at {safe.text(each)}" for each in digest.named[:_SHOWN]]
+    if len(digest.named) > _SHOWN:
+        shown.append(f"look at {len(digest.named) - _SHOWN} more that it names")
     return [
         f"  {safe.text(shlex.join(command.words))}".replace("\n", "\\n"),
         f"      {safe.text(command.what)} of {safe.text(command.component)}   {safe.text(str(command.place))}",
-        *(f"      with {safe.text(each)}" for each in files),
+        *(f"      {each}" for each in (covered, *shown)),
         f"      {digest.value}{'' if is_new else '   allowed already'}",
     ]
 

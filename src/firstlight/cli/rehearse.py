@@ -66,13 +66,14 @@ def rehearse(
     from firstlight.model.component import Phase
     from firstlight.operate import up
     from firstlight.operate.means import Wishes
+    from firstlight.operate.rehearsal import executing
     from firstlight.report.rehearsal import verdict_of
 
     platform = which_repo.platform(root)
     chosen = up.cluster_of(platform, cluster)
     wishes = Wishes(cluster=chosen.name, until=Phase(until) if until else None)
     if allow_commands:
-        allowing.allow(platform, chosen, yes=yes)
+        allowing.allow(platform, chosen, yes=yes, also=executing.wanted(platform, chosen))
     try:
         told, verified = asyncio.run(
             _rehearse(platform, chosen, wishes, charts=charts, offline=offline, keep=keep, verify=verify)

@@ -1,6 +1,8 @@
-"""What a command of a repo is, by content: its words, and every file of the repo that one of them names.
+"""What a command of a repo is, by content: its words, and every file of the repo with its mode.
 
-Of a program that finds by itself what it does, such as ``make``, every file of the repo counts.
+What a program reads, nobody can tell from its words: a script includes others, an interpreter finds modules, make finds
+a Makefile, kubectl expands globs. So the whole repo counts. The exception are a few programs that read nothing of the
+directory where they run, with words that name nothing of the repo.
 """
 
 import dataclasses
@@ -11,26 +13,28 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from firstlight import errors
+from firstlight.clients import program_path
+from firstlight.execute import repo_content
+from firstlight.model import command_files
 
-LARGEST = 64 * 1024 * 1024
-"""Bytes that count for one command: a script and what it applies, not a disk image."""
-MOST = 2000
-"""Files that one command may name."""
-MOST_OF_ALL = 20_000
-"""Files of a repo for a command of which all of them count."""
-_LEFT_OUT = {".git", ".firstlight"}
-"""What changes with every run, and is nobody's script."""
 _FRUGAL = {
-    "[", "cat", "cmp", "curl", "diff", "dig", "echo", "false", "getent", "grep", "host", "jq", "kubectl", "nc",
-    "nslookup", "omnictl", "openssl", "ping", "printf", "sleep", "talosctl", "test", "true", "wget",
+    "curl": r"-[A-Za-z]*[KFTd].*|--(config|form|upload-file|data|json|url-query|variable|expand).*|.*[\[{].*",
+    "echo": "", "false": "", "getent": "", "nc": "-[A-Za-z]*[ec].*", "nslookup": "", "ping": "", "printf": "",
+    "kubectl": r"-[A-Za-z]*[fkR].*|--(filename|kustomize|recursive|kubeconfig|from-|patch-file|template|cache-dir).*",
+    "sleep": "", "talosctl": r"-[A-Za-z]*[fp].*|--(file|patch|talosconfig|config|with-).*", "true": "",
 }  # fmt: skip
-"""Programs that read nothing of a repo but what their words name."""
-_INTERPRETERS = re.compile(r"(ba|da|k|z)?sh|python[0-9.]*|perl|ruby|node")
-_QUIET = re.compile(r"-[eux]+")
-"""Options of a shell that name nothing to run."""
-_KUSTOMIZE = re.compile(r"-k.*|--kustomize.*|kustomize")
-"""A kustomization leads to files beside its directory."""
+"""Programs that read nothing of where they run but what they are told to, and the options by which they are told."""
+_SUBCOMMANDS = {
+    "kubectl": {
+        "annotate", "api-resources", "api-versions", "auth", "cluster-info", "delete", "describe", "get", "label",
+        "logs", "rollout", "scale", "version", "wait",
+    },
+    "talosctl": {"get", "health", "service", "version"},
+}  # fmt: skip
+"""Of programs that may have plugins, and commands that read files as words."""
+_SIGNS = re.compile(r"[\s,;:=@<>|&\"'(){}\[\]]")
+_LONGEST = 4096
+"""Characters of a word that is searched for paths; a longer one is not a line that somebody looks at."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,97 +46,80 @@ class Digest:
     files: tuple[str, ...] = ()
     """The files of the repo that count, from its top."""
     is_whole: bool = False
-    """Whether all files of the repo count, since the words do not tell what is read."""
+    """Whether all files of the repo count; none do otherwise."""
+    named: tuple[str, ...] = ()
+    """Those of them that the words and scripts name: what to look at first."""
 
 
-def digest(words: Sequence[str], root: Path) -> Digest:
-    """The digest of a command: another word, or another byte in a file that counts, makes another one.
+def digest(words: Sequence[str], root: Path, *, known: frozenset[str] | None = None) -> Digest:
+    """The digest of a command: another word, or another byte or mode of a file that counts, makes another one.
 
-    What a script reads by itself is not known: where the words name a script, only what they name counts.
+    Args:
+        words: The program and its arguments.
+        root: The top of the repo.
+        known: The files that count, where they were listed before; those that are there now if it is not given.
 
     Raises:
-        errors.Refused: More counts than anybody could look at.
+        errors.Refused: More counts than can be told, or a link leads to what cannot be covered.
     """
-    is_whole = not _tells_all(words, root)
-    named = _below(os.path.abspath(root), os.path.abspath(root)) if is_whole else ()
-    files = sorted({*named, *(found for word in words for found in _named(word, root))})
-    left = LARGEST
-    contents = []
-    for file in files:
+    is_whole = not _is_frugal(words, root)
+    # What Git ignores counts where it is named; the top is not a name for all of that.
+    named = {*_named(words, root)} - {"."}
+    found = repo_content.entries(root, named, known=known) if is_whole else ()
+    files = tuple(each.path for each in found)
+    told = json.dumps(["firstlight command 3", is_whole, list(words), [[each.path, each.content] for each in found]])
+    value = hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()
+    return Digest(f"sha256:{value}", files, is_whole, _look_at(words, root, files))
+
+
+def _look_at(words: Sequence[str], root: Path, files: Sequence[str]) -> tuple[str, ...]:
+    def text(path: str) -> str | None:
         try:
-            left -= (root / file).stat().st_size if (root / file).is_file() else 0
-            if left < 0 or len(files) > (MOST_OF_ALL if is_whole else MOST):
-                raise _too_much(words, len(files), is_whole=is_whole)
-            contents.append([file, _content(root / file)])
-        except OSError as error:
-            raise errors.Refused(f"the command {words[0]} names {file}, which cannot be read: {error}") from error
-    told = json.dumps(["firstlight command 2", is_whole, list(words), contents])
-    return Digest(f"sha256:{hashlib.sha256(told.encode()).hexdigest()}", tuple(files), is_whole)
+            with open(root / path, "rb") as file:
+                return file.read(command_files.LARGEST).decode(errors="replace")
+        except OSError:
+            return None
+
+    return command_files.files(words, files, text=text)
 
 
-def _content(file: Path) -> str:
-    """What counts of a file; of a link to a directory, where it leads."""
-    if not file.is_file():
-        return f"link to {os.readlink(file)}"
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def _too_much(words: Sequence[str], count: int, *, is_whole: bool) -> errors.Refused:
-    if not is_whole:
-        return errors.Refused(
-            f"the command {words[0]} names {count} files, too many or too large to be allowed by content",
-            hint="Name the files that it needs, not the directory of everything.",
-        )
-    return errors.Refused(
-        f"the command {words[0]} may read all {count} files of the repo, too much to be allowed by content",
-        hint="Put what it does into a script of the repo, and name that: [./scripts/seed.sh].",
-    )
-
-
-def _tells_all(words: Sequence[str], root: Path) -> bool:
-    """Whether the words tell what is run and read: a script of the repo, or a program that reads what they name."""
+def _is_frugal(words: Sequence[str], root: Path) -> bool:
+    """Whether a command reads nothing of the repo."""
     program, *others = words
-    if "/" in program:
-        if _is_inside(program, root):
-            return os.path.isfile(os.path.join(root, program))
-        program = os.path.basename(program)
-    if program in _FRUGAL:
-        return program != "kubectl" or not any(map(_KUSTOMIZE.fullmatch, others))
-    if _INTERPRETERS.fullmatch(program):
-        script = next((each for each in others if not _QUIET.fullmatch(each)), "")
-        return _is_inside(script, root) and os.path.isfile(os.path.join(root, script))
-    return False
+    name = os.path.basename(program)
+    if name not in _FRUGAL or (program != name and not os.path.isabs(program)):
+        return False
+    # A PATH may lead into the repo: then the program is a file of it.
+    if _is_inside((program if os.path.isabs(program) else program_path.find(program)) or "", root):
+        return False
+    if name in _SUBCOMMANDS and (not others or others[0] not in _SUBCOMMANDS[name]):
+        return False
+    if any(_FRUGAL[name] and re.fullmatch(_FRUGAL[name], each, re.DOTALL) for each in others):
+        return False
+    return "file:" not in "".join(others).lower() and not any(_named(others, root))
 
 
-def _is_inside(text: str, root: Path) -> bool:
-    top = os.path.abspath(root)
-    return "\0" not in text and os.path.normpath(os.path.join(top, text)).startswith(f"{top}{os.sep}")
+def _is_inside(path: str, root: Path) -> bool:
+    if not os.path.isabs(path):
+        return False
+    top = os.path.realpath(root)
+    real = os.path.realpath(path)
+    return real == top or real.startswith(f"{top}{os.sep}")
 
 
-def _named(word: str, root: Path) -> Iterator[str]:
-    """The files that a word names, as ``--values=FILE``, ``-fFILE``, ``@FILE`` and ``A,B`` do, too.
-
-    Those below it, if it is a directory.
-    """
-    top = os.path.abspath(root)
-    parts = {word, word.partition("=")[2], *re.split("[=,@]", word)}
-    for text in parts | {each[2:] for each in parts if re.match("-[A-Za-z]", each)}:
-        if not text or "\0" in text:
+def _named(words: Sequence[str], root: Path) -> Iterator[str]:
+    """The paths of the repo that words name, wherever in a word, also of files that Git ignores; ``.`` is all of it."""
+    top = os.path.realpath(root)
+    for word in words:
+        if len(word) > _LONGEST:
+            yield "."
             continue
-        path = os.path.normpath(os.path.join(top, text))
-        if path != top and not path.startswith(f"{top}{os.sep}"):
-            continue
-        if os.path.isfile(path):
-            yield os.path.relpath(path, top)
-        elif os.path.isdir(path):
-            yield from _below(path, top)
-
-
-def _below(path: str, top: str) -> Iterator[str]:
-    for directory, inner, names in os.walk(path):
-        inner[:] = [each for each in inner if each not in _LEFT_OUT]
-        links = [each for each in inner if os.path.islink(os.path.join(directory, each))]
-        for name in (*names, *links):
-            file = os.path.join(directory, name)
-            if os.path.isfile(file) or name in links:
-                yield os.path.relpath(file, top)
+        # From every character on, to the end of the word and to the next sign that may part names in it.
+        texts = {word[start:] for start in range(len(word))}
+        texts |= {text for part in _SIGNS.split(word) for start in range(len(part)) if (text := part[start:])}
+        for text in sorted(texts):
+            path = os.path.normpath(os.path.join(top, text)) if "\0" not in text else ""
+            if path == top and text not in ("", "/"):
+                yield "."
+            elif path.startswith(f"{top}{os.sep}") and os.path.lexists(path):
+                yield os.path.relpath(path, top)

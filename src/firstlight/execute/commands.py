@@ -16,7 +16,7 @@ import yaml
 from firstlight import errors
 from firstlight.clients import command, program_path
 from firstlight.clients.sandbox import limits
-from firstlight.execute import command_digest
+from firstlight.execute import command_digest, repo_content
 from firstlight.execute.allowed import Allowed
 from firstlight.execute.command_digest import Digest
 from firstlight.execute.masks import Masks
@@ -30,8 +30,8 @@ _LINES = 40
 """Lines of output that are told; of a program that prints without end, only the last is kept besides."""
 
 _WHOLE = (
-    "Its words do not tell what it reads, so that every file of the repo counts: allow it with --allow-commands, "
-    "or name a script instead, which may be allowed by itself."
+    "It may read any file of the repo, so all of them count, and one of them or the command has changed, or it was "
+    "never allowed. Look at it, and allow it: --allow-commands"
 )
 
 
@@ -77,6 +77,8 @@ class Commands:
         self._home = home
         self._environ = environ
         self._kubeconfig: Secret | None = None
+        # What a run adds to the repo by itself, such as Talos secrets, does not make its own commands others.
+        self._files = repo_content.names(self._origin)
 
     def lead_to(self, kubeconfig: Secret, *, at: str = "") -> None:
         """Give commands the way to the cluster; ``at`` is another address than the one that it says."""
@@ -85,7 +87,7 @@ class Commands:
 
     def digest(self, words: Sequence[str]) -> Digest:
         """What a command is, by content."""
-        return command_digest.digest(words, self._origin)
+        return command_digest.digest(words, self._origin, known=self._files)
 
     async def require(self, words: tuple[str, ...]) -> None:
         """Let an allowed command pass.

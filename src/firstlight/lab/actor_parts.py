@@ -15,7 +15,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import interpreter, program_path
-from firstlight.lab import actor_template, actors, directory, no_listening, sockets, unlocked
+from firstlight.lab import actor_confinement, actor_template, actors, directory, no_listening, sockets, unlocked
 from firstlight.lab.actors import Actor, Row
 from firstlight.lab.keeper import Keeper
 from firstlight.lab.part import Part, Probe
@@ -150,7 +150,11 @@ class ActorParts:
     async def _part(self, actor: Actor, row: Row) -> Part:
         named = [name for text in (*actor.own, *actor.own_env.values()) for name in actor_template.contents(text)]
         named += [place.partition("/")[0] for place in row.path_content]
-        programs, contents = await self._installed([row.program, *row.path], named)
+        guard = [actors.GUARD] if row.guarded else []
+        programs, contents = await self._installed([row.program, *row.path, *guard], named)
+        confinement = None
+        if row.executes is not None and not actor.is_free:
+            confinement = await actor_confinement.made(row, programs, contents, home=self._home, name=actor.name)
         places = {name: str(path) for name, path in contents.items()}
         home = self._home.actor(actor.name)
         return Part(
@@ -159,6 +163,7 @@ class ActorParts:
             reality=row.reality,
             argv=(
                 *(() if row.listens else interpreter.script(no_listening.__file__)),
+                *(confinement.argv if confinement else ()),
                 str(programs[row.program]),
                 *(actor_template.fill_contents(each, places) for each in row.arguments),
                 *(actor_template.fill_contents(each, places) for each in actor.own),
@@ -172,7 +177,7 @@ class ActorParts:
                 "KUBECONFIG": str(home / "kubeconfig"),
                 "HOME": str(home),
                 "TMPDIR": str(home / "tmp"),
-                "PATH": self._path(home / "bin", row, programs, contents),
+                "PATH": confinement.path if confinement else self._path(home / "bin", row, programs, contents),
                 **{name: actor_template.fill_contents(value, places) for name, value in actor.own_env.items()},
             },
             grace=row.grace,

@@ -20,6 +20,8 @@ from firstlight.lab import network as networks
 from firstlight.lab.part import Reality
 
 Object = dict[str, Any]
+GUARD = "lab-guard"
+"""The program that stands before others."""
 LONGEST = 100
 """Characters of a part's name: it is a file's too."""
 
@@ -50,6 +52,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     env: dict[str, str] = {}
     path: tuple[str, ...] = ()
     path_content: tuple[str, ...] = ()
+    executes: tuple[str, ...] | None = None
+    guarded: tuple[str, ...] = ()
     grace: float = 5
 
     @property
@@ -79,6 +83,8 @@ class Actor(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     needs: tuple[str, ...] = ()
     """Actors that it calls: it starts after those of them that there are."""
     data: str = ""
+    is_free: bool = False
+    """Whether it may execute what a repository brings."""
     notes: tuple[str, ...] = ()
     waits: str = ""
     """Why it cannot run."""
@@ -121,7 +127,8 @@ def installed(asked: Collection[str]) -> tuple[str, ...]:
     for each in rows(asked):
         contents = [name for template in each.templates for name in actor_template.contents(template)]
         contents += [place.partition("/")[0] for place in each.path_content]
-        found |= dict.fromkeys([each.program, *each.path, *contents])
+        guard = [GUARD] if each.guarded else []
+        found |= dict.fromkeys([each.program, *each.path, *guard, *contents])
     return tuple(found)
 
 

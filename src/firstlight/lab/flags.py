@@ -3,6 +3,7 @@
 Data in, data out; ``accepted_flags`` asks the programs themselves.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 KEPT = {
@@ -32,6 +33,9 @@ ADDED = frozenset(
 )
 """Lists that Talos adds to instead of replacing them."""
 
+_OF_FILES = re.compile(r"(.*-)?(file|dir|path|config|kubeconfig|keyfile|certfile|cafile|cert-key)s?")
+"""Flags that name a file or a directory. One of a kubeconfig may name a command, also by a path that is relative."""
+
 
 def name_of(flag: str) -> str:
     """``x`` of ``--x=y``."""
@@ -45,7 +49,7 @@ def usable(component: str, extra: Mapping[str, Sequence[str]]) -> tuple[dict[str
     for name, values in extra.items():
         if name in KEPT[component]:
             notes.append(f"{component}: --{name} stays the lab's own")
-        elif any(value.startswith("/") for value in values):
+        elif _OF_FILES.fullmatch(name) or any(value.startswith(("/", ".", "~")) or "/../" in value for value in values):
             notes.append(f"{component}: --{name} is left out, since it names a file of the machine")
         else:
             taken[name] = tuple(values)

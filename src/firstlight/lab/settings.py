@@ -104,6 +104,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Whose programs run for real, once their workloads are ready."""
     actors_meet_faults: bool = False
     """Whether actors reach the API through the fault proxy."""
+    actors_execute: bool = False
+    """Whether actors may execute what a repository brings, such as exec plugins of kustomize."""
     sources: bool = False
     """Whether there are Git, OCI and Helm repositories; with actors there are."""
     standins: bool = False

@@ -53,22 +53,29 @@ def test_everything_is_shown_and_remembered(repo: Platform, capsys: pytest.Captu
     lines = [each.strip() for each in shown.err.splitlines()]
     digest = command_digest.digest(("./seed",), repo.root)
     at = lines.index("./seed")
-    assert lines[at + 1 : at + 4] == ["hook of db   firstlight.yaml:10:9", "with seed", digest.value]
+    assert lines[at + 1 : at + 5] == [
+        "hook of db   firstlight.yaml:10:9",
+        "covers every file of the repo and its mode, 4 now: it may read any of them",
+        "look at seed",
+        digest.value,
+    ]
     assert "\x1b" not in shown.err
     assert str(allowed.where()) in lines[-1]
     assert not allowed.where().is_relative_to(repo.root)
 
 
-def test_a_changed_script_is_asked_about_again(repo: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+def test_after_any_change_commands_are_asked_about_again(repo: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     allowing.allow(repo, repo.clusters[0], yes=True)
-    (repo.root / "seed").write_text("#!/bin/sh\ntrue\n")
-    assert not is_allowed(repo, ("./seed",))
     capsys.readouterr()
+    allowing.allow(repo, repo.clusters[0], yes=False)
+    assert capsys.readouterr().err.count("allowed already") == 3
+    (repo.root / "library").write_text("true\n")
+    assert not any(is_allowed(repo, each) for each in ALL)
 
     allowing.allow(repo, repo.clusters[0], yes=True)
 
-    assert capsys.readouterr().err.count("allowed already") == 2
-    assert is_allowed(repo, ("./seed",))
+    assert "allowed already" not in capsys.readouterr().err
+    assert all(is_allowed(repo, each) for each in ALL)
 
 
 def test_without_anybody_to_ask_nothing_is_allowed(repo: Platform) -> None:
@@ -78,18 +85,18 @@ def test_without_anybody_to_ask_nothing_is_allowed(repo: Platform) -> None:
     assert not allowed.where().exists()
 
 
-def test_of_a_command_that_finds_its_files_itself_every_file_counts(
+def test_a_command_that_reads_nothing_of_the_repo_stays_allowed(
     repo: Platform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (repo.root / "firstlight.yaml").write_text(DECLARED.replace("[./seed]", "[make, seed]"))
+    words = ("kubectl", "rollout", "status", "deployment/db")
+    (repo.root / "firstlight.yaml").write_text(DECLARED.replace("[./seed]", f"[{', '.join(words)}]"))
     mine = platforms.read(repo.root)
 
     allowing.allow(mine, mine.clusters[0], yes=True)
 
-    assert "with every file of the repo, 4 now" in capsys.readouterr().err
-    assert is_allowed(mine, ("make", "seed"))
-    (repo.root / "Makefile").write_text("seed:\n")
-    assert not is_allowed(mine, ("make", "seed"))
+    assert "covers the command alone: it reads no file of the repo" in capsys.readouterr().err
+    (repo.root / "library").write_text("true\n")
+    assert is_allowed(mine, words)
 
 
 def test_what_a_repo_calls_itself_is_shown_and_not_obeyed(

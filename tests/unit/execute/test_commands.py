@@ -69,6 +69,30 @@ async def test_a_changed_script_is_a_command_that_was_not_allowed(tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
+async def test_what_a_command_reads_counts_as_much_as_its_script(tmp_path: Path) -> None:
+    (tmp_path / "library").write_text("true\n")
+    words = script(tmp_path, ". ./library")
+    one = allowing(tmp_path, words)
+    assert (await one.run(words, timeout=10)).code == 0
+    (tmp_path / "library").write_text("touch ran\n")
+
+    with pytest.raises(errors.Refused):
+        await one.run(words, timeout=10)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_what_a_run_adds_to_the_repo_leaves_its_commands_allowed_and_the_next_run_asks(tmp_path: Path) -> None:
+    words = script(tmp_path, "touch made")
+    one = allowing(tmp_path, words)
+    digest = one.digest(words)
+    await one.run(words, timeout=10)
+
+    assert (await one.run(words, timeout=10)).code == 0
+    known = Allowed(frozenset({(digest.value, str(tmp_path))}))
+    with pytest.raises(errors.Refused):
+        await Commands(tmp_path, cluster="home", allowed=known, masks=Masks()).run(words, timeout=10)
+
+
 async def test_words_are_given_as_they_are(tmp_path: Path) -> None:
     words = (*script(tmp_path, 'printf "%s|" "$@"'), "$HOME", "`id`", "*", "a b", "; touch ran")
 

@@ -1,3 +1,4 @@
+import fnmatch
 from typing import Any
 
 import pytest
@@ -152,3 +153,16 @@ class TestTable:
 )
 def test_images(image: str, name: str, tag: str) -> None:
     assert (actors.image_name(image), actors.image_tag(image)) == (name, tag)
+
+
+@pytest.mark.parametrize("row", actors.table(), ids=lambda row: row.name)
+def test_no_pod_can_have_commands_of_kubeconfigs_run(row: actors.Row) -> None:
+    """Flux leaves out the commands of a kubeconfig unless it is told otherwise."""
+    assert not any(fnmatch.fnmatch("insecure-kubeconfig-exec", each) for each in row.keep)
+
+
+@pytest.mark.parametrize("row", actors.rows(["argocd"]), ids=lambda row: row.name)
+def test_whatever_a_repository_can_have_execute_something_is_confined(row: actors.Row) -> None:
+    assert row.program != "argocd" or row.executes is not None
+    assert set(row.guarded) >= set(row.path) - {row.program}
+    assert not {"sh", "bash", "env", "python3", "tar", "docker"} & set(row.executes or ())

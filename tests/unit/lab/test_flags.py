@@ -20,6 +20,38 @@ def test_what_makes_the_lab_work_stays_and_files_of_the_machine_are_left_out() -
 
 
 @pytest.mark.parametrize(
+    ("component", "flag", "value"),
+    [
+        ("kube-apiserver", "authentication-token-webhook-config-file", "../rehearsal/tree/fleet/kubeconfig"),
+        ("kube-apiserver", "authorization-webhook-config-file", "x"),
+        ("kube-apiserver", "admission-control-config-file", "rehearsal/tree/fleet/admission.yaml"),
+        ("kube-apiserver", "authorization-config", "x"),
+        ("kube-apiserver", "encryption-provider-config", "x"),
+        ("kube-apiserver", "audit-webhook-config-file", "x"),
+        ("kube-apiserver", "cert-dir", "x"),
+        ("kube-controller-manager", "flex-volume-plugin-dir", "x"),
+        ("kube-controller-manager", "cloud-config", "x"),
+        ("kube-scheduler", "config", "x"),
+        ("kube-scheduler", "anything", "./x"),
+        ("kube-scheduler", "anything", "x/../../y"),
+    ],
+)
+def test_a_flag_that_names_a_file_is_left_out_however_its_path_is_written(
+    component: str, flag: str, value: str
+) -> None:
+    """A file of the rehearsed repo may be a kubeconfig with a command for its credentials."""
+    taken, notes = flags.usable(component, {flag: (value,)})
+
+    assert taken == {}
+    assert notes == [f"{component}: --{flag} is left out, since it names a file of the machine"]
+
+
+@pytest.mark.parametrize("flag", ["feature-gates", "node-monitor-grace-period", "v", "profiling", "audit-log-maxage"])
+def test_other_flags_stay(flag: str) -> None:
+    assert flags.usable("kube-controller-manager", {flag: ("x=a/b",)}) == ({flag: ("x=a/b",)}, [])
+
+
+@pytest.mark.parametrize(
     ("extra", "expected"),
     [
         ({}, ("--a=1", "--switch", "--feature-gates=A=true")),

@@ -11,7 +11,7 @@ PROGRAMS = {
 COMPONENTS = {
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "source-controller",
     "kustomize-controller", "helm-controller", "argocd", "lab-proxy", "lab-kubelet", "lab-machine",
-    "lab-redis", "flux-operator",
+    "lab-redis", "lab-guard", "flux-operator",
 }  # fmt: skip
 CONTENT_OF_TESTS = {
     "cilium-chart", "cert-manager-chart", "external-secrets-chart", "argocd-manifests", "flux-manifests",
@@ -100,7 +100,15 @@ def test_sets_start_with_what_the_rest_needs() -> None:
     whole = lab | {"lab-machine", "talosctl"} | CONTENT_OF_TESTS
     assert set(sets["lab"]) == set(sets["demo"]) == whole
     flux = {"source-controller", "kustomize-controller", "helm-controller", "flux-operator", "flux-operator-manifests"}
-    assert set(sets["tests"]) == whole | flux | {"omnictl", "helm", "kustomize", "sops", "argocd", "lab-redis"}
+    assert set(sets["tests"]) == whole | flux | {
+        "omnictl",
+        "helm",
+        "kustomize",
+        "sops",
+        "argocd",
+        "lab-redis",
+        "lab-guard",
+    }
     assert set(sets["bench"]) == lab | {"helm"}
     for members in sets.values():
         assert members[:2] == ("etcd", "kube-apiserver")

@@ -46,6 +46,7 @@ class Simulation:
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             self._numbers = msgspec.json.decode((world.home.actors / NUMBERS).read_bytes(), type=dict[str, int])
         port = world.net.faults if world.settings.actors_meet_faults else world.net.api
+        self._is_free = world.settings.actors_execute
         self._api = f"https://{world.net.loopback}:{port}"
         self.shared: dict[str, str] = {}
         if self._rows:
@@ -85,7 +86,9 @@ class Simulation:
 
     def _is_said(self, name: str, pod: Object) -> bool:
         said = self._said.get(name)
-        return said is not None and said.pod == pod["metadata"]["uid"] and said.api == self._api and not said.waits
+        if said is None or said.waits:
+            return False
+        return (said.pod, said.api, said.is_free) == (pod["metadata"]["uid"], self._api, self._is_free)
 
     def _say(self, world: World, wanted: Mapping[str, Actor]) -> None:
         if wanted != self._said:
@@ -120,6 +123,7 @@ class Simulation:
             probe=actor_template.fill(row.probe, facts),
             needs=tuple(facts.called),
             data=facts.plain["data"],
+            is_free=self._is_free,
             notes=_notes(row, image, left),
         )
 

@@ -17,7 +17,7 @@ from firstlight.operate.means import Means, Wishes
 
 _SHOWN = 5
 """Files of a command that are named."""
-WAY_OUT = "Look at the command and the files that it names, then allow it: --allow-commands shows all, and asks."
+WAY_OUT = "Look at the command and the files that it names, then allow it: --allow-commands shows all of them and asks."
 
 
 def commands(platform: Platform, plan: Plan, wishes: Wishes, means: Means) -> list[Problem]:
@@ -49,10 +49,12 @@ def _asking(platform: Platform, plan: Plan) -> Iterator[Component]:
 
 
 def _files(digest: Digest) -> Iterator[Link]:
-    for file in digest.files[:_SHOWN]:
+    covers = f"every file of the repo, {len(digest.files)} now" if digest.is_whole else "the command alone"
+    yield Link("covers", covers)
+    for file in digest.named[:_SHOWN]:
         yield Link("file", file)
-    if len(digest.files) > _SHOWN:
-        yield Link("file", f"and {len(digest.files) - _SHOWN} more")
+    if len(digest.named) > _SHOWN:
+        yield Link("file", f"and {len(digest.named) - _SHOWN} more")
 
 
 def _missing(program: str, root: Path) -> str:

@@ -31,7 +31,15 @@ from firstlight.model.rehearsal import Mapped, Rehearsal, Untried
 from firstlight.model.secret import Secret
 from firstlight.operate import up
 from firstlight.operate.means import Means, Wishes
-from firstlight.operate.rehearsal import chart_copies, copied_tree, dummy_secrets, mapping, stand_ins, telling
+from firstlight.operate.rehearsal import (
+    chart_copies,
+    copied_tree,
+    dummy_secrets,
+    executing,
+    mapping,
+    stand_ins,
+    telling,
+)
 from firstlight.operate.rehearsal.charts_at_hand import AtHand, Hand
 from firstlight.operate.rehearsal.copied_tree import Copied
 from firstlight.operate.rehearsal.mapping import Stage
@@ -141,6 +149,8 @@ def _journal(means: Means) -> Path:
 
 async def _make_ready(platform: Platform, cluster: Cluster, kit: Kit, *, until: Phase | None) -> _Ready:
     stage = mapping.stage(platform, cluster, _drafts(platform, cluster))
+    if executing.is_allowed(platform, cluster, kit.allowed):
+        stage = dataclasses.replace(stage, settings=msgspec.structs.replace(stage.settings, actors_execute=True))
     store = Hand(kit.home / "charts", kit.fetching, given=kit.given, offline=kit.offline)
     fetched = await chart_copies.fetch(chart_copies.uses(platform, cluster.name, until=until), store)
     base = _empty_directory(kit.lab)
