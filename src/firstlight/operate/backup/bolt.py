@@ -23,6 +23,8 @@ _IS_BRANCH, _IS_LEAF, _IS_BUCKET = 0x01, 0x02, 0x01
 _DEPTH = 64
 """Pages on the way to a key; a file that is damaged may lead in a circle."""
 _REVISION = struct.Struct(">Q")
+_SHIFT = 63
+"""Bits of a number of protobuf; a longer one is made to be slow."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,11 @@ def _revisions(data: mmap.mmap) -> Iterator[tuple[int, bytes, bytes | None]]:
 def _buckets(data: mmap.mmap) -> Iterator[tuple[bytes, Iterator[tuple[int, bytes, bytes]]]]:
     """The names of buckets, and what is in each."""
     size, root = _meta(data)
-    for flags, name, value in _elements(data, size, root):
+    seen: set[int] = set()
+    for flags, name, value in _elements(data, size, root, seen):
         if flags & _IS_BUCKET:
             (page,) = struct.unpack_from("<Q", value)
-            yield name, _elements(data, size, page) if page else _inline(value[16:])
+            yield name, _elements(data, size, page, seen) if page else _inline(value[16:])
 
 
 def _meta(data: mmap.mmap) -> tuple[int, int]:
@@ -144,15 +147,19 @@ def _meta(data: mmap.mmap) -> tuple[int, int]:
     return size, root
 
 
-def _elements(data: mmap.mmap, size: int, page: int, depth: int = 0) -> Iterator[tuple[int, bytes, bytes]]:
-    if depth > _DEPTH:
+def _elements(
+    data: mmap.mmap, size: int, page: int, seen: set[int], depth: int = 0
+) -> Iterator[tuple[int, bytes, bytes]]:  # fmt: skip
+    # Every page of a real database is on one way only. Else a few pages would stand for more keys than can be counted.
+    if depth > _DEPTH or page in seen:
         raise Damaged("its pages lead in a circle")
+    seen.add(page)
     start = page * size
     _, flags, count, _ = _PAGE.unpack_from(data, start)
     if flags & _IS_BRANCH:
         for index in range(count):
             _, _, child = _BRANCH.unpack_from(data, start + _PAGE.size + index * _BRANCH.size)
-            yield from _elements(data, size, child, depth + 1)
+            yield from _elements(data, size, child, seen, depth + 1)
     elif flags & _IS_LEAF:
         yield from _leaf(data, start, count)
     else:
@@ -166,12 +173,16 @@ def _inline(content: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _leaf(data: mmap.mmap | bytes, start: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
+    last = start
     for index in range(count):
         at = start + _PAGE.size + index * _LEAF.size
         flags, offset, key, value = _LEAF.unpack_from(data, at)
         begin = at + offset
         if begin + key + value > len(data):
             raise Damaged("it ends too early")
+        if begin < last:
+            raise Damaged("its entries overlap")  # one large value would be read again for every key
+        last = begin + key + value
         yield flags, data[begin : begin + key], data[begin + key : begin + key + value]
 
 
@@ -201,6 +212,8 @@ def _number(entry: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
+        if shift > _SHIFT:
+            raise Damaged("one of its entries has a number that is too long")
 
 
 def _fnv(content: bytes) -> int:
