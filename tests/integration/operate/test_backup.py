@@ -123,10 +123,10 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     pruned = await living.typed("backup", "prune", "--keep", "1", "--from", str(place), "--output", "json")
     assert (pruned.code, pruned.data["gone"], pruned.data["sound"]) == (0, [], older), pruned.out + pruned.err
     monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
-    words = ("backup", "verify", older, "--from", str(place), "--output", "json")
-    stranger = await living.typed(*words)
+    typed = ("backup", "verify", older, "--from", str(place), "--output", "json")
+    stranger = await living.typed(*typed)
     assert (stranger.code, stranger.data["signature"]["standing"]) == (1, "foreign")
-    stranger = await living.typed(*words, "--signer", stranger.data["signature"]["signer"])
+    stranger = await living.typed(*typed, "--signer", stranger.data["signature"]["signer"])
     assert stranger.code == 1
     assert "none of the keys here decrypts it" in words(stranger.data["checks"])["etcd"][1]
 
@@ -169,15 +169,15 @@ async def test_no_backup_is_better_than_one_that_nobody_signed(
 async def test_etcd_is_not_restored_from_one_that_its_owner_did_not_sign(living: Living) -> None:
     """Nothing is wiped for it: it is refused before the question."""
     made = await created(living)
-    words = ("recover", "lab", "--do", "etcd-restore", "--on", made["stamp"], "--dry-run", "--yes")
-    genuine = await living.typed(*words)
+    typed = ("recover", "lab", "--do", "etcd-restore", "--on", made["stamp"], "--dry-run", "--yes")
+    genuine = await living.typed(*typed)
     assert "signed by SHA256:" in genuine.out + genuine.err
     (Path(made["path"]) / shelf.SIGNATURE).unlink()
 
-    refused = await living.typed(*words)
+    refused = await living.typed(*typed)
 
     assert refused.code == 1, refused.out + refused.err
     assert "its signature is missing" in refused.out + refused.err
-    named = await living.typed(*words, "--trust-unsigned", made["stamp"])
+    named = await living.typed(*typed, "--trust-unsigned", made["stamp"])
     assert named.code == 0, named.out + named.err
     assert "not signed, taken by its name" in named.out + named.err
