@@ -260,6 +260,7 @@ class _Recovery:
                 raise errors.Refused(f"what is left of etcd: {refused.message}", hint=refused.hint)
             return f"what {' or '.join(left)} still has"
         opened = await self._snapshot(world)
+        world.tell("etcd:check", f"{self._source.name}: {opened.says}")
         return (
             f"{self._source.name} ({len(opened.store.keys)} keys at revision {opened.store.revision}; {opened.says}): "
             "what was written since then is lost"
