@@ -176,7 +176,7 @@ async def test_etcd_is_not_restored_from_one_that_its_owner_did_not_sign(living:
 
     refused = await living.typed(*typed)
 
-    assert refused.code == 1, refused.out + refused.err
+    assert refused.code == 3, refused.out + refused.err
     assert "its signature is missing" in refused.out + refused.err
     named = await living.typed(*typed, "--trust-unsigned", made["stamp"])
     assert named.code == 0, named.out + named.err
