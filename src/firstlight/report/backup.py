@@ -58,7 +58,8 @@ def proven(proof: Proof, *, now: float = 0.0) -> str:
     is_refused = proof.signed is not None and not proof.signed.is_trusted
     verdict = "a cluster can be brought back with it" if proof.is_sound else "it is not sound"
     verdict = "refused: it is not opened" if is_refused else verdict
-    age = f"   made {clock.ago(proof.at, now=now)}" if proof.at and now else ""
+    made_at = "says it was made" if is_refused else "made"  # nobody vouches for it
+    age = f"   {made_at} {clock.ago(proof.at, now=now)}" if proof.at and now else ""
     lines = [f"{proof.stamp}   {verdict}{age}", ""]
     rows = [
         (_MARKS[lets_on(each.verdict)], each.name, safe.name(each.verdict.reason), _seconds(each.seconds))

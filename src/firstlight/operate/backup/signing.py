@@ -126,7 +126,7 @@ async def judge(one: Kept, trusted: Trust) -> Signed:
         return Signed(
             standing=Standing.FORGED,
             why="forged or damaged: the signature is not one of this manifest",
-            hint="Take another backup: firstlight backup list",
+            hint="Choose another one: firstlight backup list",
         )
     known = signature.fingerprint
     if known in trusted.own:

@@ -45,7 +45,9 @@ async def verify(
     if one.manifest is None:
         return Proof(stamp=one.stamp, path=one.path, checks=(Check(name="manifest", verdict=Failed(one.problem)),))
     signed = await signing.judge(one, trusted)
-    checks = [_signature(signed), _belonging(one, one.manifest, cluster, uid)]
+    checks = [_signature(signed)]
+    if signed.is_trusted:
+        checks.append(_belonging(one, one.manifest, cluster, uid))
     if not all(isinstance(each.verdict, Passed) for each in checks):
         return Proof(stamp=one.stamp, path=one.path, checks=tuple(checks), signed=signed, at=one.manifest.at)
     sealing.refuse_disk()
