@@ -19,6 +19,7 @@ from firstlight.model.plan import Plan
 from firstlight.model.work import Work
 from firstlight.operate import reaching
 from firstlight.operate import walk as walks
+from firstlight.operate.backup import signing
 from firstlight.operate.recover import etcd
 from firstlight.operate.recover.fault import Ground
 from firstlight.operate.up import Prepared
@@ -116,7 +117,8 @@ async def restored(living: Living, source: Path | None, *, until: str = "") -> W
     """The walk, as ``firstlight recover`` goes it; killed when a stage begins, if one is named."""
     means = living.means()
     cluster = platforms.read(living.root).clusters[0]
-    stages = etcd.stages(cluster, source=source, root=living.root, now=means.now(), timeout=60)
+    trusted = await signing.trust()
+    stages = etcd.stages(cluster, source=source, root=living.root, now=means.now(), timeout=60, trusted=trusted)
     walk = Walk(cluster=cluster, command="recover", again="", stages=stages)
     events: list[Event] = []
     asked: list[str] = []

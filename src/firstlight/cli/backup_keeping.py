@@ -22,6 +22,20 @@ where = click.option(
     show_default=".firstlight/CLUSTER/backups",
     help="Where the backups are.",
 )
+signer = click.option(
+    "--signer",
+    "signers",
+    multiple=True,
+    metavar="SHA256:…",
+    help="Also accept backups signed by this key. May be repeated.",
+)
+unsigned = click.option(
+    "--trust-unsigned",
+    "unsigned",
+    multiple=True,
+    metavar="NAME",
+    help="Open this backup although nobody signed it. May be repeated.",
+)
 
 
 def retention(function: Callable[P, R]) -> Callable[P, R]:

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 @backup_keeping.retention
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @backup_keeping.where
+@backup_keeping.signer
 @which_repo.option
 @output.option
 def prune(
-    cluster: str, newest: int, daily: int, weekly: int, dry_run: bool, place: Path | None, root: Path | None, form: str
-) -> None:
+    cluster: str, newest: int, daily: int, weekly: int, dry_run: bool, place: Path | None, signers: tuple[str, ...],
+    root: Path | None, form: str,
+) -> None:  # fmt: skip
     """Delete backups that none of --keep, --keep-daily and --keep-weekly names.
 
-    The newest that verifies stays, whatever they say; where none verifies, nothing is deleted.
+    The newest that verifies stays, whatever they say; where none verifies, nothing is deleted. Backups that are not
+    signed by you, or by a --signer, are counted apart.
     """
     from firstlight.operate import up
     from firstlight.report import backup as report
@@ -38,14 +41,19 @@ def prune(
     platform = which_repo.platform(root)
     name = up.cluster_of(platform, cluster).name
     where = backup_keeping.place_of(platform, name, place)
-    found = asyncio.run(_pruned(where, keep, is_dry_run=dry_run))
+    found = asyncio.run(_pruned(where, name, keep, signers=signers, is_dry_run=dry_run))
     output.answer(form, report.pruned(found), report.pruned_data(found))
 
 
-async def _pruned(where: Path, keep: "Keep", *, is_dry_run: bool) -> "Pruning":
+async def _pruned(
+    where: Path, cluster: str, keep: "Keep", *, signers: tuple[str, ...], is_dry_run: bool
+) -> "Pruning":  # fmt: skip
     from firstlight.cli import installing
-    from firstlight.operate.backup import pruning, shelf, verifying
+    from firstlight.operate.backup import pruning, shelf, signing, verifying
 
     sops = (await installing.ensure(("sops",)))["sops"]
-    verify = functools.partial(verifying.verify, sops=sops)
-    return await pruning.prune(shelf.kept(where), keep, verify=verify, is_dry_run=is_dry_run)
+    trusted = await signing.trust(signers=signers)
+    verify = functools.partial(verifying.verify, cluster=cluster, trusted=trusted, sops=sops)
+    found = shelf.kept(where)
+    signed = await signing.trusted_of(found, trusted)
+    return await pruning.prune(found, keep, signed=signed, verify=verify, is_dry_run=is_dry_run)

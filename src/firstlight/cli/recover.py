@@ -33,6 +33,20 @@ OPTIONS = (
 @click.option("--dry-run", is_flag=True, help="Look at everything, say what would be written, write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")
 @click.option("--pin", default="", metavar="FINGERPRINT", help="The certificate that the machine's console shows.")
+@click.option(
+    "--signer",
+    "signers",
+    multiple=True,
+    metavar="SHA256:…",
+    help="With etcd-restore: also accept backups signed by this key.",
+)
+@click.option(
+    "--trust-unsigned",
+    "unsigned",
+    multiple=True,
+    metavar="NAME",
+    help="With etcd-restore: restore this backup or file although nobody signed it.",
+)
 @click.option("--merge", is_flag=True, help="With kubeconfig, talosconfig: also add it to your own file.")
 @click.option(
     "--timeout", type=duration.SECONDS, default="30m", show_default=True, help="How long a machine may take to join."
@@ -50,6 +64,7 @@ OPTIONS = (
 @output.option
 def recover(
     cluster: str, option: str | None, what: str, scenario: str, keep: bool, dry_run: bool, yes: bool, pin: str,
+    signers: tuple[str, ...], unsigned: tuple[str, ...],
     merge: bool, timeout: float, kubeconfig: Path | None, charts: Path | None, offline: bool,
     root: Path | None, form: "Form",
 ) -> int:  # fmt: skip
@@ -76,8 +91,9 @@ def recover(
     if option is None and (what or dry_run or merge):
         raise errors.UsageError("nothing is to be done", hint="Name an option: --do OPTION")
     wishes = recover_doing.Wishes(
-        option=option or "", what=what, is_dry_run=dry_run, is_yes=yes, timeout=timeout, form=form
-    )
+        option=option or "", what=what, is_dry_run=dry_run, is_yes=yes, timeout=timeout, form=form, signers=signers,
+        unsigned=unsigned,
+    )  # fmt: skip
     recover_doing.check(one, wishes)
 
     async def run() -> int:

@@ -1,6 +1,7 @@
 """One option of ``firstlight recover`` carried out: by ``up`` where that is what helps, else by a walk."""
 
 import dataclasses
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 COMMAND = "recover"
 BLOCKED = 3
 _TARGETS = {"rerun": "PHASE, COMPONENT or secrets", "pending-release": "NAMESPACE/NAME", "rebuild-machine": "MACHINE"}
-_NEWEST = "etcd-restore"
+NEWEST = "etcd-restore"
 """Done to the newest backup, unless another is named."""
 
 
@@ -34,6 +35,10 @@ class Wishes:
     is_yes: bool
     timeout: float
     form: "Form"
+    signers: tuple[str, ...] = ()
+    """Whose backups are restored besides one's own, by fingerprint."""
+    unsigned: tuple[str, ...] = ()
+    """Backups and files that are restored although nobody signed them, by name."""
 
 
 def check(cluster: "Cluster", wishes: Wishes) -> None:
@@ -46,8 +51,12 @@ def check(cluster: "Cluster", wishes: Wishes) -> None:
     if target and not wishes.what:
         hint = f"Write --on {target}; firstlight recover {cluster.name} names it."
         raise errors.UsageError(f"{wishes.option} on what?", hint=hint)
-    if wishes.option and wishes.what and not target and wishes.option != _NEWEST:
+    if wishes.option and wishes.what and not target and wishes.option != NEWEST:
         raise errors.UsageError(f"{wishes.option} is done to the whole cluster", hint="Leave out --on.")
+    if (wishes.signers or wishes.unsigned) and wishes.option != NEWEST:
+        raise errors.UsageError(
+            f"--signer and --trust-unsigned are for --do {NEWEST}", hint="Nothing else opens a backup."
+        )
 
 
 async def do(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
@@ -157,20 +166,23 @@ async def _rebuild_machine(platform: "Platform", cluster: "Cluster", means: "Mea
 
 
 async def _etcd(platform: "Platform", cluster: "Cluster", means: "Means", wishes: Wishes) -> int:
-    from firstlight.operate.backup import shelf
+    from firstlight.operate.backup import shelf, signing
     from firstlight.operate.node import choosing
     from firstlight.operate.recover import etcd
 
     choosing.refuse_omni(cluster)
     source: Path | None = None
-    if wishes.option == _NEWEST:
+    if wishes.option == NEWEST:
         named = Path(wishes.what)
         is_path = bool(wishes.what) and (named.exists() or named.is_absolute())
         source = (
             named.resolve() if is_path else Path(shelf.find(shelf.home(means.state, cluster.name), wishes.what).path)
         )
         wishes = dataclasses.replace(wishes, what=str(source) if is_path else source.name)
-    stages = etcd.stages(cluster, source=source, root=platform.root, now=means.now(), timeout=wishes.timeout)
+    trusted = await signing.trust(signers=wishes.signers, unsigned=wishes.unsigned)
+    stages = etcd.stages(
+        cluster, source=source, root=platform.root, now=means.now(), timeout=wishes.timeout, trusted=trusted
+    )
     return await _walked(cluster, means, wishes, stages, is_api_there=False)
 
 
@@ -184,6 +196,8 @@ async def _walked(
     from firstlight.operate.walk import Walk
 
     on = f" --on {wishes.what}" if wishes.what else ""
+    on += "".join(f" --signer {each}" for each in wishes.signers)
+    on += "".join(f" --trust-unsigned {shlex.quote(each)}" for each in wishes.unsigned)
     walk = Walk(
         cluster=cluster, command=COMMAND, again=f"{cluster.name} --do {wishes.option}{on}", stages=stages,
         is_dry_run=wishes.is_dry_run, revision=revision,

@@ -120,8 +120,10 @@ async def _broken(fault: "Fault", ground: "Ground") -> "Drilled":
 
     async def do(option: str, on: str) -> int:
         wishes = recover_doing.Wishes(
-            option=option, what=on, is_dry_run=False, is_yes=True, timeout=coming_back.TIMEOUT, form="text"
-        )
+            option=option, what=on, is_dry_run=False, is_yes=True, timeout=coming_back.TIMEOUT, form="text",
+            # The drill has taken the snapshot itself.
+            unsigned=(Path(on).name,) if option == recover_doing.NEWEST else (),
+        )  # fmt: skip
         # Standard output is for the report alone.
         with contextlib.redirect_stdout(sys.stderr):
             return await recover_doing.do(ground.prepared.platform, ground.cluster, ground.means, wishes)

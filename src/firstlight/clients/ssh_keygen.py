@@ -25,12 +25,15 @@ _KEY = re.compile(r"key (?P<key>SHA256:[A-Za-z0-9+/=]+)")
 _HINT = "OpenSSH 8.2 or newer is needed for signatures."
 
 
-async def sign(message: bytes, key: Path, *, environ: Mapping[str, str] = os.environ) -> str:
+async def sign(
+    message: bytes, key: Path, *, namespace: str = NAMESPACE, environ: Mapping[str, str] = os.environ
+) -> str:  # fmt: skip
     """The signature of a message, as armoured text.
 
     Args:
         message: What is signed.
         key: A private key, or the public one of a key that an agent has.
+        namespace: What the signature is for.
         environ: Where ssh finds its agent and its askpass program.
 
     Raises:
@@ -41,7 +44,7 @@ async def sign(message: bytes, key: Path, *, environ: Mapping[str, str] = os.env
     # Not by clients.command, which takes the terminal away: that is where a passphrase is asked for.
     try:
         process = await asyncio.create_subprocess_exec(
-            PROGRAM, "-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(key), env=program_path.environment(environ),
+            PROGRAM, "-Y", "sign", "-q", "-n", namespace, "-f", str(key), env=program_path.environment(environ),
             stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
     except FileNotFoundError as error:
@@ -80,7 +83,9 @@ async def fingerprint(key: Path) -> str:
     return found[0] if found else ""
 
 
-async def verify(message: bytes, signature: str, *, signers: Path | None = None, identity: str = "") -> str:
+async def verify(
+    message: bytes, signature: str, *, signers: Path | None = None, identity: str = "", namespace: str = NAMESPACE
+) -> str:  # fmt: skip
     """Who signed a message, for people; without known signers only that the signature is good, and by which key.
 
     Args:
@@ -88,6 +93,7 @@ async def verify(message: bytes, signature: str, *, signers: Path | None = None,
         signature: Armoured.
         signers: A file of allowed signers, as Git's ``gpg.ssh.allowedSignersFile``.
         identity: Who it must be; anybody of the signers if it is not given.
+        namespace: What it must have been signed for.
 
     Raises:
         errors.ClientError: It is not the signature of that message, or of nobody who is known.
@@ -96,7 +102,7 @@ async def verify(message: bytes, signature: str, *, signers: Path | None = None,
         file.write(signature.encode())
         file.flush()
         if signers is None:
-            done = await _run("check-novalidate", "-n", NAMESPACE, "-s", file.name, message=message)
+            done = await _run("check-novalidate", "-n", namespace, "-s", file.name, message=message)
             found = _KEY.search(done)
             return found["key"] if found else "an unknown key"
         if not signers.is_file():
@@ -105,7 +111,7 @@ async def verify(message: bytes, signature: str, *, signers: Path | None = None,
             found_all = await _run("find-principals", "-f", str(signers), "-s", file.name, message=message)
             identity = next(iter(found_all.split("\n")), "").partition(",")[0].strip()
         await _run(
-            "verify", "-n", NAMESPACE, "-f", str(signers), "-I", identity, "-s", file.name, message=message
+            "verify", "-n", namespace, "-f", str(signers), "-I", identity, "-s", file.name, message=message
         )  # fmt: skip
         return identity
 

@@ -2,12 +2,15 @@
 
 import dataclasses
 import datetime
+import enum
 
 from firstlight.model.verdict import lets_on
 from firstlight.model.verification import Check
 
-VERSION = 1
+VERSION = 2
 """Of the manifest; a number that is not known is not read."""
+UNSIGNED = 1
+"""The version of manifests from before backups were signed."""
 STAMP = "%Y%m%dT%H%M%SZ"
 """How the name of a backup is written: when it was begun, in UTC."""
 
@@ -102,6 +105,48 @@ class Kept:
     manifest: Manifest | None = None
     problem: str = ""
     """Why it has no manifest that can be read."""
+    content: bytes = dataclasses.field(default=b"", repr=False)
+    """The manifest as it was read: what is signed."""
+    signature: str = dataclasses.field(default="", repr=False)
+    """Of the content, armoured; empty where nobody signed it. Nothing says yet that it is good."""
+
+
+class Standing(enum.StrEnum):
+    """What a signature tells."""
+
+    OWN = "own"
+    """By a key of whoever looks."""
+    KNOWN = "known"
+    """By a key that they named, or wrote down as a known signer."""
+    FOREIGN = "foreign"
+    """By another key."""
+    EARLY = "early"
+    """There is none, and the manifest is of a version from before backups were signed."""
+    MISSING = "missing"
+    """There is none, and there should be."""
+    FORGED = "forged"
+    """It is not a signature of this manifest."""
+    UNCHECKED = "unchecked"
+    """The program that checks it is missing."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Signed:
+    """Who signed a backup, and whether it is trusted for it."""
+
+    standing: Standing
+    signer: str = ""
+    """The fingerprint of the key, as ``ssh-keygen -l`` prints it."""
+    is_named: bool = False
+    """Whether the user named this very backup, to take it although nobody signed it."""
+    why: str = ""
+    """For people, where it is not trusted."""
+    hint: str = ""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may be opened."""
+        return self.standing in (Standing.OWN, Standing.KNOWN) or self.is_named
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,6 +156,10 @@ class Proof:
     stamp: str
     path: str
     checks: tuple[Check, ...]
+    signed: Signed | None = None
+    """None where it has no manifest."""
+    at: float = 0.0
+    """When it was made, by its manifest; 0 where it has none."""
 
     @property
     def is_sound(self) -> bool:

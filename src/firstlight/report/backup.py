@@ -1,12 +1,18 @@
 """Backups as text and as data."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.backup import Kept, Manifest, Proof, Pruning
+from firstlight.model.backup import Kept, Manifest, Proof, Pruning, Signed, Standing
 from firstlight.model.verdict import lets_on
 from firstlight.report import safe, table
+from firstlight.report.run import clock
 
 _MARKS = {True: "✔", False: "✘"}
+_BY = {
+    Standing.OWN: "by you", Standing.KNOWN: "by a known signer", Standing.FOREIGN: "by somebody else",
+    Standing.EARLY: "no (older)", Standing.MISSING: "no", Standing.FORGED: "forged", Standing.UNCHECKED: "unchecked",
+}  # fmt: skip
 
 
 def size(number: int) -> str:
@@ -14,8 +20,8 @@ def size(number: int) -> str:
     return f"{number / (1 << 10):.0f} KiB" if number < 1 << 20 else f"{number / (1 << 20):.1f} MiB"
 
 
-def made(one: Kept) -> str:
-    """What ``backup create`` has made."""
+def made(one: Kept, *, signer: str = "") -> str:
+    """What ``backup create`` has made, and the fingerprint of the key that signed it."""
     manifest = one.manifest
     assert manifest is not None
     rows = [
@@ -23,29 +29,38 @@ def made(one: Kept) -> str:
         ("talos secrets", _secrets(manifest)),
         ("machine configs", _configs(manifest)),
         ("repo", _repo(manifest)),
+        ("signed by", signer or "nobody"),
         ("in", safe.name(one.path)),
     ]
     head = f"{safe.name(manifest.cluster)}   backup {one.stamp}, {size(manifest.size)}, encrypted"
     return "\n".join([head, "", *table.render(rows, indent="  "), "", f"  next     {_next(one)}"])
 
 
-def listed(found: tuple[Kept, ...], *, cluster: str, place: str, columns: int = 0) -> str:
+def listed(
+    found: tuple[Kept, ...], *, cluster: str, place: str, signed: Mapping[str, Signed] | None = None, columns: int = 0
+) -> str:  # fmt: skip
     """What ``backup list`` shows."""
     if not found:
         hint = f"  next     firstlight backup create {safe.name(cluster)}"
         return f"{safe.name(cluster)}   no backup in {safe.name(place)}\n\n{hint}"
     many = f"{len(found)} backup{'' if len(found) == 1 else 's'} in {safe.name(place)}"
-    head = ("backup", "size", "etcd", "talos", "kubernetes", "commit")
-    rows = [head, *(_row(each) for each in found)]
+    head = ("backup", "size", "etcd", "talos", "kubernetes", "commit", "signed")
+    signatures = signed or {}
+    rows = [head, *(_row(each, signatures.get(each.stamp)) for each in found)]
     lines = [f"{safe.name(cluster)}   {many}", "", *table.render(rows, indent="  ", columns=columns)]
     wrong = [f"  {each.stamp}   {safe.name(each.problem)}" for each in found if each.problem]
+    wrong += [f"  {name}   {safe.name(each.why)}" for name, each in signatures.items() if not each.is_trusted]
     return "\n".join([*lines, *([""] if wrong else []), *wrong])
 
 
-def proven(proof: Proof) -> str:
+def proven(proof: Proof, *, now: float = 0.0) -> str:
     """What ``backup verify`` has found."""
+    is_refused = proof.signed is not None and not proof.signed.is_trusted
     verdict = "a cluster can be brought back with it" if proof.is_sound else "it is not sound"
-    lines = [f"{proof.stamp}   {verdict}", ""]
+    verdict = "refused: it is not opened" if is_refused else verdict
+    made_at = "says it was made" if is_refused else "made"  # nobody vouches for it
+    age = f"   {made_at} {clock.ago(proof.at, now=now)}" if proof.at and now else ""
+    lines = [f"{proof.stamp}   {verdict}{age}", ""]
     rows = [
         (_MARKS[lets_on(each.verdict)], each.name, safe.name(each.verdict.reason), _seconds(each.seconds))
         for each in proof.checks
@@ -64,17 +79,35 @@ def pruned(found: Pruning) -> str:
     return "\n".join([*lines, f"the newest that verifies: {found.sound}"])
 
 
-def data(one: Kept) -> dict[str, Any]:
+def data(one: Kept, *, signed: Signed | None = None) -> dict[str, Any]:
     """A backup for programs."""
-    return {"stamp": one.stamp, "path": one.path, "problem": one.problem, "manifest": one.manifest}
+    found = {"stamp": one.stamp, "path": one.path, "problem": one.problem, "manifest": one.manifest}
+    return {**found, "signature": signed_data(signed)}
 
 
-def proven_data(proof: Proof) -> dict[str, Any]:
+def signed_data(signed: Signed | None) -> dict[str, Any] | None:
+    """Who signed a backup, for programs; None where it has no manifest."""
+    if signed is None:
+        return None
+    return {
+        "standing": signed.standing.value,
+        "trusted": signed.is_trusted,
+        "named": signed.is_named,
+        "signer": signed.signer,
+        "reason": "" if signed.is_trusted else signed.why,
+        "hint": "" if signed.is_trusted else signed.hint,
+    }
+
+
+def proven_data(proof: Proof, *, now: float = 0.0) -> dict[str, Any]:
     """What was found, for programs."""
     return {
         "stamp": proof.stamp,
         "path": proof.path,
         "sound": proof.is_sound,
+        "at": proof.at,
+        "ageSeconds": round(now - proof.at) if proof.at and now else None,
+        "signature": signed_data(proof.signed),
         "checks": [
             {
                 "name": each.name,
@@ -93,14 +126,14 @@ def pruned_data(found: Pruning) -> dict[str, Any]:
     return {"gone": found.gone, "stays": found.stays, "sound": found.sound, "dryRun": found.is_dry_run}
 
 
-def _row(one: Kept) -> tuple[str, ...]:
+def _row(one: Kept, signed: Signed | None) -> tuple[str, ...]:
     if one.manifest is None:
-        return (one.stamp, "-", "-", "-", "-", "-")
+        return (one.stamp, "-", "-", "-", "-", "-", "-")
     known = one.manifest
     versions = sorted(set(known.talos.values()))
     etcd = f"revision {known.etcd.revision}"
     cells = (size(known.size), etcd, ", ".join(versions), known.kubernetes, known.repo.commit[:12])
-    return (one.stamp, *(safe.name(each) or "-" for each in cells))
+    return (one.stamp, *(safe.name(each) or "-" for each in cells), _BY[signed.standing] if signed else "-")
 
 
 def _etcd(manifest: Manifest) -> str:

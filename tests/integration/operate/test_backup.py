@@ -1,6 +1,6 @@
 """Backups of machines that live: made, listed, proven by restoring, and refused where they would be of no use."""
 
-import shutil
+import asyncio
 import tarfile
 import unittest.mock
 from pathlib import Path
@@ -14,10 +14,12 @@ from firstlight.clients import kube, talosctl
 from firstlight.clients.sops import Sops
 from firstlight.clients.talosctl.errors import Call
 from firstlight.execute import stowing
-from firstlight.operate.backup import bolt, making, opening
-from firstlight.secrets import age, talos
+from firstlight.model.secret import Secret
+from firstlight.operate.backup import bolt, making, opening, shelf
+from firstlight.secrets import age, own_keys, talos
 from firstlight.tools import install
 from tests import machines
+from tests.integration.clients.test_ssh_keygen import key as ssh_key
 from tests.integration.secrets.encrypted_repo import MINE, THEIRS
 from tests.node_commands import Living
 
@@ -69,10 +71,13 @@ async def test_what_was_kept_is_listed_and_a_real_etcd_serves_it_again(living: L
     path, manifest = Path(made["path"]), made["manifest"]
     assert path.parent == living.root / ".firstlight" / "lab" / "backups"
     assert manifest["uid"] == uid
+    assert made["signature"]["signer"] == own_keys.fingerprint(Secret(MINE))
     assert set(manifest["talos"]) == {"cp-1", "cp-2", "cp-3", "worker-1"}
     assert not any(CANARY.encode() in each.read_bytes() for each in path.iterdir()), "everything is encrypted"
     await _holds_what_it_says(path, living, tmp_path)
+    assert age.identity(MINE).reveal() not in b"".join(each.read_bytes() for each in path.iterdir())
     listed = await living.typed("backup", "list", "--output", "json")
+    assert listed.data["backups"][0]["signature"]["standing"] == "own"
     assert [each["stamp"] for each in listed.data["backups"]] == [made["stamp"]]
 
     proven = await living.typed("backup", "verify", made["stamp"], "--restore", "--output", "json")
@@ -102,8 +107,9 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "elsewhere"
-    newer, older = (await created(living, "--to", str(place)))["stamp"], "20260101T000000Z"
-    shutil.copytree(place / newer, place / older)
+    older = (await created(living, "--to", str(place)))["stamp"]
+    await asyncio.sleep(1.1)  # they are named by their second
+    newer = (await created(living, "--to", str(place)))["stamp"]
     file = place / newer / making.ETCD
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
@@ -117,7 +123,10 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     pruned = await living.typed("backup", "prune", "--keep", "1", "--from", str(place), "--output", "json")
     assert (pruned.code, pruned.data["gone"], pruned.data["sound"]) == (0, [], older), pruned.out + pruned.err
     monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
-    stranger = await living.typed("backup", "verify", older, "--from", str(place), "--output", "json")
+    typed = ("backup", "verify", older, "--from", str(place), "--output", "json")
+    stranger = await living.typed(*typed)
+    assert (stranger.code, stranger.data["signature"]["standing"]) == (1, "foreign")
+    stranger = await living.typed(*typed, "--signer", stranger.data["signature"]["signer"])
     assert stranger.code == 1
     assert "none of the keys here decrypts it" in words(stranger.data["checks"])["etcd"][1]
 
@@ -140,3 +149,35 @@ async def test_without_a_member_that_is_well_nothing_is_left(living: Living) -> 
 
     assert (refused.code, "no member of etcd of lab is well" in refused.err) == (3, True), refused.out + refused.err
     assert list((living.root / ".firstlight" / "lab" / "backups").iterdir()) == []
+
+
+async def test_no_backup_is_better_than_one_that_nobody_signed(
+    living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
+
+    refused = await living.typed("backup", "create")
+
+    assert (refused.code, "none of the keys that it is encrypted for" in refused.err) == (3, True), refused.err
+    assert not (living.root / ".firstlight" / "lab" / "backups").exists()
+    made = await created(living, "--sign", str(await ssh_key(tmp_path)))
+    assert made["signature"]["signer"].startswith("SHA256:")
+
+
+async def test_etcd_is_not_restored_from_one_that_its_owner_did_not_sign(living: Living) -> None:
+    """Nothing is wiped for it: it is refused before the question."""
+    made = await created(living)
+    typed = ("recover", "lab", "--do", "etcd-restore", "--on", made["stamp"], "--dry-run", "--yes")
+    genuine = await living.typed(*typed)
+    assert "signed by SHA256:" in genuine.out + genuine.err
+    (Path(made["path"]) / shelf.SIGNATURE).unlink()
+
+    refused = await living.typed(*typed)
+
+    assert refused.code == 3, refused.out + refused.err
+    assert "its signature is missing" in refused.out + refused.err
+    named = await living.typed(*typed, "--trust-unsigned", made["stamp"])
+    assert named.code == 0, named.out + named.err
+    assert "not signed, taken by its name" in named.out + named.err

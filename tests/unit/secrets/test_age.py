@@ -1,5 +1,6 @@
 """Keys of age as text."""
 
+from firstlight.model.secret import Secret
 from firstlight.secrets import age
 
 
@@ -9,3 +10,17 @@ def test_a_known_pair() -> None:
         b"AGE-SECRET-KEY-1QURSWPC8QURSWPC8QURSWPC8QURSWPC8QURSWPC8QURSWPC8QURSKMP32K"
     )
     assert age.recipient(b"\x07" * 32) == "age1zwlyl6h27gzv0lfntr7fcqrjrzqazap8sy5zylkxwneh7llf0dksu37mwt"
+
+
+def test_the_bytes_of_the_identities_in_a_file() -> None:
+    seeds = [bytes(range(32)), b"\x07" * 32, b"\xff" * 32]
+    lines = ["# created: today", *(age.identity(each).reveal().decode() for each in seeds), "", "AGE-PLUGIN-X-1QQQQ"]
+
+    assert age.seeds(Secret("\r\n".join(lines))) == tuple(map(Secret, seeds))
+
+
+def test_an_identity_with_a_typing_error_is_none() -> None:
+    word = age.identity(b"\x07" * 32).reveal().decode()
+
+    assert age.seeds(Secret(word[:-1] + "Q")) == ()
+    assert age.seeds(Secret(word.replace("QURS", "QURB", 1))) == ()

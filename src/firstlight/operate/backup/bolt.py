@@ -23,6 +23,8 @@ _IS_BRANCH, _IS_LEAF, _IS_BUCKET = 0x01, 0x02, 0x01
 _DEPTH = 64
 """Pages on the way to a key; a file that is damaged may lead in a circle."""
 _REVISION = struct.Struct(">Q")
+_SHIFT = 63
+"""Bits of a number of protobuf; a longer one is made to be slow."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,19 @@ class Store:
     revision: int
     keys: dict[bytes, bytes] = field(repr=False)
     """Every key that is there, with the digest of its last revision."""
+
+
+@dataclass
+class _Walk:
+    """What was read so far: a real database has every page on one way only, and no two entries in one place.
+
+    Else a few pages would stand for more keys than can be counted.
+    """
+
+    left: int
+    """Bytes that entries may still have: all together they have less than the file."""
+    seen: set[int] = field(default_factory=set)
+    """Pages, by number."""
 
 
 class Damaged(ValueError):
@@ -122,10 +137,11 @@ def _revisions(data: mmap.mmap) -> Iterator[tuple[int, bytes, bytes | None]]:
 def _buckets(data: mmap.mmap) -> Iterator[tuple[bytes, Iterator[tuple[int, bytes, bytes]]]]:
     """The names of buckets, and what is in each."""
     size, root = _meta(data)
-    for flags, name, value in _elements(data, size, root):
+    walk = _Walk(left=len(data))
+    for flags, name, value in _elements(data, size, root, walk):
         if flags & _IS_BUCKET:
             (page,) = struct.unpack_from("<Q", value)
-            yield name, _elements(data, size, page) if page else _inline(value[16:])
+            yield name, _elements(data, size, page, walk) if page else _inline(value[16:], walk)
 
 
 def _meta(data: mmap.mmap) -> tuple[int, int]:
@@ -144,34 +160,42 @@ def _meta(data: mmap.mmap) -> tuple[int, int]:
     return size, root
 
 
-def _elements(data: mmap.mmap, size: int, page: int, depth: int = 0) -> Iterator[tuple[int, bytes, bytes]]:
-    if depth > _DEPTH:
+def _elements(
+    data: mmap.mmap, size: int, page: int, walk: _Walk, depth: int = 0
+) -> Iterator[tuple[int, bytes, bytes]]:  # fmt: skip
+    if depth > _DEPTH or page in walk.seen:
         raise Damaged("its pages lead in a circle")
+    walk.seen.add(page)
     start = page * size
     _, flags, count, _ = _PAGE.unpack_from(data, start)
     if flags & _IS_BRANCH:
         for index in range(count):
             _, _, child = _BRANCH.unpack_from(data, start + _PAGE.size + index * _BRANCH.size)
-            yield from _elements(data, size, child, depth + 1)
+            yield from _elements(data, size, child, walk, depth + 1)
     elif flags & _IS_LEAF:
-        yield from _leaf(data, start, count)
+        yield from _leaf(data, start, count, walk)
     else:
         raise Damaged(f"its page {page} is of no known kind")
 
 
-def _inline(content: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+def _inline(content: bytes, walk: _Walk) -> Iterator[tuple[int, bytes, bytes]]:
     """A small bucket, which lies where its page would be named."""
     _, _, count, _ = _PAGE.unpack_from(content)
-    yield from _leaf(content, 0, count)
+    yield from _leaf(content, 0, count, walk)
 
 
-def _leaf(data: mmap.mmap | bytes, start: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
+def _leaf(
+    data: mmap.mmap | bytes, start: int, count: int, walk: _Walk
+) -> Iterator[tuple[int, bytes, bytes]]:  # fmt: skip
     for index in range(count):
         at = start + _PAGE.size + index * _LEAF.size
         flags, offset, key, value = _LEAF.unpack_from(data, at)
         begin = at + offset
         if begin + key + value > len(data):
             raise Damaged("it ends too early")
+        walk.left -= key + value
+        if walk.left < 0:
+            raise Damaged("its entries overlap")
         yield flags, data[begin : begin + key], data[begin + key : begin + key + value]
 
 
@@ -201,6 +225,8 @@ def _number(entry: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
+        if shift > _SHIFT:
+            raise Damaged("one of its entries has a number that is too long")
 
 
 def _fnv(content: bytes) -> int:

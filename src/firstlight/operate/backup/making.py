@@ -17,10 +17,11 @@ from firstlight.model.backup import Etcd, Kept, Manifest, Part, Repo
 from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
 from firstlight.operate import talos_secrets
-from firstlight.operate.backup import bolt, machine_configs, records, sealing, shelf, snapshot
+from firstlight.operate.backup import bolt, machine_configs, records, sealing, shelf, signing, snapshot
 from firstlight.operate.backup.bolt import Store
 from firstlight.operate.means import Means
 from firstlight.render import private_directory
+from firstlight.secrets import own_keys
 
 ETCD = "etcd.snapshot.gz.sops"
 SECRETS = "talos-secrets.yaml.sops"
@@ -33,8 +34,9 @@ _NAMES = {
 
 
 async def make(
-    platform: Platform, world: World, means: Means, *, place: Path, tell: Callable[[str], None] = lambda _: None
-) -> Kept:
+    platform: Platform, world: World, means: Means, *, place: Path, key: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Kept:  # fmt: skip
     """Make one; whole, or nothing is left of it.
 
     Args:
@@ -42,10 +44,11 @@ async def make(
         world: The cluster; its API need not answer.
         means: Git, and the clock.
         place: Where backups are.
+        key: The SSH key to sign it with; if it is not given, a key that it is encrypted for.
         tell: Told how far it is.
 
     Raises:
-        errors.Refused: etcd is not well, or nothing says for whom to encrypt, or it is Omni's.
+        errors.Refused: etcd is not well, or nothing says for whom to encrypt, or it is Omni's, or no key signs it.
         errors.FirstlightError: It cannot be written.
     """
     cluster = world.cluster
@@ -59,6 +62,7 @@ async def make(
     if refused is not None:
         raise errors.Refused(f"no backup of {cluster.name}: {refused.message}", hint=refused.hint)
     by = sealing.of(cluster, means.programs, root=platform.root)
+    signer = await signing.signer(await by.recipients(), await own_keys.find(), key=key)
     at = means.now()
     stamp = backup.stamp(at)
     with shelf.begun(place, stamp) as partial, private_directory.made("etcd") as home:
@@ -87,8 +91,12 @@ async def make(
             ),
             repo=await _repo(platform.root, means), parts=_parts(partial),
         )  # fmt: skip
-        shelf.write_manifest(manifest, partial)
-    return Kept(stamp=stamp, path=str(place / stamp), manifest=manifest)
+        written = shelf.written(manifest)
+        signature = await signer.sign(written)
+        shelf.write_manifest(written, signature, partial)
+    return Kept(
+        stamp=stamp, path=str(place / stamp), manifest=manifest, content=written, signature=signature
+    )  # fmt: skip
 
 
 def _read(snapshot: Path) -> Store:

@@ -1,15 +1,32 @@
-"""The parts of a backup, decrypted into a private place; and a snapshot of etcd from wherever it was kept."""
+"""The parts of a backup, decrypted into a private place; and a snapshot of etcd from wherever it was kept.
+
+What is opened is a copy whose digest was checked: the place of a backup may be somebody else's, who could exchange a
+file in between. What is unpacked is counted: memory is what it would fill.
+"""
 
 import gzip
 import hashlib
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from firstlight import errors
 from firstlight.clients.sops import Sops
 from firstlight.model.backup import Kept, Part
+from firstlight.operate.backup import shelf
 
 _SEALED, _PACKED = ".sops", ".gz"
+_CHUNK = 1 << 20
+LARGEST = 16 << 30
+"""Bytes of the largest file that is unpacked: etcd has 8 GiB at most."""
+RATIO = 256
+"""How many bytes one may become: packed text becomes 10 to 30, and zeros a thousand."""
+SMALL = 64 << 20
+"""Bytes that may always come of it, however small it was."""
+FREE = 0.75
+"""The share of the free space that may be filled: in memory it is everybody's."""
 
 
 def check_digest(one: Kept, part: Part) -> None:
@@ -18,16 +35,51 @@ def check_digest(one: Kept, part: Part) -> None:
     Raises:
         errors.FirstlightError: It is not there, or another one.
     """
-    path = Path(one.path) / part.file
+    for _ in _checked(one, part):
+        pass
+
+
+def part_of(one: Kept, file: str) -> Part:
+    """A part of a backup by the name of its file.
+
+    Raises:
+        errors.FirstlightError: The manifest does not name it.
+    """
+    assert one.manifest is not None
+    for each in one.manifest.parts:
+        if each.file == file:
+            return each
+    raise errors.FirstlightError(f"it has no {file}")
+
+
+async def opened_part(one: Kept, file: str, into: Path, *, sops: Path | None) -> None:
+    """Decrypt and unpack a part of a backup; only what the manifest says is opened.
+
+    Args:
+        one: The backup; whether it may be opened was judged before.
+        file: The name of the part.
+        into: A file in a private place.
+        sops: The program; None where it is not there.
+
+    Raises:
+        secret_errors.SecretError: It cannot be decrypted.
+        errors.FirstlightError: It is not what was written, or cannot be unpacked.
+    """
+    part = part_of(one, file)
+    _refuse_larger(part.size, into.parent, part.file)
+    home = into.with_name(f"{into.name}.sealed")
+    home.mkdir(mode=0o700)
     try:
-        if path.is_symlink():
-            raise errors.FirstlightError(f"{part.file} is a link")
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise errors.FirstlightError(f"{part.file} cannot be read: {error.strerror}") from error
-    if digest != part.sha256:
-        raise errors.FirstlightError(f"{part.file} is not what was written: it was changed since, or is damaged")
+        copy = home / part.file
+        try:
+            with copy.open("xb") as target:
+                for chunk in _checked(one, part):
+                    target.write(chunk)
+        except OSError as error:
+            raise errors.FirstlightError(f"{part.file} cannot be copied: {error.strerror}") from error
+        await opened(copy, into, sops=sops)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 async def opened(path: Path, into: Path, *, sops: Path | None) -> None:
@@ -40,23 +92,85 @@ async def opened(path: Path, into: Path, *, sops: Path | None) -> None:
 
     Raises:
         secret_errors.SecretError: It cannot be decrypted.
-        errors.FirstlightError: It cannot be unpacked.
+        errors.FirstlightError: It cannot be unpacked, or becomes too large.
     """
     name = path.name
     try:
         if name.endswith(_SEALED):
             if sops is None:
                 raise errors.ToolError(f"{path} is encrypted", hint="firstlight tools install sops")
+            _refuse_larger(path.stat().st_size, into.parent, path.name)
             await Sops(sops).decrypt_into(path, into)
             name = name.removesuffix(_SEALED)
         else:
-            shutil.copyfile(path, into)
-            into.chmod(0o600)
-        if name.endswith(_PACKED):
-            packed = into.rename(into.with_name(f"{into.name}{_PACKED}"))
-            with gzip.open(packed) as source, into.open("wb") as target:
+            with shelf.open_regular(path) as source, into.open("wb") as target:
                 into.chmod(0o600)
-                shutil.copyfileobj(source, target)
-            packed.unlink()
+                _copy(source, target, most=_room(into.parent), what=path.name)
+        if name.endswith(_PACKED):
+            _unpack(into, path.name)
     except (OSError, EOFError) as error:
         raise errors.FirstlightError(f"{path} cannot be unpacked: {error}") from error
+
+
+def _unpack(into: Path, what: str) -> None:
+    packed = into.rename(into.with_name(f"{into.name}{_PACKED}"))
+    most = min(LARGEST, max(SMALL, RATIO * packed.stat().st_size), _room(into.parent))
+    try:
+        with gzip.open(packed) as source, into.open("wb") as target:
+            into.chmod(0o600)
+            _copy(source, target, most=most, what=what)
+    except errors.FirstlightError:
+        into.unlink(missing_ok=True)
+        raise
+    finally:
+        packed.unlink()
+
+
+def _copy(source: BinaryIO | gzip.GzipFile, target: BinaryIO, *, most: int, what: str) -> None:
+    size = 0
+    while chunk := source.read(_CHUNK):
+        size += len(chunk)
+        if size > most:
+            raise errors.FirstlightError(
+                f"{what} unpacks to more than {most >> 20} MiB",
+                hint="It may be made to fill this computer's memory. If it is yours, make room in /dev/shm.",
+            )
+        target.write(chunk)
+
+
+def _checked(one: Kept, part: Part) -> Iterator[bytes]:
+    """The content of a part, as long as the manifest says, and refused at its end if it is another one.
+
+    Raises:
+        errors.FirstlightError: It is not there, or another one.
+    """
+    path = Path(one.path) / part.file
+    changed = errors.FirstlightError(f"{part.file} is not what was written: it was changed since, or is damaged")
+    digest = hashlib.sha256()
+    left = part.size
+    try:
+        if path.is_symlink():
+            raise errors.FirstlightError(f"{part.file} is a link")
+        with shelf.open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size != part.size:
+                raise changed
+            while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+                left -= len(chunk)
+                digest.update(chunk)
+                yield chunk
+    except OSError as error:
+        raise errors.FirstlightError(f"{part.file} cannot be read: {error.strerror}") from error
+    if digest.hexdigest() != part.sha256:
+        raise changed
+
+
+def _refuse_larger(size: int, place: Path, what: str) -> None:
+    if size > min(LARGEST, _room(place)):
+        raise errors.FirstlightError(
+            f"{what} has {size >> 20} MiB, more than {place} has room for", hint="Make room in /dev/shm."
+        )
+
+
+def _room(place: Path) -> int:
+    found = os.statvfs(place)
+    return int(found.f_bavail * found.f_frsize * FREE)

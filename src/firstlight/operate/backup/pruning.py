@@ -1,6 +1,10 @@
-"""Backups let go by retention; never the newest that verifies, and none where none does."""
+"""Backups let go by retention; never the newest that verifies, and none where none does.
 
-from collections.abc import Awaitable, Callable, Sequence
+Those that nobody trusted has signed are counted apart: whoever can write to the place could else push out the others
+with newer names.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from firstlight import errors
 from firstlight.model import backup
@@ -11,13 +15,15 @@ from firstlight.policy.retention import Keep
 
 
 async def prune(
-    found: Sequence[Kept], keep: Keep, *, verify: Callable[[Kept], Awaitable[Proof]], is_dry_run: bool
-) -> Pruning:
+    found: Sequence[Kept], keep: Keep, *, signed: Collection[str], verify: Callable[[Kept], Awaitable[Proof]],
+    is_dry_run: bool,
+) -> Pruning:  # fmt: skip
     """Let go what is not to stay.
 
     Args:
         found: The backups that are there, newest first.
-        keep: What is to stay.
+        keep: What is to stay: so many of those that are signed, and so many of the others.
+        signed: Those that somebody trusted has signed, by their names.
         verify: Looks a backup through.
         is_dry_run: Only say what would go.
 
@@ -25,8 +31,8 @@ async def prune(
         errors.Refused: None verifies: what is left could be all that there is.
         errors.FirstlightError: One cannot be deleted.
     """
-    moments = {backup.moment(each.stamp): each for each in found}
-    stays = {moments[each].stamp for each in retention.stays(moments, keep)}
+    stays = _stays([each for each in found if each.stamp in signed], keep)
+    stays |= _stays([each for each in found if each.stamp not in signed], keep)
     if all(each.stamp in stays for each in found):
         return Pruning(gone=(), stays=tuple(each.stamp for each in found), is_dry_run=is_dry_run)
     sound = await _newest_sound(found, verify)
@@ -38,6 +44,11 @@ async def prune(
         gone=tuple(each.stamp for each in gone), stays=tuple(each.stamp for each in found if each.stamp in stays),
         sound=sound, is_dry_run=is_dry_run,
     )  # fmt: skip
+
+
+def _stays(found: Sequence[Kept], keep: Keep) -> set[str]:
+    moments = {backup.moment(each.stamp): each for each in found}
+    return {moments[each].stamp for each in retention.stays(moments, keep)}
 
 
 async def _newest_sound(found: Sequence[Kept], verify: Callable[[Kept], Awaitable[Proof]]) -> str:

@@ -12,6 +12,14 @@ from firstlight.model.secret import Secret
 _ELSEWHERE = frozenset({"backups", "etcd", "machine-configs"})
 """What is a backup itself."""
 _LOCK = "lock"
+_RUNS = "runs"
+_BLOCK = 512
+_MOST = 200_000
+"""Files in it: journals of years."""
+_HEADER = 64 << 10
+"""Bytes of a long name and its like; tarfile reads them into memory."""
+_EXTRAS = (tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME)
+_FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 def packed(state: Path, cluster: str) -> Secret:
@@ -32,6 +40,47 @@ def packed(state: Path, cluster: str) -> Secret:
             except OSError as error:
                 raise errors.FirstlightError(f"{path} cannot be read: {error.strerror or error}") from error
     return Secret(content.getvalue())
+
+
+def names(path: Path, cluster: str) -> tuple[str, ...]:
+    """The files in a tar of records, unpacked but for itself; each is one that ``packed`` could have put there.
+
+    Raises:
+        errors.FirstlightError: It has something else: a link, a way out, a device, too many of them.
+    """
+    try:
+        _refuse_strange(path)
+        with tarfile.open(path, mode="r:") as archive:
+            found = []
+            for member in archive:
+                parts = Path(member.name).parts
+                is_inside = ".." not in parts and parts[:1] in ((cluster,), (_RUNS,)) and len(parts) > 1
+                if not member.isfile() or member.issparse() or not is_inside:
+                    raise errors.FirstlightError(f"they have {member.name[:200]!r}, which is not a record")
+                found.append(member.name)
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise errors.FirstlightError(f"they cannot be unpacked: {error}") from error
+    return tuple(found)
+
+
+def _refuse_strange(path: Path) -> None:
+    """Look at the bare headers first: tarfile follows what they say before anybody is asked."""
+    size = path.stat().st_size
+    count = at = 0
+    with path.open("rb") as file:
+        while at < size and (block := file.read(_BLOCK)).strip(b"\0"):
+            header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            count += 1
+            if header.type not in (*_FILES, *_EXTRAS):
+                raise errors.FirstlightError(f"they have {header.name[:200]!r}, which is not a file")
+            if count > 2 * _MOST:
+                raise errors.FirstlightError(f"they have more than {_MOST} files")
+            if header.type in _EXTRAS and header.size > _HEADER:
+                raise errors.FirstlightError(f"they have a header of {header.size} bytes")
+            at += _BLOCK + -(-header.size // _BLOCK) * _BLOCK
+            if header.size < 0 or at > size:
+                raise errors.FirstlightError("they end too early")
+            file.seek(at)
 
 
 def files(state: Path, cluster: str) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.clients.sops import CONFIG, Sops
+from firstlight.clients.sops import CONFIG, Sops, metadata
 from firstlight.execute.world import Programs
 from firstlight.model import reference as references
 from firstlight.model.cluster import Cluster
@@ -40,6 +40,18 @@ class Seal:
             secret_errors.SecretError: The rule names nobody, or cannot be read.
         """
         await Sops(self.sops).encrypt_into(content, into, rule=self.rule, config=self.config, about=about)
+
+    async def recipients(self) -> tuple[str, ...]:
+        """For whom it is encrypted: public keys of age and of SSH, fingerprints of PGP.
+
+        Raises:
+            secret_errors.SecretError: The rule names nobody, or cannot be read.
+        """
+        with private_directory.made("etcd") as home:
+            path = home / "try"
+            await self.encrypt(Secret(b"a try"), path, about="a backup")
+            found = metadata.read(path.read_bytes(), path)
+        return found.recipients if found is not None else ()
 
 
 def rule_of(cluster: Cluster, root: Path) -> Path:

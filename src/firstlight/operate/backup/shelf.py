@@ -1,10 +1,13 @@
 """Where backups are: one directory each, named after its moment, put there whole and taken away whole."""
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -13,8 +16,10 @@ from firstlight.journal import directory
 from firstlight.model import backup
 from firstlight.model.backup import Kept, Manifest
 from firstlight.render import private_directory
+from firstlight.secrets import ssh_signature
 
 MANIFEST = "manifest.json"
+SIGNATURE = "manifest.json.sig"
 LARGEST = 1 << 20
 """Bytes of a manifest: it names files."""
 
@@ -87,9 +92,28 @@ def find(place: Path, stamp: str) -> Kept:
     return chosen[0]
 
 
-def write_manifest(manifest: Manifest, into: Path) -> None:
-    """Write what a backup is, for people and programs."""
-    (into / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+def written(manifest: Manifest) -> bytes:
+    """What a backup is, for people and programs: what is signed."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+
+
+def write_manifest(content: bytes, signature: str, into: Path) -> None:
+    """Write the manifest, and the signature beside it."""
+    (into / MANIFEST).write_bytes(content)
+    (into / SIGNATURE).write_text(signature)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file that somebody else may have put there: never through a link, and never one that blocks.
+
+    Raises:
+        OSError: It is not there, or is something else.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return os.fdopen(fd, "rb")
 
 
 def remove(one: Kept) -> None:
@@ -108,18 +132,28 @@ def remove(one: Kept) -> None:
 
 def _kept(path: Path) -> Kept:
     try:
-        with (path / MANIFEST).open("rb") as file:
-            found = msgspec.json.decode(file.read(LARGEST), type=Manifest)
+        with open_regular(path / MANIFEST) as file:
+            content = file.read(LARGEST + 1)
+        found = msgspec.json.decode(content, type=Manifest)
+        signature = _signature(path / SIGNATURE)
     except OSError as error:
         return Kept(stamp=path.name, path=str(path), problem=f"its manifest cannot be read: {error.strerror}")
     except msgspec.MsgspecError as error:
         return Kept(stamp=path.name, path=str(path), problem=f"its manifest is wrong: {error}")
-    if found.version != backup.VERSION:
+    if found.version not in (backup.UNSIGNED, backup.VERSION):
         return Kept(stamp=path.name, path=str(path), problem=f"its manifest has version {found.version}")
     strange = [each.file for each in found.parts if Path(each.file).name != each.file]
     if strange:
         return Kept(stamp=path.name, path=str(path), problem=f"its manifest names a file elsewhere: {strange[0]}")
-    return Kept(stamp=path.name, path=str(path), manifest=found)
+    return Kept(stamp=path.name, path=str(path), manifest=found, content=content, signature=signature)
+
+
+def _signature(path: Path) -> str:
+    try:
+        with open_regular(path) as file:
+            return file.read(ssh_signature.LARGEST + 1).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def _is_stamp(name: str) -> bool:

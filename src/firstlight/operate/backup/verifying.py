@@ -1,31 +1,41 @@
 """Whether a cluster could be brought back with a backup: every part is what was written, opens, and is what it says."""
 
-import tarfile
+import itertools
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-import yaml
-
 from firstlight import errors
-from firstlight.model.backup import Kept, Manifest, Proof
+from firstlight.clients import safe_yaml
+from firstlight.model.backup import Kept, Manifest, Proof, Signed, Standing
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Verdict
 from firstlight.model.verification import Check
-from firstlight.operate.backup import bolt, making, opening, sealing
+from firstlight.operate.backup import bolt, making, opening, records, sealing, shelf, signing
 from firstlight.operate.backup.bolt import Store
+from firstlight.operate.backup.signing import Trust
 from firstlight.render import private_directory
 from firstlight.secrets import talos
 
 Try = Callable[[Path, Store], Awaitable[Check]]
 """Restores a snapshot somewhere, and compares."""
+_MOST = 10_000
+"""Files of a directory that are looked at."""
 _NAMESPACE = b"/registry/namespaces/kube-system"
 
 
-async def verify(one: Kept, *, sops: Path | None, restore: Try | None = None) -> Proof:
+async def verify(
+    one: Kept, *, cluster: str, trusted: Trust, uid: str = "", sops: Path | None, restore: Try | None = None
+) -> Proof:  # fmt: skip
     """Look a backup through; what is wrong with it is an answer, not an error.
+
+    One that nobody trusted has signed, or that is another cluster's, is not opened.
 
     Args:
         one: The backup.
+        cluster: Whose it must be.
+        trusted: Whose signature counts.
+        uid: Of kube-system of the cluster, where it is known here.
         sops: What decrypts it.
         restore: How its etcd is tried; not at all if it is not given.
 
@@ -34,8 +44,14 @@ async def verify(one: Kept, *, sops: Path | None, restore: Try | None = None) ->
     """
     if one.manifest is None:
         return Proof(stamp=one.stamp, path=one.path, checks=(Check(name="manifest", verdict=Failed(one.problem)),))
+    signed = await signing.judge(one, trusted)
+    checks = [_signature(signed)]
+    if signed.is_trusted:
+        checks.append(_belonging(one, one.manifest, cluster, uid))
+    if not all(isinstance(each.verdict, Passed) for each in checks):
+        return Proof(stamp=one.stamp, path=one.path, checks=tuple(checks), signed=signed, at=one.manifest.at)
     sealing.refuse_disk()
-    checks = [_written(one, one.manifest)]
+    checks.append(_written(one, one.manifest))
     with private_directory.made("etcd") as home:
         snapshot = home / "snapshot"
         checks += [
@@ -46,7 +62,42 @@ async def verify(one: Kept, *, sops: Path | None, restore: Try | None = None) ->
         ]
         if restore is not None and isinstance(checks[-1].verdict, Passed):
             checks.append(await restore(snapshot, bolt.read(snapshot)))
-    return Proof(stamp=one.stamp, path=one.path, checks=tuple(checks))
+    return Proof(stamp=one.stamp, path=one.path, checks=tuple(checks), signed=signed, at=one.manifest.at)
+
+
+def stray(one: Kept, cluster: str, uid: str) -> str:
+    """What tells that a genuine backup is where it does not belong; empty where nothing does.
+
+    Args:
+        one: The backup; it has a manifest.
+        cluster: Whose it should be.
+        uid: Of kube-system of that cluster, where it is known.
+    """
+    manifest = one.manifest
+    assert manifest is not None
+    if manifest.cluster != cluster:
+        return f"it is a backup of {manifest.cluster}, not of {cluster}"
+    if manifest.stamp != one.stamp:
+        return f"it is the backup {manifest.stamp}, put here under another name"
+    if uid and manifest.uid and manifest.uid != uid:
+        return f"it is of another cluster named {cluster}: kube-system had the UID {manifest.uid}, and has {uid}"
+    return ""
+
+
+def _signature(signed: Signed) -> Check:
+    if not signed.is_trusted:
+        return Check(name="signature", verdict=Failed(signed.why), detail=(signed.hint,) if signed.hint else ())
+    said = {
+        Standing.OWN: f"by your key {signed.signer}",
+        Standing.KNOWN: f"by {signed.signer}, a signer that you named",
+    }.get(signed.standing, f"{signed.why}; opened because you named it")
+    return Check(name="signature", verdict=Passed(said))
+
+
+def _belonging(one: Kept, manifest: Manifest, cluster: str, uid: str) -> Check:
+    problem = stray(one, cluster, uid)
+    known = f", kube-system {manifest.uid}" if manifest.uid else ""
+    return Check(name="cluster", verdict=Failed(problem) if problem else Passed(f"{cluster}{known}"))
 
 
 async def _checked(name: str, look: Callable[[], Awaitable[Verdict]]) -> Check:
@@ -63,6 +114,10 @@ def _written(one: Kept, manifest: Manifest) -> Check:
     wrong = list(_wrong(one, manifest))
     missing = {making.ETCD, making.CONFIGS, making.RECORDS} - {each.file for each in manifest.parts}
     wrong += [f"it has no {each}" for each in sorted(missing)]
+    expected = {shelf.MANIFEST, shelf.SIGNATURE, *(each.file for each in manifest.parts)}
+    with os.scandir(one.path) as found:
+        more = sorted(each.name for each in itertools.islice(found, _MOST) if each.name not in expected)
+    wrong += [f"the manifest does not name {', '.join(more[:3])}{_more(len(more) - 3)}"] if more else []
     verdict = Failed("; ".join(wrong)) if wrong else Passed(f"{len(manifest.parts)} parts, {manifest.size} bytes")
     return Check(name="files", verdict=verdict)
 
@@ -73,6 +128,10 @@ def _wrong(one: Kept, manifest: Manifest) -> Iterator[str]:
             opening.check_digest(one, part)
         except errors.FirstlightError as error:
             yield error.message
+
+
+def _more(number: int) -> str:
+    return f" and {number} more" if number > 0 else ""
 
 
 async def _secrets(one: Kept, home: Path, sops: Path | None) -> Verdict:
@@ -89,9 +148,9 @@ async def _configs(one: Kept, home: Path, sops: Path | None) -> Verdict:
     assert one.manifest is not None
     content = await _content(one, making.CONFIGS, home, sops)
     try:
-        held = yaml.load(content.reveal(), Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        return Failed("they are no YAML")
+        (held,) = safe_yaml.load_all(content.reveal())
+    except ValueError:
+        return Failed("they are not YAML")
     names = set(held) if isinstance(held, dict) else set()
     if lost := sorted(set(one.manifest.talos) - names):
         return Failed(f"that of {', '.join(lost)} is missing")
@@ -100,13 +159,10 @@ async def _configs(one: Kept, home: Path, sops: Path | None) -> Verdict:
 
 
 async def _records(one: Kept, home: Path, sops: Path | None) -> Verdict:
+    assert one.manifest is not None
     path = home / making.RECORDS
-    await opening.opened(Path(one.path) / making.RECORDS, path, sops=sops)
-    try:
-        with tarfile.open(path, mode="r:") as archive:
-            names = archive.getnames()
-    except tarfile.TarError as error:
-        return Failed(f"they cannot be unpacked: {error}")
+    await opening.opened_part(one, making.RECORDS, path, sops=sops)
+    names = records.names(path, one.manifest.cluster)
     runs = sum(each.startswith("runs/") for each in names)
     return Passed(f"{len(names) - runs} files, the journals of {runs} runs")
 
@@ -114,7 +170,7 @@ async def _records(one: Kept, home: Path, sops: Path | None) -> Verdict:
 async def _etcd(one: Kept, snapshot: Path, sops: Path | None) -> Verdict:
     """Whether it is a snapshot, whole, of this cluster, at the revision that was written down."""
     assert one.manifest is not None
-    await opening.opened(Path(one.path) / making.ETCD, snapshot, sops=sops)
+    await opening.opened_part(one, making.ETCD, snapshot, sops=sops)
     bolt.check_sum(snapshot)
     store = bolt.read(snapshot)
     if store.revision != one.manifest.etcd.revision:
@@ -128,7 +184,7 @@ async def _etcd(one: Kept, snapshot: Path, sops: Path | None) -> Verdict:
 
 async def _content(one: Kept, file: str, home: Path, sops: Path | None) -> Secret:
     path = home / file
-    await opening.opened(Path(one.path) / file, path, sops=sops)
+    await opening.opened_part(one, file, path, sops=sops)
     content = Secret(path.read_bytes())
     path.unlink()
     return content

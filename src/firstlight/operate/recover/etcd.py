@@ -33,6 +33,7 @@ from firstlight.model.work import FetchKubeconfig
 from firstlight.observe import machines as observed
 from firstlight.observe.machines import Way
 from firstlight.operate.backup import sealing, snapshot
+from firstlight.operate.backup.signing import Trust
 from firstlight.operate.node import coming_back
 from firstlight.operate.node.coming_back import Expected
 from firstlight.operate.recover import etcd_record, etcd_restarts, etcd_source
@@ -48,8 +49,9 @@ _AGAIN = "Run the same command again: it goes on."
 
 
 def stages(
-    cluster: Cluster, *, source: Path | None, root: Path, now: float, timeout: float = TIMEOUT
-) -> tuple[Stage, ...]:
+    cluster: Cluster, *, source: Path | None, root: Path, now: float, timeout: float = TIMEOUT,
+    trusted: Trust | None = None,
+) -> tuple[Stage, ...]:  # fmt: skip
     """The stages, in their order.
 
     Args:
@@ -59,8 +61,9 @@ def stages(
         root: The repo, whose .sops.yaml says for whom what is left of etcd is encrypted.
         now: When it was asked for.
         timeout: Seconds for each wait.
+        trusted: Whose backups are restored; nobody's if it is not given.
     """
-    one = _Recovery(cluster, source, root, now=now, timeout=timeout)
+    one = _Recovery(cluster, source, root, now=now, timeout=timeout, trusted=trusted or Trust())
     back = [one.back(each) for each in cluster.machines]
     restarts = etcd_restarts.stages(cluster, timeout=timeout)
     return (
@@ -82,12 +85,15 @@ def stages(
 class _Recovery:
     """What the stages share."""
 
-    def __init__(self, cluster: Cluster, source: Path | None, root: Path, *, now: float, timeout: float) -> None:
+    def __init__(
+        self, cluster: Cluster, source: Path | None, root: Path, *, now: float, timeout: float, trusted: Trust
+    ) -> None:
         self._cluster = cluster
         self._source = source
         self._root = root
         self._now = now
         self._timeout = timeout
+        self._trusted = trusted
         self._opened: Opened | None = None
 
     @property
@@ -254,16 +260,18 @@ class _Recovery:
                 raise errors.Refused(f"what is left of etcd: {refused.message}", hint=refused.hint)
             return f"what {' or '.join(left)} still has"
         opened = await self._snapshot(world)
+        world.tell("etcd:check", f"{self._source.name}: {opened.says}")
         return (
-            f"{self._source.name} ({len(opened.store.keys)} keys at revision {opened.store.revision}): what was "
-            "written since then is lost"
+            f"{self._source.name} ({len(opened.store.keys)} keys at revision {opened.store.revision}; {opened.says}): "
+            "what was written since then is lost"
         )
 
     async def _snapshot(self, world: World) -> Opened:
         """What is restored, opened once."""
         if self._opened is None:
             source = self._source or Path(self._require(world).kept)
-            self._opened = await etcd_source.opened(source, world)
+            trusted = self._trusted if self._source is not None else None
+            self._opened = await etcd_source.opened(source, world, trusted=trusted, now=self._now)
         return self._opened
 
     async def _kept(self, left: Sequence[Machine], path: Path, world: World, way: Way) -> bool:

@@ -6,9 +6,12 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.execute import identity
 from firstlight.execute.world import World
-from firstlight.operate.backup import bolt, making, opening, sealing, shelf
+from firstlight.model.backup import Kept, Signed
+from firstlight.operate.backup import bolt, making, opening, sealing, shelf, signing, verifying
 from firstlight.operate.backup.bolt import Store
+from firstlight.operate.backup.signing import Trust
 from firstlight.render import private_directory
+from firstlight.report.run import clock
 
 _NAMESPACE = b"/registry/namespaces/kube-system"
 
@@ -19,6 +22,8 @@ class Opened:
 
     path: Path
     store: Store
+    says: str = ""
+    """When it was made and by whom, for people."""
 
 
 def file_of(source: Path) -> Path:
@@ -35,39 +40,64 @@ def file_of(source: Path) -> Path:
     return found
 
 
-async def opened(source: Path, world: World) -> Opened:
+async def opened(source: Path, world: World, *, trusted: Trust | None, now: float = 0.0) -> Opened:
     """Open a snapshot, and see that it is whole and this cluster's: etcd is wiped for it.
 
+    Args:
+        source: A backup's directory, or a file.
+        world: The run.
+        trusted: Whose backups are opened; None for what this recovery has kept itself.
+        now: To tell how old a backup is.
+
     Raises:
-        errors.Refused: It is damaged, or another cluster's.
+        errors.Refused: It is damaged, or another cluster's, or nobody trusted has signed it.
         secret_errors.SecretError: It cannot be decrypted.
     """
     sealing.refuse_disk()
     file = file_of(source)
+    known = identity.known(world.state, world.cluster.name)
+    says = ""
     if source.is_dir():
-        _check_digest(source)
-    home = world.holding(private_directory.made("etcd"))
-    path = home / "snapshot"
-    await opening.opened(file, path, sops=world.programs.sops)
+        one = shelf.find(source.parent, source.name)
+        says = await _judged(one, world.cluster.name, known, trusted or Trust(), now)
+        path = world.holding(private_directory.made("etcd")) / "snapshot"
+        await opening.opened_part(one, making.ETCD, path, sops=world.programs.sops)
+    else:
+        if trusted is not None:
+            says = "not signed, taken because you named it"
+            _refuse_untrusted(source, signing.unsigned_file(source.name, trusted))
+        path = world.holding(private_directory.made("etcd")) / "snapshot"
+        await opening.opened(file, path, sops=world.programs.sops)
     try:
         bolt.check_sum(path)
         store = bolt.read(path)
         namespace = bolt.value_of(path, _NAMESPACE)
     except bolt.Damaged as error:
         raise errors.Refused(f"{file} is no snapshot to restore: {error}", hint="Take another one.") from error
-    known = identity.known(world.state, world.cluster.name)
     if known and known.encode() not in namespace:
         raise errors.Refused(
             f"{file} is of another cluster: kube-system of {world.cluster.name} has the UID {known}, and not in there",
             hint="What there is: firstlight backup list",
         )
-    return Opened(path=path, store=store)
+    return Opened(path=path, store=store, says=says)
 
 
-def _check_digest(source: Path) -> None:
-    one = shelf.find(source.parent, source.name)
+async def _judged(one: Kept, cluster: str, uid: str, trusted: Trust, now: float) -> str:
+    """See that a backup may be restored, by its manifest; how old it is and who signed it.
+
+    Raises:
+        errors.Refused: It may not.
+    """
     if one.manifest is None:
-        raise errors.Refused(f"{source}: {one.problem}", hint="What is wrong with it: firstlight backup verify")
-    for part in one.manifest.parts:
-        if part.file == making.ETCD:
-            opening.check_digest(one, part)
+        raise errors.Refused(f"{one.path}: {one.problem}", hint="What is wrong with it: firstlight backup verify")
+    signed = await signing.judge(one, trusted)
+    _refuse_untrusted(Path(one.path), signed)
+    if problem := verifying.stray(one, cluster, uid):
+        raise errors.Refused(f"{one.path} is not restored: {problem}", hint="What there is: firstlight backup list")
+    age = clock.ago(one.manifest.at, now=now)
+    return f"made {age}, signed by {signed.signer}" if signed.signer else f"made {age}, not signed, taken by its name"
+
+
+def _refuse_untrusted(source: Path, signed: Signed) -> None:
+    if not signed.is_trusted:
+        raise errors.Refused(f"{source} is not restored: {signed.why}", hint=signed.hint)

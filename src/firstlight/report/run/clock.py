@@ -32,6 +32,13 @@ def day(at: float) -> str:
     return f"{found:%Y-%m-%d %H:%M} UTC" if found else "?"
 
 
+def ago(at: float, *, now: float) -> str:
+    """When, and how long that is ago: ``2026-11-16 06:30 UTC, 2d04h ago``."""
+    if at > now + 60:
+        return f"{day(at)}, which is still to come by the clock here"
+    return f"{day(at)}, {span(now - at)} ago"
+
+
 def _time(at: float) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromtimestamp(at, datetime.UTC)

@@ -32,6 +32,31 @@ def database(entries: Sequence[Entry], *, branches: bool = False) -> bytes:
     return b"".join(pages)
 
 
+def ladder(steps: int, times: int) -> bytes:
+    """A database whose branches name the next one many times."""
+    key = _revision(1, False)
+    pages = [_branch(4 + each, [(b"", 5 + each)] * times) for each in range(steps)]
+    leaf = _leaf(4 + steps, [(key, _message(b"/a", b"one"))])
+    return b"".join([_meta(1), _meta(2), _page(2, 0x10, b"", 0), _root(4), *pages, leaf])
+
+
+def overlapping(times: int) -> bytes:
+    """A database with a leaf whose entries all have the same bytes, as many as there are."""
+    key, size = _revision(1, False), 3000
+    elements = b"".join(
+        struct.pack("<IIII", 0, (times - index) * 16, len(key), min(size, PAGE - 16 - times * 16 - len(key)))
+        for index in range(times)
+    )
+    leaf = _page(4, 0x02, elements + key + _message(b"/a", b"one"), times)
+    return b"".join([_meta(1), _meta(2), _page(2, 0x10, b"", 0), _root(4), leaf])
+
+
+def endless(size: int) -> bytes:
+    """A database with an entry that is one number, so many bytes long."""
+    leaf = _leaf(4, [(_revision(1, False), b"\x80" * size + b"\x01")])
+    return b"".join([_meta(1), _meta(2), _page(2, 0x10, b"", 0), _root(4), leaf])
+
+
 def _revision(number: int, is_gone: bool) -> bytes:
     return struct.pack(">Q", number) + b"_" + struct.pack(">Q", 0) + (b"t" if is_gone else b"")
 

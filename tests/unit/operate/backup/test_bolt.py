@@ -1,5 +1,7 @@
 """Snapshots of etcd, read as etcd would."""
 
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,27 @@ def test_what_is_no_database_is_said(content: bytes, tmp_path: Path) -> None:
         bolt.read(path)
     with pytest.raises(bolt.Damaged):
         bolt.check_sum(path)
+
+
+def test_pages_that_are_named_again_and_again_are_not_read_again() -> None:
+    """Each of 12 pages names the next 200 times: 200 to the 12th leaves."""
+    _refused(bolt_file.ladder(12, 200), "circle")
+
+
+def test_entries_in_the_same_place_are_not_read_again() -> None:
+    """As many keys as go into a page, each with all of the file as its value."""
+    _refused(bolt_file.overlapping(200), "overlap")
+
+
+def test_a_number_without_an_end_is_not_added_up() -> None:
+    _refused(bolt_file.endless(3000), "too long")
+
+
+def _refused(content: bytes, says: str) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "snapshot"
+        path.write_bytes(content)
+        begun = time.monotonic()
+        with pytest.raises(bolt.Damaged, match=says):
+            bolt.read(path)
+    assert time.monotonic() - begun < 5

@@ -40,7 +40,9 @@ def left(tmp_path: Path) -> list[str]:
 
 
 async def test_the_newest_that_verifies_stays_whatever_was_asked_for(found: tuple[Kept, ...], tmp_path: Path) -> None:
-    done = await pruning.prune(found, Keep(newest=1), verify=Verifying(STAMPS[2], STAMPS[3]), is_dry_run=False)
+    done = await pruning.prune(
+        found, Keep(newest=1), signed=STAMPS, verify=Verifying(STAMPS[2], STAMPS[3]), is_dry_run=False
+    )
 
     assert done.gone == (STAMPS[1], STAMPS[3])
     assert (done.stays, done.sound) == ((STAMPS[0], STAMPS[2]), STAMPS[2])
@@ -49,13 +51,13 @@ async def test_the_newest_that_verifies_stays_whatever_was_asked_for(found: tupl
 
 async def test_where_none_verifies_none_is_deleted(found: tuple[Kept, ...], tmp_path: Path) -> None:
     with pytest.raises(errors.Refused, match="none of the 4 backups verifies"):
-        await pruning.prune(found, Keep(newest=1), verify=Verifying(), is_dry_run=False)
+        await pruning.prune(found, Keep(newest=1), signed=STAMPS, verify=Verifying(), is_dry_run=False)
 
     assert left(tmp_path) == list(STAMPS)
 
 
 async def test_a_dry_run_only_says_what_would_go(found: tuple[Kept, ...], tmp_path: Path) -> None:
-    done = await pruning.prune(found, Keep(daily=2), verify=Verifying(*STAMPS), is_dry_run=True)
+    done = await pruning.prune(found, Keep(daily=2), signed=STAMPS, verify=Verifying(*STAMPS), is_dry_run=True)
 
     assert (done.gone, done.sound) == (STAMPS[2:], STAMPS[0])
     assert left(tmp_path) == list(STAMPS)
@@ -64,6 +66,16 @@ async def test_a_dry_run_only_says_what_would_go(found: tuple[Kept, ...], tmp_pa
 async def test_where_nothing_goes_nothing_is_looked_through(found: tuple[Kept, ...], tmp_path: Path) -> None:
     verify = Verifying()
 
-    done = await pruning.prune(found, Keep(newest=4), verify=verify, is_dry_run=False)
+    done = await pruning.prune(found, Keep(newest=4), signed=STAMPS, verify=verify, is_dry_run=False)
 
     assert (done.gone, done.stays, verify.asked) == ((), STAMPS, [])
+
+
+async def test_what_nobody_trusted_has_signed_pushes_out_none(found: tuple[Kept, ...], tmp_path: Path) -> None:
+    """Newer names cost nothing: they are counted apart."""
+    done = await pruning.prune(
+        found, Keep(newest=1), signed=STAMPS[2:], verify=Verifying(*STAMPS[2:]), is_dry_run=False
+    )  # fmt: skip
+
+    assert (done.gone, done.stays) == ((STAMPS[1], STAMPS[3]), (STAMPS[0], STAMPS[2]))
+    assert left(tmp_path) == [STAMPS[0], STAMPS[2]]

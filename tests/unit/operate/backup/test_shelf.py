@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_what_was_filled_gets_its_name_at_the_end(tmp_path: Path) -> None:
     with shelf.begun(place(tmp_path), STAMP) as partial:
-        shelf.write_manifest(manifest(), partial)
+        shelf.write_manifest(shelf.written(manifest()), "", partial)
         assert shelf.kept(place(tmp_path)) == ()
 
     (found,) = shelf.kept(place(tmp_path))
@@ -76,14 +76,14 @@ def test_what_a_killed_run_has_left_goes_at_the_next(tmp_path: Path) -> None:
     assert shelf.kept(place(tmp_path)) == ()
 
     with shelf.begun(place(tmp_path), STAMP) as partial:
-        shelf.write_manifest(manifest(), partial)
+        shelf.write_manifest(shelf.written(manifest()), "", partial)
 
     assert [each.name for each in place(tmp_path).iterdir()] == [STAMP]
 
 
 def test_one_of_the_same_name_is_not_written_over(tmp_path: Path) -> None:
     with shelf.begun(place(tmp_path), STAMP) as partial:
-        shelf.write_manifest(manifest(), partial)
+        shelf.write_manifest(shelf.written(manifest()), "", partial)
 
     with pytest.raises(errors.Refused, match="there already"), shelf.begun(place(tmp_path), STAMP):
         raise AssertionError
@@ -125,7 +125,7 @@ def test_one_without_a_manifest_says_so(content: bytes | None, says: str, tmp_pa
 def test_the_newest_is_meant_where_none_is_named(tmp_path: Path) -> None:
     for stamp in (STAMP, "20261119T000000Z"):
         with shelf.begun(tmp_path, stamp) as partial:
-            shelf.write_manifest(manifest(), partial)
+            shelf.write_manifest(shelf.written(manifest()), "", partial)
 
     assert shelf.find(tmp_path, "").stamp == "20261119T000000Z"
     assert shelf.find(tmp_path, STAMP).stamp == STAMP

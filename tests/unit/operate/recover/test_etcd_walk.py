@@ -20,6 +20,7 @@ from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, 
 from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.observe import machines as observed
+from firstlight.operate.backup.signing import Trust
 from firstlight.operate.recover import etcd, etcd_record
 from firstlight.operate.recover.etcd_record import Record
 from tests.unit.operate.backup import bolt_file
@@ -108,10 +109,11 @@ def snapshot(tmp_path: Path) -> Path:
     return path
 
 
-async def go(source: Path | None, world: World, *, until: str) -> list[str]:
+async def go(source: Path | None, world: World, *, until: str, is_named: bool = True) -> list[str]:
     """The stages up to one, looked at and performed; what was dangerous."""
     dangers = []
-    for stage in etcd.stages(CLUSTER, source=source, root=world.state.parent, now=1.0, timeout=5):
+    trusted = Trust(unsigned=frozenset([source.name] if source is not None and is_named else []))
+    for stage in etcd.stages(CLUSTER, source=source, root=world.state.parent, now=1.0, timeout=5, trusted=trusted):
         change = await stage.look(world)
         if change is not None:
             dangers += [change.danger] if change.danger else []
@@ -237,3 +239,13 @@ def test_one_that_is_over_is_none(world: World) -> None:
     etcd_record.write(Record(source="a", begun=1.0, planes=NAMES, phase="done"), world.state, "home")
 
     assert etcd_record.read(world.state, "home") is None
+
+
+async def test_a_file_that_nobody_signed_is_restored_by_its_name_alone(
+    admin: Admin, world: World, snapshot: Path
+) -> None:  # fmt: skip
+    with pytest.raises(errors.Refused, match="is not restored: it is not signed") as caught:
+        await go(snapshot, world, until="etcd:restore", is_named=False)
+
+    assert caught.value.hint.endswith("--trust-unsigned etcd.snapshot")
+    assert admin.did == [], "nothing is wiped for it"
