@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 _DEEPEST = 30
 """Expressions in expressions."""
 LETTERS = 16_000_000
-"""That variables may stand for in all texts of a cluster together: the largest repos seen have less than one million."""
+"""That variables may stand for in all texts of a cluster together; the largest repos seen have less than a million."""
 _TRIMMING = 4
 """How much longer a letter takes that a pattern is tried at than one that is copied."""
 
