@@ -7,12 +7,11 @@ program, and never passes through here.
 import asyncio
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, program_path
+from firstlight.clients import command, program_path, scratch
 from firstlight.clients.sandbox import limits
 
 NAMESPACE = "firstlight-handover"
@@ -98,20 +97,20 @@ async def verify(
     Raises:
         errors.ClientError: It is not the signature of that message, or of nobody who is known.
     """
-    with tempfile.NamedTemporaryFile(prefix="firstlight-", suffix=".sig") as file:
-        file.write(signature.encode())
-        file.flush()
+    with scratch.directory("signature") as home:
+        file = home / "signature"
+        file.write_text(signature)
         if signers is None:
-            done = await _run("check-novalidate", "-n", namespace, "-s", file.name, message=message)
+            done = await _run("check-novalidate", "-n", namespace, "-s", str(file), message=message)
             found = _KEY.search(done)
             return found["key"] if found else "an unknown key"
         if not signers.is_file():
             raise errors.ClientError(f"there is no file {signers} of allowed signers", target=PROGRAM)
         if not identity:
-            found_all = await _run("find-principals", "-f", str(signers), "-s", file.name, message=message)
+            found_all = await _run("find-principals", "-f", str(signers), "-s", str(file), message=message)
             identity = next(iter(found_all.split("\n")), "").partition(",")[0].strip()
         await _run(
-            "verify", "-n", namespace, "-f", str(signers), "-I", identity, "-s", file.name, message=message
+            "verify", "-n", namespace, "-f", str(signers), "-I", identity, "-s", str(file), message=message
         )  # fmt: skip
         return identity
 

@@ -7,14 +7,13 @@ itself never fetches anything, and what it gets is known by its digest.
 
 import dataclasses
 import posixpath
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from firstlight.clients import tree
+from firstlight.clients import scratch, tree
 from firstlight.clients.kustomize import errors as kustomize_errors
 from firstlight.clients.kustomize import helm_charts, scan
 from firstlight.clients.kustomize import remote as remotes
@@ -134,7 +133,7 @@ def needed(files: Mapping[str, bytes], path: str, rules: Rules) -> dict[str, byt
     """Those files of another repository that a build of one of its directories, or a single file, needs."""
     if path in files:
         return {path: files[path]}
-    with tempfile.TemporaryDirectory(prefix="firstlight-remote-") as made:
+    with scratch.directory("remote") as made:
         root = Path(made).resolve()
         packing.write(files, root)
         found = join(".", path)

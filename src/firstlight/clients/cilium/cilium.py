@@ -7,12 +7,11 @@ code 0 alone is not enough, since a filter that fits no test ends well, too.
 import dataclasses
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, scratch
 from firstlight.clients.sandbox import limits
 
 TIMEOUT = 2700.0
@@ -94,14 +93,14 @@ class Cilium:
         options += [f"--test={tests}"] if tests != ALL else []
         options += [f"--kubeconfig={self._kubeconfig}"] if self._kubeconfig else []
         options += [f"--context={self._context}"] if self._context else []
-        with tempfile.TemporaryDirectory(prefix="firstlight-cilium-") as scratch:
+        with scratch.directory("cilium") as scratch_home:
             # It caches what the API serves, and may want to write reports: that goes with the directory.
-            env = {"HOME": scratch, "PATH": os.defpath, **self._environ, "NO_COLOR": "1"}
+            env = {"HOME": str(scratch_home), "PATH": os.defpath, **self._environ, "NO_COLOR": "1"}
             done = await command.run(
                 [str(self._program), "connectivity", "test", *options],
                 timeout=timeout,
                 env=env,
-                cwd=Path(scratch),
+                cwd=scratch_home,
                 check=False,
                 dies_with_parent=True,
                 within=limits.CLIENT,

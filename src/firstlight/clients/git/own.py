@@ -8,12 +8,11 @@ no pager and no question at the terminal, since there is nobody who would see it
 import contextlib
 import dataclasses
 import os
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, scratch
 from firstlight.clients.answer import Answer
 from firstlight.clients.git import errors as git_errors
 from firstlight.clients.git import names, repository
@@ -104,7 +103,7 @@ class OwnGit:
                 # What Git does not know yet is made known, and its content is committed below like all others.
                 await self._run(root, ["add", "--intent-to-add", "--", *portion])
         only = [] if files is None else ["--only", "--pathspec-from-file=-", "--pathspec-file-nul"]
-        with tempfile.TemporaryDirectory(prefix="firstlight-commit-") as home:
+        with scratch.directory("commit") as home:
             text = Path(home) / "message"
             text.write_text(message)
             arguments = ["commit", "--quiet", "--cleanup=strip", f"--file={text}", *only]
@@ -154,7 +153,7 @@ class OwnGit:
     async def beside(self, root: Path, revision: str) -> AsyncIterator[Path]:
         """A second work tree at a commit, on no branch, gone afterwards; the user's own is not touched."""
         await self._run(root, ["worktree", "prune"])
-        with tempfile.TemporaryDirectory(prefix="firstlight-tree-") as home:
+        with scratch.directory("tree") as home:
             tree = Path(home) / "tree"
             await self._run(root, ["worktree", "add", "--quiet", "--detach", str(tree), revision])
             try:

@@ -8,13 +8,12 @@ call needs are open. Credentials go in by memory files; no argument and no varia
 import contextlib
 import dataclasses
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, scratch
 from firstlight.clients.answer import Answer
 from firstlight.clients.git import access, records, repository
 from firstlight.clients.git import errors as git_errors
@@ -136,7 +135,7 @@ class Program:
     @contextlib.asynccontextmanager
     async def _nowhere(self, target: str = "") -> AsyncIterator[Session]:
         """A session for what needs no repository."""
-        with tempfile.TemporaryDirectory(prefix="firstlight-git-") as directory:
+        with scratch.directory("git") as directory:
             home = Path(directory).resolve()
             yield Session(home, {"HOME": str(home), "GIT_CEILING_DIRECTORIES": str(home.parent)}, home, target)
 

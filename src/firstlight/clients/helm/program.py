@@ -9,12 +9,11 @@ import contextlib
 import dataclasses
 import os
 import re
-import tempfile
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, feeding, safe_yaml
+from firstlight.clients import command, feeding, safe_yaml, scratch
 from firstlight.clients.feeding import Fed
 from firstlight.clients.helm import errors as helm_errors
 from firstlight.clients.helm import registry
@@ -106,7 +105,7 @@ class Program:
     async def _session(self, *, in_memory: bool = False) -> AsyncIterator[Path]:
         """A home for one or several runs; for what Helm itself writes down, one that is on no disk if possible."""
         place = _MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else None
-        with tempfile.TemporaryDirectory(prefix="firstlight-helm-", dir=place) as directory:
+        with scratch.directory("helm", place=place) as directory:
             home = Path(directory).resolve()
             for name in ("bin", "plugins", "work"):
                 (home / name).mkdir()

@@ -8,12 +8,11 @@ path, on which it finds git, and the user's proxy.
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, tree
+from firstlight.clients import command, scratch, tree
 from firstlight.clients.kustomize import errors as kustomize_errors
 from firstlight.clients.kustomize import scan
 from firstlight.clients.sandbox import limits as sandbox
@@ -127,7 +126,7 @@ class Kustomize:
         timeout: float,
         seen: scan.Seen | None = None,
     ) -> command.Completed:
-        with tempfile.TemporaryDirectory(prefix="firstlight-kustomize-") as made:
+        with scratch.directory("kustomize") as made:
             home = Path(made).resolve()
             for name in ("bin", "plugins", "work"):
                 (home / name).mkdir()

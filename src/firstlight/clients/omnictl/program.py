@@ -7,12 +7,11 @@ an answer, and comes at once.
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command
+from firstlight.clients import command, scratch
 from firstlight.clients.answer import Answer
 from firstlight.clients.omnictl import errors as omni_errors
 from firstlight.clients.sandbox import limits
@@ -80,9 +79,9 @@ class Program:
         called = " ".join(words)
         env = self._environ | {name: key.reveal().decode() for name, key in self._keys.items()}
         try:
-            with tempfile.TemporaryDirectory(prefix="firstlight-omnictl-") as scratch:
+            with scratch.directory("omnictl") as scratch_home:
                 if not self._needs_config:
-                    env["OMNICONFIG"] = f"{scratch}/config"  # it makes one where there is none
+                    env["OMNICONFIG"] = str(scratch_home / "config")  # it makes one where there is none
                 done = await command.run(
                     [str(self._program), *words, *options],
                     timeout=timeout,

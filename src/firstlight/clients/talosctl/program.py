@@ -8,12 +8,11 @@ Values are always part of their option (``--nodes=…``), and what follows ``--`
 import asyncio
 import dataclasses
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import answer, command, feeding
+from firstlight.clients import answer, command, feeding, scratch
 from firstlight.clients.feeding import Fed
 from firstlight.clients.sandbox import limits
 from firstlight.clients.talosctl import errors as talos_errors
@@ -172,7 +171,7 @@ class Program:
         """Run it and mask what it says; whatever it ends with."""
         given = [argument.content for argument in arguments if isinstance(argument, Fed)]
         with (
-            tempfile.TemporaryDirectory(prefix="firstlight-talosctl-") as home,
+            scratch.directory("talosctl") as home,
             feeding.feeding() as fed,
         ):
 
@@ -187,7 +186,7 @@ class Program:
                 done = await command.run(
                     [str(self._program), *call.words, *fed.argv(arguments)],
                     timeout=timeout,
-                    env={**self._environ, "HOME": home},
+                    env={**self._environ, "HOME": str(home)},
                     cwd=Path(home),
                     pass_fds=fed.fds,
                     check=False,

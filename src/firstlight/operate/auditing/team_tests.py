@@ -1,12 +1,12 @@
 """A team's tests of its audit rules, each run over the repo that it makes up."""
 
 import datetime
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from firstlight import errors
+from firstlight.clients import scratch
 from firstlight.model.component import ObjectId
 from firstlight.model.rule_card import RuleTest
 from firstlight.operate.auditing import fixing, team_rules
@@ -28,7 +28,7 @@ def tested(tree: WorkTree) -> tuple[RuleTest, ...]:
     """
     book = team_rules.book(tree)
     files = [each for each in team_rules.of_tree(tree) if each[0].endswith(team_rules.TESTS)]
-    with tempfile.TemporaryDirectory(prefix="firstlight-audit-") as directory:
+    with scratch.directory("audit") as directory:
         empty = WorkTree(Path(directory))
         return tuple(
             RuleTest(name=each.case.name, place=str(each.place), wrong=_wrong(each.case, book, empty))

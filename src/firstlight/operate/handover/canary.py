@@ -7,7 +7,6 @@ is taken out of the branch as it is by then, whatever happens in between; where 
 import asyncio
 import dataclasses
 import datetime
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import git as gits
-from firstlight.clients import kube
+from firstlight.clients import kube, scratch
 from firstlight.clients.git.access import Credentials
 from firstlight.document import reading, splicing
 from firstlight.document.within import mapping, text
@@ -107,7 +106,7 @@ async def prove(
         errors.Refused: It was not confirmed, or another run works on this cluster.
         errors.ClientError: The branch cannot be cloned, or the label cannot be removed from it again.
     """
-    with tempfile.TemporaryDirectory(prefix="firstlight-canary-") as home:
+    with scratch.directory("canary") as home:
         clone = Path(home) / "repo"
         await branch.git.clone(branch.url, clone, ref=branch.name, credentials=branch.credentials)
         bird = choose(passing, clone)

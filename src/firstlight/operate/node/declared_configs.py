@@ -2,12 +2,11 @@
 
 import contextlib
 import dataclasses
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import program_path
+from firstlight.clients import program_path, scratch
 from firstlight.clients.git import Git
 from firstlight.execute import machine_configs
 from firstlight.execute.config_manifests import Held, is_same_but_version
@@ -99,7 +98,7 @@ async def at_revision(platform: Platform, cluster: Cluster, means: Means, *, rev
     """
     if means.git is None:
         raise errors.Refused("git is needed for --revision", hint="Install git.")
-    with tempfile.TemporaryDirectory(prefix="firstlight-revision-") as home:
+    with scratch.directory("revision") as home:
         exported = await Git(means.git).export(platform.root, revision, Path(home) / "repo")
         root = exported.path / _below(platform.root)
         before = platforms.read(root)

@@ -1,12 +1,11 @@
 """How charts and files are fetched, each with the one login that is for its place."""
 
 import dataclasses
-import tempfile
 from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import helm as helm_client
-from firstlight.clients import web
+from firstlight.clients import scratch, web
 from firstlight.clients.git import Git
 from firstlight.clients.helm import Helm
 from firstlight.model import credentials as models
@@ -58,7 +57,7 @@ async def _chart(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
     if _is_open(wanted, means):
         login = None  # a repo may say of any registry that it has no TLS: the user's password is not shown to a network
     client = Helm(means.helm, logins={address: login} if login else {}, plain_http=plain)
-    with tempfile.TemporaryDirectory(prefix="firstlight-chart-") as made:
+    with scratch.directory("chart") as made:
         try:
             pulled = await client.pull(reference, Path(made).resolve() / "chart")
         except helm_client.Unauthorised as error:
@@ -115,7 +114,7 @@ async def _commit(wanted: Wanted, means: Means) -> tuple[Stored, bytes]:
     client = Git(means.git, schemes=schemes)
     # Over ssh it is the user's own agent and known hosts; a host that the user does not know is not trusted.
     own = None if wanted.url.startswith(("https://", "http://")) else models.OwnSsh()
-    with tempfile.TemporaryDirectory(prefix="firstlight-git-") as made:
+    with scratch.directory("git") as made:
         into = Path(made).resolve() / "repository"
         commit = await client.clone(
             wanted.url, into, ref=wanted.version, depth=1, credentials=own, limits=packing.LIMITS

@@ -47,14 +47,17 @@ def writers(text: str) -> set[str]:
     found: set[str] = set()
     for command in _END.split(text):
         words = [each.strip("\"'") for each in _WORD.findall(command)]
-        for at, word in enumerate(words):
-            program, rest = word.rpartition("/")[2], set(words[at + 1 :])
-            if program not in _VERBS:
-                continue
-            is_open = any(each.startswith("$") for each in rest) and not rest & _READING
-            is_own = (program, *words[at + 1 : at + 2]) in _OWN
-            if (rest & _VERBS[program] or is_open) and not is_own:
-                found.add(program)
+        rest: set[str] = set()  # what follows a word, gathered from the end: a line may have a hundred thousand
+        has_variable = False
+        for at, word in reversed([*enumerate(words)]):
+            program = word.rpartition("/")[2]
+            if program in _VERBS:
+                is_open = has_variable and rest.isdisjoint(_READING)
+                is_own = (program, *words[at + 1 : at + 2]) in _OWN
+                if (is_open or not rest.isdisjoint(_VERBS[program])) and not is_own:
+                    found.add(program)
+            rest.add(word)
+            has_variable = has_variable or word.startswith("$")
     return found
 
 
