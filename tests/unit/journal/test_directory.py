@@ -1,5 +1,6 @@
 """The state directory of a repo that may be anybody's: no link in it leads a run elsewhere."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,20 @@ def test_a_rehearsals_state_has_another_name_and_is_checked_too(tmp_path: Path) 
 
     with pytest.raises(errors.Refused, match="is a link"):
         directory.enter(tmp_path / "state" / "infra" / "lock")
+
+
+def test_nobody_else_makes_the_path_of_a_state() -> None:
+    """Whoever wants a repo's state comes by ``directory.of``, which looks whose it is."""
+    source = Path(directory.__file__).parents[1]
+    made = []
+    for file in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                right = node.right
+                is_name = isinstance(right, ast.Constant) and str(right.value).startswith(directory.NAME + "/")
+                is_name |= isinstance(right, ast.Constant) and right.value == directory.NAME
+                is_name |= isinstance(right, ast.Attribute) and ast.unparse(right) == "directory.NAME"
+                if is_name or (isinstance(right, ast.Name) and right.id == "NAME" and file.name == "directory.py"):
+                    made.append(f"{file.relative_to(source)}:{node.lineno}")
+
+    assert [each.partition(":")[0] for each in made if not each.startswith("lab/")] == ["journal/directory.py"]
