@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firstlight.cli import backup_keeping, output, own_means, which_repo
+from firstlight.cli import backup_keeping, output, which_repo
 
 if TYPE_CHECKING:
     from firstlight.model.backup import Kept, Proof
@@ -36,6 +36,7 @@ def verify(
     it.
     """
     from firstlight.execute import identity
+    from firstlight.journal import directory
     from firstlight.operate import up
     from firstlight.operate.backup import shelf, signing
     from firstlight.report import backup as report
@@ -43,7 +44,7 @@ def verify(
     platform = which_repo.platform(root)
     name = up.cluster_of(platform, cluster).name
     found = shelf.find(backup_keeping.place_of(platform, name, place), stamp)
-    uid = identity.known(platform.root / own_means.STATE, name)
+    uid = identity.known(directory.of(platform.root), name)
 
     async def run() -> "Proof":
         trusted = await signing.trust(signers=signers, unsigned=unsigned)
