@@ -41,7 +41,7 @@ class Change:
     path: str
     old_path: str = ""
     """Where it was, if it was renamed or copied."""
-    modes: tuple[str, str] = ("", "")
+    modes: tuple[str, str] = dataclasses.field(default=("", ""), compare=False)
     """What Git has it for before and after, such as ``100644`` and ``100755``; zeros where it is not there."""
 
 
