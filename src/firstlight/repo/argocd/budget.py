@@ -8,6 +8,8 @@ from firstlight.repo.argocd.problem import NotKnown
 
 WORK = 20_000_000
 """Microseconds: a repo of five thousand files takes three seconds in all."""
+LETTERS = 16_000_000
+"""That templates may write in all; those of the largest repos seen write less than a million."""
 COMPARISON = 20
 """What it costs to compare a path with a pattern."""
 
@@ -15,8 +17,9 @@ COMPARISON = 20
 class Budget:
     """Work that is left."""
 
-    def __init__(self, work: int = WORK) -> None:
+    def __init__(self, work: int = WORK, *, letters: int = LETTERS) -> None:
         self._left = work
+        self._letters = letters
 
     def spend(self, work: int) -> None:
         """Take from what is left.
@@ -27,6 +30,17 @@ class Budget:
         self._left -= work
         if self._left < 0:
             raise NotKnown("reading the Applications of this repo takes too long, and was given up")
+
+    def write(self, text: str) -> str:
+        """A text that a template made, which is kept.
+
+        Raises:
+            NotKnown: There are too many of them.
+        """
+        self._letters -= len(text)
+        if self._letters < 0:
+            raise NotKnown(f"the templates of this repo write more than {LETTERS // 1_000_000} million letters")
+        return text
 
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:

@@ -73,10 +73,11 @@ class Templating:
         if "{{" not in text:
             return text
         if not self.is_go:
-            return _fast(text, params)
+            return self._budget.write(_fast(text, params))
         try:
             with self._budget.measured():
-                return go_template.render(text, params, functions=_FUNCTIONS, missing_key=self._missing_key)
+                made = go_template.render(text, params, functions=_FUNCTIONS, missing_key=self._missing_key)
+                return self._budget.write(made)
         except go_template.NotKnown as error:
             raise NotKnown(_short(text, error.reason)) from None
         except go_template.TemplateError as error:

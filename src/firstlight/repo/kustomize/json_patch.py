@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from firstlight.repo.kustomize.problem import Problem
+from firstlight.repo.kustomize.problem import Problem, unknown
 
 _MISSING: Final = object()
+COPIED = 100_000
+"""Values that the copies of one patch may hold: each could double an object."""
 
 
 def apply(value: Any, operations: Sequence[Any]) -> Any:
@@ -14,11 +16,26 @@ def apply(value: Any, operations: Sequence[Any]) -> Any:
     Raises:
         Problem: One of them cannot be applied.
     """
+    copied = 0
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
             raise Problem("an operation of a JSON patch needs op and path")
+        if operation.get("op") == "copy":
+            copied += _extent(_get(value, _pointer(str(operation.get("from") or ""))))
+            if copied > COPIED:
+                raise unknown(f"a JSON patch that copies more than {COPIED} values is not followed")
         value = _applied(value, operation)
     return value
+
+
+def _extent(value: Any) -> int:
+    """How many values are in one, itself included; one more than may be copied where there are more."""
+    waiting, count = [value], 0
+    while waiting and count <= COPIED:
+        each = waiting.pop()
+        count += 1
+        waiting.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+    return count
 
 
 def _applied(value: Any, operation: Mapping[str, Any]) -> Any:

@@ -1,5 +1,6 @@
 """Replacements: a value of one object, copied into fields of others."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,10 +9,37 @@ from firstlight.repo.kustomize.problem import Problem, unknown
 from firstlight.repo.kustomize.resource import Gvk, Id, Resource
 
 Edit = Callable[[Any], Any]
+LETTERS = 16_000_000
+"""That the replacements of one kustomization may write: each can make a text longer, in every object."""
 
 
-def apply(resources: Sequence[Resource], replacement: Mapping[str, Any]) -> list[Resource]:
+@dataclasses.dataclass
+class Budget:
+    """How many letters may still be written."""
+
+    letters: int = LETTERS
+
+    def spend(self, text: str) -> str:
+        """Take what a text costs.
+
+        Raises:
+            Problem: There is not enough left.
+        """
+        self.letters -= len(text)
+        if self.letters < 0:
+            raise unknown(f"replacements that write more than {LETTERS // 1_000_000} million letters are not followed")
+        return text
+
+
+def apply(
+    resources: Sequence[Resource], replacement: Mapping[str, Any], budget: Budget | None = None
+) -> list[Resource]:
     """Objects with one replacement made.
+
+    Args:
+        resources: The objects.
+        replacement: What is replaced.
+        budget: How much it may write, shared with other replacements.
 
     Raises:
         Problem: Its source or its targets are not there, or it does what is not followed here.
@@ -23,12 +51,12 @@ def apply(resources: Sequence[Resource], replacement: Mapping[str, Any]) -> list
         value = _source(resources, source)
     else:
         raise Problem("a replacement needs a source")
-    found = list(resources)
+    found, spending = list(resources), budget or Budget()
     targets = replacement.get("targets")
     for target in targets if isinstance(targets, list) else ():
         if not isinstance(target, dict) or not isinstance(target.get("select"), dict):
             raise Problem("a target of a replacement needs select")
-        found = [_target(each, target, value) for each in found]
+        found = [_target(each, target, value, spending) for each in found]
     return found
 
 
@@ -91,7 +119,7 @@ def _is_item(item: Any, part: str) -> bool:
     return isinstance(item, dict) and key in item and pattern.matches(f".*({wanted}).*", str(item[key]))
 
 
-def _target(resource: Resource, target: Mapping[str, Any], value: Any) -> Resource:
+def _target(resource: Resource, target: Mapping[str, Any], value: Any, budget: Budget) -> Resource:
     chosen = target["select"]
     reject = [each for each in _list(target, "reject") if isinstance(each, dict)]
     if not selector.has_labels(resource, chosen) or not any(selector.is_named(i, chosen) for i in _ids(resource)):
@@ -108,7 +136,7 @@ def _target(resource: Resource, target: Mapping[str, Any], value: Any) -> Resour
     for path in _list(target, "fieldPaths") or ["metadata.name"]:
         parts = _split(str(path))
         done: list[bool] = []
-        changed = _put(changed, parts, _edit(value, options, done), create=options.get("create") is True)
+        changed = _put(changed, parts, _edit(value, options, done, budget), create=options.get("create") is True)
         if not done:
             raise Problem(f"{resource.gvk.kind} {resource.name} has no field {path} for a replacement")
     return resource.changed(changed)
@@ -121,7 +149,7 @@ def _list(entry: Mapping[str, Any], field: str) -> list[Any]:
     return found or []
 
 
-def _edit(value: Any, options: Mapping[str, Any], done: list[bool]) -> Edit:
+def _edit(value: Any, options: Mapping[str, Any], done: list[bool], budget: Budget) -> Edit:
     delimiter = str(options.get("delimiter") or "")
     index = options.get("index", 0)
     index = index if isinstance(index, int) else 0
@@ -137,7 +165,7 @@ def _edit(value: Any, options: Mapping[str, Any], done: list[bool]) -> Edit:
                 parts.append(str(value))
             else:
                 parts[index] = str(value)
-            new = delimiter.join(parts)
+            new = budget.spend(delimiter.join(parts))
         if isinstance(old, str) and not isinstance(new, dict | list):
             return str(new)
         if isinstance(old, int) and not isinstance(old, bool) and isinstance(new, str) and new.isdecimal():

@@ -47,6 +47,7 @@ class _Transformation:
         self._file = file
         self._specs = specs
         self._loader = loader
+        self._budget = replacements.Budget()
 
     def run(self) -> None:
         file, specs = self._file, self._specs
@@ -124,7 +125,7 @@ class _Transformation:
             written = self._loader.values(entry["path"])
             written = tuple(written[0]) if written and isinstance(written[0], list) else written
         for each in written:
-            found = replacements.apply(found, _mapping(each, "replacements"))
+            found = replacements.apply(found, _mapping(each, "replacements"), self._budget)
         return found
 
 
