@@ -10,9 +10,13 @@ from firstlight.model import remote_url
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"
     # What turns the direction of writing, ends a line, or is not seen: a name would read as another one.
-    r"\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    r"\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     r"\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+
+
+_UNSEEN = re.compile(f"{_CONTROL.pattern}|[\\u200c\\u200d]")
+"""The same with joiners, which some languages write: text keeps them, and JSON loses nothing by an escape."""
 
 
 def text(value: str) -> str:
@@ -43,7 +47,7 @@ def json(value: Any, *, indent: int = 0) -> str:
 def escaped(encoded: bytes) -> str:
     """JSON with escapes for what is not seen, or turns the direction of writing; a program reads the same in it."""
     # Such letters are only ever within strings, where an escape stands for them.
-    return _CONTROL.sub(lambda match: _units(match.group()), encoded.decode())
+    return _UNSEEN.sub(lambda match: _units(match.group()), encoded.decode())
 
 
 def _units(letter: str) -> str:

@@ -36,7 +36,14 @@ def test_every_text_comes_back_from_json(value: dict[str, str | list[str]]) -> N
     made = safe.json(value, indent=2)
 
     assert json.loads(made) == value
-    assert not safe._CONTROL.search(made)
+    assert not safe._UNSEEN.search(made.replace("\n", ""))
+
+
+def test_joiners_are_words_in_text_and_escaped_in_json() -> None:
+    word = "a\u200cb\u200dc"
+
+    assert safe.text(word) == word
+    assert safe.json([word]) == '["a\\u200cb\\u200dc"]'
 
 
 def test_letters_that_utf8_does_not_have_are_replaced() -> None:
