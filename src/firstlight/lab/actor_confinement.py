@@ -12,6 +12,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, interpreter, program_path
+from firstlight.clients.sandbox import limits
 from firstlight.lab import actors, confined, executable, unlocked
 from firstlight.lab.actors import Row
 from firstlight.lab.directory import Directory
@@ -80,5 +81,5 @@ async def _helpers(executes: Mapping[str, Path]) -> list[Path]:
     """Programs that programs start: those of Git are in a directory of its own, beside others that are scripts."""
     if "git" not in executes:
         return []
-    answer = await command.run([str(executes["git"]), "--exec-path"], cwd=Path("/"))
+    answer = await command.run([str(executes["git"]), "--exec-path"], cwd=Path("/"), within=limits.READER)
     return [Path(answer.stdout.decode().strip())]

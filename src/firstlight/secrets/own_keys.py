@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from firstlight import errors
 from firstlight.clients import command, ssh_keygen
+from firstlight.clients.sandbox import limits
 from firstlight.model.secret import Secret
 from firstlight.secrets import age, ssh_signature
 
@@ -93,6 +94,6 @@ async def _asked(words: str, environ: Mapping[str, str]) -> list[Secret]:
     """What the user's own command prints: the one that sops runs for the same."""
     try:
         argv = shlex.split(words)
-        return [Secret((await command.run(argv, env=environ)).stdout)] if argv else []
+        return [Secret((await command.run(argv, env=environ, within=limits.FREE)).stdout)] if argv else []
     except (ValueError, errors.ClientError):
         return []
