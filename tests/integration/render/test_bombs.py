@@ -47,7 +47,6 @@ async def test_a_template_that_wants_too_much(kitchen: Kitchen, tmp_path: Path, 
 
 async def test_kustomize_never_sees_what_our_reader_refuses(kitchen: Kitchen, tmp_path: Path) -> None:
     root = repo(tmp_path / "repo", {"app/bomb.yaml": ALIASES, "app/a.yaml": CONFIG % ("a", "1")})
-    isolation._seen.clear()
 
     found = await kitchen.everything(root, offline=True)
 
@@ -89,7 +88,8 @@ async def test_what_the_kernel_does_not_grant_is_told_once(
     kitchen: Kitchen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = isolation.Missing("network", limits.RENDERER.name, "Operation not permitted")
-    monkeypatch.setattr(isolation, "missing", lambda: (lacking,))
+    counts = iter(range(1000))
+    monkeypatch.setattr(isolation, "missing", lambda: {lacking: next(counts)})
     root = repo(tmp_path / "repo", {**CHART, "app/release.yaml": release(), "app/a.yaml": CONFIG % ("a", "1")})
 
     found = await kitchen.everything(root, offline=True)
