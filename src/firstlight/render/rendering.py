@@ -102,7 +102,8 @@ class Renderer:
         self._known_as = known_as or str(platform.root)
         self._progress = progress or (lambda component, side, outcome: None)
         self._tree = WorkTree(platform.root)
-        self._told: tuple[isolation.Missing, ...] = ()
+        self._lacked = isolation.missing()
+        self._told: set[isolation.Missing] = set()
         self._done: Once[tuple[str, str, Variant], _Done] = Once()
         self._served: Once[str, Served] = Once()
         self._surroundings: dict[tuple[str, Variant, bool], Surroundings] = {}
@@ -145,8 +146,10 @@ class Renderer:
 
     def _less_isolated(self, place: Place) -> list[Remark]:
         """What helm and kustomize ran without, told once: the kernel of this computer does not grant it."""
-        found = tuple(each for each in isolation.missing() if each.is_of_renderers)
-        missing, self._told = [each for each in found if each not in self._told], found
+        found = isolation.missing()
+        new = [each for each, count in found.items() if each.is_of_renderers and count > self._lacked.get(each, 0)]
+        missing = sorted(each for each in new if each not in self._told)
+        self._told.update(missing)
         return [
             Remark(
                 place,

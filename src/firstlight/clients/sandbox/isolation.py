@@ -1,5 +1,6 @@
 """What the kernel of this computer did not grant: which programs ran with less isolation than they should have."""
 
+import collections
 import dataclasses
 import os
 import sys
@@ -38,19 +39,19 @@ class Missing:
         return f"{_SHOWN.get(self.what, self.what)} ({self.kind}): {self.reason}"
 
 
-_seen: dict[Missing, None] = {}
+_seen: collections.Counter[Missing] = collections.Counter()
 
 
 def note(limits: Limits, missing: Mapping[str, str]) -> tuple[Missing, ...]:
     """Remember what a program ran without."""
     found = tuple(Missing(what, limits.name, reason) for what, reason in sorted(missing.items()))
-    _seen.update(dict.fromkeys(found))
+    _seen.update(found)
     return found
 
 
-def missing() -> tuple[Missing, ...]:
-    """What programs ran without so far, each once."""
-    return tuple(sorted(_seen))
+def missing() -> Mapping[Missing, int]:
+    """What programs of this process ran without so far, and how many of them."""
+    return dict(_seen)
 
 
 async def tried() -> tuple[Missing, ...]:

@@ -253,6 +253,37 @@ async def test_what_the_kernel_refuses_is_told_for_each_kind_of_program(tmp_path
     assert "network isolation (renderer): Operation not permitted" in {text for _, _, text in told}
 
 
+async def test_processes_are_counted_in_a_namespace_of_their_own() -> None:
+    if os.getuid() == 0:
+        pytest.skip("root is exempt, and told so")
+    if "processes" in {each.what for each in await isolation.tried()}:
+        pytest.skip("the kernel grants no user namespace")
+    script = (
+        "import os, time\n"
+        "count = 0\n"
+        "try:\n"
+        "    while True:\n"
+        "        if os.fork() == 0:\n"
+        "            time.sleep(60)\n"
+        "        count += 1\n"
+        "except BlockingIOError:\n"
+        "    print(count, flush=True)\n"
+    )
+
+    done = await run(script, limits.RENDERER_WITH_CHARTS)
+
+    assert 0 < int(done.stdout) < limits.RENDERER_WITH_CHARTS.processes
+
+
+async def test_root_is_told_that_its_processes_are_not_counted() -> None:
+    if os.getuid() != 0:
+        pytest.skip("only for root")
+
+    told = [each for each in await isolation.tried() if each.what == "processes"]
+
+    assert [str(each) for each in told] == ["a limit on the number of processes (renderer with charts): root is exempt"]
+
+
 def test_every_program_is_started_within_limits_that_are_named() -> None:
     """``within`` has a default for tests alone: a new call in the product has to choose."""
     root = Path(firstlight.__file__).parent
