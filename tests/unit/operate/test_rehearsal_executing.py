@@ -2,14 +2,18 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from firstlight import errors
 from firstlight.cli import allowing
+from firstlight.lab.lab import Lab
 from firstlight.model.cluster import Engine
 from firstlight.model.platform import Platform
-from firstlight.operate.rehearsal import executing
+from firstlight.operate.means import Wishes
+from firstlight.operate.rehearsal import executing, rehearsing
+from firstlight.render.charts.fetching import Means as Fetching
 from firstlight.repo import platform as platforms
 
 SETTINGS = """\
@@ -81,3 +85,17 @@ def test_where_flux_runs_settings_of_argo_cd_mean_nothing(repo: Platform) -> Non
     cluster = dataclasses.replace(repo.clusters[0], engine=Engine.FLUX)
 
     assert not executing.is_allowed(repo, cluster, allowing.known())
+
+
+async def test_no_lab_is_begun_for_it(repo: Platform, tmp_path: Path) -> None:
+    async def never(*_: object) -> Any:
+        raise AssertionError("nothing is begun")
+
+    lab, fetching = cast("Lab", None), cast("Fetching", None)
+    kit = rehearsing.Kit(
+        lab=lab, programs={}, home=tmp_path, fetching=fetching, bring_up=never, carry_out=never,
+        allowed=allowing.known(),
+    )  # fmt: skip
+
+    with pytest.raises(errors.Refused, match="was not allowed"):
+        await rehearsing.rehearse(repo, repo.clusters[0], Wishes(cluster=repo.clusters[0].name), kit)
