@@ -112,7 +112,8 @@ def test_reading_is_all_that_reading_does(attack: Attack, ground: Ground, trap: 
 
     if (_tree(ground.repo), _tree(ground.home)) != before:
         wrong.append("files were written")
-    if _shown(tmp_path / "cache"):
+    # What Git has in clear text is on this disk anyway; caches may have it, output may not.
+    if attack.group != "secrets" and _shown(tmp_path / "cache"):
         wrong.append("a file outside the repo is in the cache")
     assert not wrong, "\n".join(wrong)
 

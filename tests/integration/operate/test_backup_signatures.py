@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -40,8 +40,9 @@ async def sops() -> Path:
 
 
 @pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A repo, and its owner at the keyboard: an age key, and a home with nothing else in it."""
+    before = os.umask(0o077)  # what firstlight keeps is closed to others
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(cache.locate(os.environ).root))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -49,7 +50,8 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "repo"
     root.mkdir()
     (root / "firstlight.yaml").write_text(signed_backups.PLATFORM)
-    return root
+    yield root
+    os.umask(before)
 
 
 @pytest.fixture
