@@ -56,7 +56,8 @@ def test_lists_as_json_in_a_stable_shape(machine: Path, capsys: pytest.CaptureFi
     assert main.run(["tools", "-o", "json"]) == 0
     assert msgspec.json.decode(capsys.readouterr().out) == listed
 
-    assert set(listed) == {"cache", "isolation", "tools"}
+    assert set(listed) == {"cache", "tools", "isolation"}
+    assert all(set(each) == {"what", "kind", "reason"} for each in listed["isolation"]["missing"])
     by_name = {tool["name"]: tool for tool in listed["tools"]}
     assert set(by_name) == set(catalogue.load().names)
     assert all(set(tool) == KEYS for tool in listed["tools"])

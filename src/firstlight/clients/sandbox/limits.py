@@ -19,6 +19,8 @@ class Limits:
     processes: int = -1
     """Threads that it and its children may have together; 0 for a program that starts no other, -1 without a limit."""
     network: bool = True
+    is_go: bool = False
+    """Whether Go is told of the limit on memory, so that it collects garbage before it runs into the wall."""
 
     @property
     def is_free(self) -> bool:
@@ -29,7 +31,7 @@ class Limits:
 FREE = Limits(name="free")
 """What users themselves name (hooks, credential plugins, an editor), and the servers of the lab, which stay."""
 
-RENDERER = Limits(name="renderer", data=_GIB, cpu=120, file=256 * _MIB, processes=0, network=False)
+RENDERER = Limits(name="renderer", data=_GIB, cpu=120, file=256 * _MIB, processes=0, network=False, is_go=True)
 """helm template and kustomize build, on files of strangers. The largest charts in use take 200 MiB and 3 seconds."""
 
 RENDERER_WITH_CHARTS = dataclasses.replace(RENDERER, name="renderer with charts", processes=512)

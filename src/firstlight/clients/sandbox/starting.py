@@ -98,8 +98,7 @@ async def start(
     """
     order = {
         "argv": list(argv),
-        # Go collects garbage more eagerly before it would run into the wall.
-        "env": [*([("GOMEMLIMIT", str(limits.data // 4 * 3))] if limits.data else []), *env.items()],
+        "env": [*([("GOMEMLIMIT", str(limits.data // 4 * 3))] if limits.is_go else []), *env.items()],
         "cwd": str(cwd) if cwd is not None else os.getcwd(),
         "inherited": list(inherited),
         "dies": dies_with_parent,

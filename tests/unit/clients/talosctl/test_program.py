@@ -41,7 +41,7 @@ async def test_nothing_of_the_user_reaches_it(program: standin.StandIn, monkeypa
     await Talosctl(program.path, talosconfig=Secret("x")).version(ONE)
 
     (call,) = program.calls
-    assert set(call["env"]) - {"LC_CTYPE"} == {"HOME", "HTTPS_PROXY", "GOMEMLIMIT"}
+    assert set(call["env"]) - {"LC_CTYPE"} == {"HOME", "HTTPS_PROXY"}
     assert call["cwd"] == call["env"]["HOME"] != os.environ["HOME"]
     assert call["found"] == []
     assert not Path(call["cwd"]).exists()
