@@ -18,9 +18,7 @@ from typing import Any
 
 from bench import apply_objects, measure
 from firstlight.clients import kube
-from firstlight.lab import directory
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
+from firstlight.lab import lab_directory, lab_settings, running_lab
 from firstlight.tools import install
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
@@ -36,7 +34,7 @@ def run(programs: dict[str, Path]) -> list[str]:
 
 async def _run(folder: Path, tools: dict[str, Path]) -> list[str]:
     apply_objects.write(folder)
-    one = labs.Lab(directory.Directory(folder / "lab"))
+    one = running_lab.Lab(lab_directory.LabDirectory(folder / "lab"))
     await one.up(tools, settings=lab_settings.DEFAULT, owner=os.getpid())
     try:
         async with kube.Client(kube.load(one.kubeconfig)) as client:
@@ -118,14 +116,14 @@ def _timed(commands: Sequence[Sequence[str]], folder: Path) -> float:
     return time.perf_counter() - begun
 
 
-def _count(one: labs.Lab, name: str) -> int:
+def _count(one: running_lab.Lab, name: str) -> int:
     """Requests of a contestant so far, from the audit log; discovery and health are not in it."""
     agent = next(agent for key, agent in AGENTS.items() if name.startswith(key)).encode()
     lines = one.home.audit_log.read_bytes().splitlines() if one.home.audit_log.exists() else []
     return sum(b'"username":"admin"' in line and b'"userAgent":"' + agent in line for line in lines)
 
 
-async def _end(one: labs.Lab) -> str:
+async def _end(one: running_lab.Lab) -> str:
     """A hash of all objects, without what a server or a contestant adds."""
     wanted = [*apply_objects.definitions(), *apply_objects.others()]
     kinds = sorted({(each["apiVersion"], each["kind"]) for each in wanted})

@@ -14,22 +14,22 @@ from typing import Any
 import aiohttp
 
 from firstlight.clients import kube
-from firstlight.clients.kube import tls
-from firstlight.execute.applying.survey import survey
-from firstlight.execute.applying.writing import apply
+from firstlight.clients.kube import server_connection
+from firstlight.execute.apply.object_survey import survey
+from firstlight.execute.apply.server_side_apply import apply
 from firstlight.model.rendition import Object
 
 AT_ONCE = 32
 """Requests of the floor at once; a choice that was not measured against others."""
 
 
-async def firstlight(objects: list[dict[str, Any]], config: kube.Config) -> None:
+async def firstlight(objects: list[dict[str, Any]], config: kube.ClientConfig) -> None:
     """What a step of ``up`` does: look, then write what differs."""
     async with kube.Client(config) as client:
         await apply(await survey(map(Object, objects), client, manager="kustomize-controller"), client)
 
 
-async def floor(objects: list[dict[str, Any]], config: kube.Config) -> None:
+async def floor(objects: list[dict[str, Any]], config: kube.ClientConfig) -> None:
     """The same writes, with bodies that are made beforehand and answers that nobody reads."""
     crds = [each for each in objects if each["kind"] == "CustomResourceDefinition"]
     rest = [each for each in objects if each["kind"] != "CustomResourceDefinition"]
@@ -41,7 +41,7 @@ async def floor(objects: list[dict[str, Any]], config: kube.Config) -> None:
         await _patched(session, rest)
 
 
-async def lists(objects: list[dict[str, Any]], config: kube.Config) -> None:
+async def lists(objects: list[dict[str, Any]], config: kube.ClientConfig) -> None:
     """One list a kind, read and not parsed: what looking costs at least."""
     paths = {_path(each).rpartition("/")[0] for each in objects}
     async with _session(config) as session:
@@ -54,8 +54,8 @@ async def lists(objects: list[dict[str, Any]], config: kube.Config) -> None:
         await asyncio.gather(*map(one, paths))
 
 
-def _session(config: kube.Config) -> aiohttp.ClientSession:
-    context = tls.context(config, certificate=config.client_certificate, key=config.client_key)
+def _session(config: kube.ClientConfig) -> aiohttp.ClientSession:
+    context = server_connection.tls_context(config, certificate=config.client_certificate, key=config.client_key)
     context.check_hostname = False  # the floor has no name to check, and nothing to lose
     return aiohttp.ClientSession(
         config.server,

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import measure, reading
-from firstlight.operate.auditing import watching
-from firstlight.operate.auditing.auditing import Means
-from firstlight.operate.auditing.wishes import Wishes
+from firstlight.commands.audit import watch
+from firstlight.commands.audit.audit import AuditMeans
+from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
 
@@ -101,7 +101,7 @@ def _run(root: Path, files: int, size: int, kustomize: Path, *, environment: dic
     watched = asyncio.run(_watched(root, change))
     lines.append(
         f"  --watch, from a change to its news: {watched.median * 1000:.0f} ms,"
-        f" of which up to {watching.PAUSE * 1000:.0f} ms are the pause between two looks"
+        f" of which up to {watch.PAUSE * 1000:.0f} ms are the pause between two looks"
     )
     return lines
 
@@ -109,8 +109,8 @@ def _run(root: Path, files: int, size: int, kustomize: Path, *, environment: dic
 async def _watched(root: Path, change: Callable[[int], None]) -> measure.Sample:
     """How long it takes from a change to what is said of it, while somebody watches."""
     git = shutil.which("git")
-    looks = watching.watch(
-        WorkTree(root), Wishes(today=datetime.date.today()), Means(git=Path(git) if git else None)
+    looks = watch.watch(
+        WorkTree(root), AuditRequest(today=datetime.date.today()), AuditMeans(git=Path(git) if git else None)
     )  # fmt: skip
     seconds = []
     async with contextlib.aclosing(looks):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from bench import measure
 from firstlight.clients import command
-from firstlight.lab import machine_settings
+from firstlight.lab.machines import machine_settings
 from firstlight.tools import content, install
 from tests import runs
 
 ROUNDS = 4
-MACHINES = (machine_settings.Machine(name="cp-1", address="10.9.0.11"),)
+MACHINES = (machine_settings.VirtualMachine(name="cp-1", address="10.9.0.11"),)
 SCRIPT = Path(__file__).with_name("bootstrap.sh")
 TIMEOUT = 600.0
 NEEDED = (

@@ -18,11 +18,9 @@ from typing import Any
 
 from bench import drift_objects, measure
 from firstlight.clients import kube
-from firstlight.execute.applying.survey import survey
-from firstlight.execute.applying.writing import apply
-from firstlight.lab import directory
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
+from firstlight.execute.apply.object_survey import survey
+from firstlight.execute.apply.server_side_apply import apply
+from firstlight.lab import lab_directory, lab_settings, running_lab
 from firstlight.model.rendition import Object
 from firstlight.tools import install
 
@@ -45,7 +43,7 @@ async def _run(folder: Path, tools: dict[str, Path], size: int) -> list[str]:
     (folder / "objects.json").write_text(json.dumps(objects))
     items = [drift_objects.marked(each) for each in objects]
     (folder / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    one = labs.Lab(directory.Directory(folder / "lab"))
+    one = running_lab.Lab(lab_directory.LabDirectory(folder / "lab"))
     await one.up(tools, settings=lab_settings.DEFAULT, owner=os.getpid())
     try:
         async with kube.Client(kube.load(one.kubeconfig)) as client:
@@ -134,7 +132,7 @@ def _score(found: set[str], told: set[str], name: str) -> str:
     return f"{len(told & found)} of {len(told)} found, {len(false)} false"
 
 
-def _count(one: labs.Lab, name: str) -> int:
+def _count(one: running_lab.Lab, name: str) -> int:
     """Requests of a contestant so far, from the audit log."""
     agent = b"firstlight" if name == "firstlight" else b"kubectl"
     lines = one.home.audit_log.read_bytes().splitlines() if one.home.audit_log.exists() else []

@@ -13,14 +13,14 @@ from bench import drift_objects
 from firstlight.clients import kube
 from firstlight.model.rendition import Object
 from firstlight.observe import drift
-from firstlight.ownership import comparing
-from firstlight.ownership.drifting import Wanted
+from firstlight.ownership import apply_comparison
+from firstlight.ownership.drift_judgement import WantedObject
 
 
-async def firstlight(objects: list[dict[str, Any]], config: kube.Config) -> list[str]:
+async def firstlight(objects: list[dict[str, Any]], config: kube.ClientConfig) -> list[str]:
     """What ``firstlight drift`` does once everything is rendered."""
     wanted = [
-        Wanted(object=Object(each), component="bench", manager=drift_objects.MANAGER, owner=drift_objects.OWNER)
+        WantedObject(object=Object(each), component="bench", manager=drift_objects.MANAGER, owner=drift_objects.OWNER)
         for each in objects
     ]
     async with kube.Client(config) as client:
@@ -31,7 +31,7 @@ async def firstlight(objects: list[dict[str, Any]], config: kube.Config) -> list
     return [f"{each.id.kind}/{each.id.name}" for each in seen.drifted]
 
 
-async def oracle(objects: list[dict[str, Any]], config: kube.Config) -> list[str]:
+async def oracle(objects: list[dict[str, Any]], config: kube.ClientConfig) -> list[str]:
     """A dry run of each object: what the server itself says would change."""
     found: list[str] = []
     turns = asyncio.Semaphore(16)
@@ -48,7 +48,7 @@ async def oracle(objects: list[dict[str, Any]], config: kube.Config) -> list[str
                     return
                 made = drift_objects.marked(value)
                 after = await client.apply(made, manager=drift_objects.MANAGER, force=True, dry_run=True)
-                if comparing.changes(live, after):
+                if apply_comparison.changes(live, after):
                     found.append(f"{kind}/{name}")
 
         await asyncio.gather(*map(one, objects))

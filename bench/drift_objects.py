@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import marking
+from firstlight.ownership import apply_form
 
 NAMESPACE = "bench"
 LIMITED = "bench-limited"
@@ -28,7 +28,7 @@ def objects(count: int) -> list[dict[str, Any]]:
 
 def marked(value: dict[str, Any]) -> dict[str, Any]:
     """As Flux applies it."""
-    return marking.marked(value, OWNER)
+    return apply_form.marked(value, OWNER)
 
 
 def edits(count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:

@@ -7,10 +7,8 @@ import time
 from pathlib import Path
 
 from bench import measure
-from firstlight.lab import directory
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
-from firstlight.model.lab_status import LabStatus
+from firstlight.lab import lab_directory, lab_settings, running_lab
+from firstlight.lab.lab_status import LabStatus
 
 ROUNDS = 7
 
@@ -20,7 +18,7 @@ def run(programs: dict[str, Path]) -> list[str]:
     status: LabStatus | None = None
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
-            one = labs.Lab(directory.Directory(Path(folder) / "bench"))
+            one = running_lab.Lab(lab_directory.LabDirectory(Path(folder) / "bench"))
             seconds, api, second, status = asyncio.run(_round(one, programs))
             whole.append(seconds)
             floor.append(api)
@@ -42,7 +40,7 @@ def run(programs: dict[str, Path]) -> list[str]:
     ]
 
 
-async def _round(one: labs.Lab, programs: dict[str, Path]) -> tuple[float, float, float, LabStatus]:
+async def _round(one: running_lab.Lab, programs: dict[str, Path]) -> tuple[float, float, float, LabStatus]:
     begun, wall = time.perf_counter(), time.time()
     status = await one.up(programs, settings=lab_settings.DEFAULT, owner=os.getpid())
     seconds = time.perf_counter() - begun

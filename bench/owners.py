@@ -16,10 +16,8 @@ from typing import Any
 
 from bench import apply_objects, measure
 from firstlight.clients import kube
-from firstlight.lab import directory
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
-from firstlight.observe import owned
+from firstlight.lab import lab_directory, lab_settings, running_lab
+from firstlight.observe import owned_objects
 from firstlight.tools import install
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -34,7 +32,7 @@ def run(programs: dict[str, Path]) -> list[str]:
 
 
 async def _run(folder: Path, tools: dict[str, Path]) -> list[str]:
-    one = labs.Lab(directory.Directory(folder / "lab"))
+    one = running_lab.Lab(lab_directory.LabDirectory(folder / "lab"))
     await one.up(tools, settings=lab_settings.DEFAULT, owner=os.getpid())
     lines: list[str] = []
     try:
@@ -77,12 +75,12 @@ async def _apply(client: kube.Client, obj: Mapping[str, Any], manager: str) -> N
 
 
 async def _count(client: kube.Client) -> int:
-    return len((await owned.look(client)).objects)
+    return len((await owned_objects.look(client)).objects)
 
 
 async def _kinds(client: kube.Client) -> list[str]:
     """What firstlight lists, as kubectl names it."""
-    found = owned.kinds(await client.catalog())
+    found = owned_objects.kinds(await client.catalog())
     return [f"{each.plural}.{each.version}.{each.group}" if each.group else each.plural for each in found]
 
 

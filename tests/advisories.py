@@ -15,7 +15,7 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from firstlight.tools import version as versions
+from firstlight.tools import tool_version
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "advisories.toml"
@@ -52,8 +52,8 @@ class Advisory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if pin.module != self.module:
             return False
         if pin.is_go:
-            found = versions.parse(pin.version)
-            return any(versions.parse_requirement(each).accepts(found) for each in self.affected)
+            found = tool_version.parse(pin.version)
+            return any(tool_version.parse_requirement(each).accepts(found) for each in self.affected)
         return any(Version(pin.version) in SpecifierSet(each, prereleases=True) for each in self.affected)
 
 

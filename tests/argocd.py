@@ -13,16 +13,16 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from firstlight.clients import kube as kube_client
-from firstlight.lab import actors, directory, processes
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
-from firstlight.lab.sources import messages
-from firstlight.lab.sources.access import Access
-from firstlight.lab.sources.client import Sources
-from firstlight.model.lab_status import PartStatus
-from firstlight.tools import catalogue, content, install
-from tests import labs as lab_fixtures
+from firstlight.clients import kube as clients_kube
+from firstlight.lab import lab_directory, lab_settings, procfs, running_lab
+from firstlight.lab.actors import actor_table
+from firstlight.lab.lab_status import PartStatus
+from firstlight.lab.sources import control_messages
+from firstlight.lab.sources.declarations import Access
+from firstlight.lab.sources.sources_client import SourcesClient
+from firstlight.tools import catalogue, install
+from firstlight.tools import content as tools_content
+from tests import labs
 from tests.labs import manifests, until
 
 API = "argoproj.io/v1alpha1"
@@ -46,10 +46,10 @@ PARAMETERS = {
 class ArgoCD:
     """A lab in which Argo CD runs."""
 
-    lab: labs.Lab
-    kube: kube_client.Client
-    sources: Sources
-    at: messages.Status
+    lab: running_lab.Lab
+    kube: clients_kube.Client
+    sources: SourcesClient
+    at: control_messages.SourcesStatus
 
     async def commit(self, name: str, files: Mapping[str, object], *, access: Access | None = None) -> str:
         """Put files into a Git repository, which is made if it is not there; the commit."""
@@ -90,7 +90,7 @@ class ArgoCD:
         async def is_synced() -> bool:
             try:
                 last.update(await self.get(name))
-            except kube_client.NotFound:
+            except clients_kube.NotFound:
                 return False
             status = last.get("status", {})
             sync = status.get("sync", {})
@@ -121,7 +121,7 @@ class ArgoCD:
         """It, if it is there."""
         try:
             return dict(await self.kube.get("v1", "ConfigMap", name, namespace=space))
-        except kube_client.NotFound:
+        except clients_kube.NotFound:
             return None
 
     async def holds(self, name: str, space: str, wanted: Mapping[str, str] | None) -> None:
@@ -194,14 +194,14 @@ PROJECT = {
 async def argocd(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ArgoCD]:
     """A control plane, a worker and Argo CD's own manifests (core); its programs run."""
     known = catalogue.load()
-    await install.ensure([name for name in actors.installed(["argocd"]) if name not in known.content])
-    found = (await content.ensure(["argocd-manifests"]))["argocd-manifests"]
-    one = labs.Lab(directory.Directory(tmp_path_factory.mktemp("labs") / "argocd"))
-    nodes = lab_settings.with_nodes(lab_fixtures.FAST, control_planes=1, workers=1)
+    await install.ensure([name for name in actor_table.installed(["argocd"]) if name not in known.content])
+    found = (await tools_content.ensure(["argocd-manifests"]))["argocd-manifests"]
+    one = running_lab.Lab(lab_directory.LabDirectory(tmp_path_factory.mktemp("labs") / "argocd"))
+    nodes = lab_settings.with_nodes(labs.FAST, control_planes=1, workers=1)
     await one.up(programs, settings=msgspec.structs.replace(nodes, actors=("argocd",)), owner=os.getpid())
-    async with kube_client.Client(kube_client.load(one.kubeconfig)) as client:
+    async with clients_kube.Client(clients_kube.load(one.kubeconfig)) as client:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
-        for obj in [*manifests(lab_fixtures.NETWORK), namespace, *manifests(found / "core-install.yaml")]:
+        for obj in [*manifests(labs.NETWORK), namespace, *manifests(found / "core-install.yaml")]:
             if obj["metadata"]["name"] == "argocd-cmd-params-cm":
                 obj["data"] = PARAMETERS
             if obj["kind"] not in ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Namespace"):
@@ -212,13 +212,13 @@ async def argocd(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFac
         await until(lambda: _has_project(client), "the kind AppProject to be served")
         yield made
     await one.down()
-    assert processes.of(one.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(one.home.path) == (), "the lab left processes behind"
 
 
-async def _has_project(client: kube_client.Client) -> bool:
+async def _has_project(client: clients_kube.Client) -> bool:
     try:
         await client.apply(PROJECT, manager="tests")
-    except kube_client.UnknownKind:
+    except clients_kube.UnknownKind:
         return False
     return True
 
@@ -243,7 +243,7 @@ async def _is_clear(argocd: ArgoCD, site: str) -> bool:
     for kind, each in left:
         name = each["metadata"]["name"]
         is_late = kind == "Application" and not name.startswith(site) and "deletionTimestamp" in each["metadata"]
-        with contextlib.suppress(kube_client.NotFound):
+        with contextlib.suppress(clients_kube.NotFound):
             await argocd.kube.delete(API, kind, name, namespace=HOME)
             if is_late:
                 body = {"metadata": {"finalizers": None}}

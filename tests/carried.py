@@ -5,18 +5,18 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from firstlight.execute.loop import Result
+from firstlight.commands.change import change, change_revert, prepare, record_store
+from firstlight.commands.change.change import ChangeOutcome
+from firstlight.commands.change.change_record import ChangeRecord
+from firstlight.commands.change.ongoing_change import ChangeHost, ChangeRequest
+from firstlight.commands.decide.change_source import RevisionRange
+from firstlight.execute import walk as execute_walk
+from firstlight.execute.loop import RunResult
+from firstlight.execute.means import Means
+from firstlight.execute.walk import Walk
 from firstlight.execute.world import World
-from firstlight.model.change_record import ChangeRecord
 from firstlight.model.event import Event, Writing
-from firstlight.operate import walk as walks
-from firstlight.operate.changing import beginning, records, reverting, running
-from firstlight.operate.changing.running import Outcome
-from firstlight.operate.changing.wishes import Host, Wishes
-from firstlight.operate.deciding.asked import Between
-from firstlight.operate.means import Means
-from firstlight.operate.walk import Walk
-from firstlight.secrets import age
+from firstlight.secrets import age_keys
 from tests import runs
 
 KEY = b"\x07" * 32
@@ -60,34 +60,34 @@ class Clone:
             self.git("add", "--", path)
         self.git("commit", "-q", "-m", f"{name}{trailers}")
 
-    async def carry(self, name: str, **wishes: object) -> tuple[Outcome, ChangeRecord]:
+    async def carry(self, name: str, **wishes: object) -> tuple[ChangeOutcome, ChangeRecord]:
         """Carry a branch through, merged here; what came of it, and its record."""
-        found = await beginning.decided(self.root, Between(base="origin/main", head=name), self.means)
-        wanted = Wishes(why="a test", is_merging=True, patience=60.0, **wishes)  # type: ignore[arg-type]
-        carrying = await beginning.begun(found, wanted, self.means)
-        outcome = await running.carry(carrying, wanted, self.host())
+        found = await prepare.decide_change(self.root, RevisionRange(base="origin/main", head=name), self.means)
+        wanted = ChangeRequest(why="a test", is_merging=True, patience=60.0, **wishes)  # type: ignore[arg-type]
+        carrying = await prepare.begin_change(found, wanted, self.means)
+        outcome = await change.carry_out(carrying, wanted, self.host())
         return outcome, carrying.record
 
-    async def revert(self, id: str, **wishes: object) -> tuple[Outcome, ChangeRecord]:
+    async def revert(self, id: str, **wishes: object) -> tuple[ChangeOutcome, ChangeRecord]:
         """Take a change back, as in an emergency: at once."""
-        record = records.read(self.means.state, id)
-        wanted = Wishes(why="a test", is_merging=True, emergency="a test", patience=60.0, **wishes)  # type: ignore[arg-type]
-        carrying = await beginning.again(self.root, record, self.means, patience=60.0)
-        outcome = await reverting.revert(carrying, wanted, self.host())
+        record = record_store.read_record(self.means.state, id)
+        wanted = ChangeRequest(why="a test", is_merging=True, emergency="a test", patience=60.0, **wishes)  # type: ignore[arg-type]
+        carrying = await prepare.reopen_change(self.root, record, self.means, patience=60.0)
+        outcome = await change_revert.revert(carrying, wanted, self.host())
         return outcome, carrying.record
 
-    def host(self) -> Host:
+    def host(self) -> ChangeHost:
         """A command that answers yes to everything, and remembers what it was asked."""
 
         def confirm(danger: str) -> bool:
             self.asked.append(danger)
             return True
 
-        async def walk(one: Walk, world: World) -> Result:
-            begun = walks.started(one, self.means)
-            return await walks.run(one, world, self.means, begun=begun, tell=self.events.append, confirm=confirm)
+        async def walk(one: Walk, world: World) -> RunResult:
+            begun = execute_walk.started(one, self.means)
+            return await execute_walk.run(one, world, self.means, begun=begun, tell=self.events.append, confirm=confirm)
 
-        return Host(say=self.said.append, walk=walk)
+        return ChangeHost(say=self.said.append, walk=walk)
 
     def writes(self) -> dict[str, list[str]]:
         """What every stage has written, in the order in which they began, since this was last asked."""
@@ -116,7 +116,7 @@ def clone(stage: runs.Stage, root: Path, *, sops: Path | None = None) -> Clone:
         return found
     (root / "firstlight-rules").mkdir(exist_ok=True)
     (root / "firstlight-rules" / "owners.yaml").write_text(OWNERS)
-    (root / ".sops.yaml").write_text(f"creation_rules:\n  - age: {age.recipient(KEY)}\n")
+    (root / ".sops.yaml").write_text(f"creation_rules:\n  - age: {age_keys.recipient(KEY)}\n")
     found.git("add", "-A")
     if found.git("status", "--porcelain"):
         found.git("commit", "-q", "-m", "people, keys")

@@ -17,19 +17,19 @@ from typing import Any
 import msgspec
 import yaml
 
-from firstlight.cli import main, own_means
-from firstlight.execute.world import Programs
+from firstlight.cli import main
+from firstlight.cli import means as cli_means
+from firstlight.commands.change import record_store
+from firstlight.execute.means import Means
+from firstlight.execute.world import RunPrograms
 from firstlight.model.cluster import Cluster
 from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
-from firstlight.operate.changing import records
-from firstlight.operate.means import Means
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means as Fetching
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs as Renderers
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
 from tests.runs import Told
 
 AUTHOR = {
@@ -76,7 +76,7 @@ class Clone:
                 code = main.run([command, arguments[0], "--repo", str(self.root), *arguments[1:]])
             return Told(code, out.getvalue(), err.getvalue())
 
-        with unittest.mock.patch.object(own_means, "means", given), unittest.mock.patch.dict(os.environ, AUTHOR):
+        with unittest.mock.patch.object(cli_means, "user_means", given), unittest.mock.patch.dict(os.environ, AUTHOR):
             return await asyncio.to_thread(run)
 
     def records(self) -> list[dict[str, Any]]:
@@ -127,10 +127,10 @@ def means(clone: Clone) -> Means:
 
     async def open_renderer(platform: Platform) -> Renderer:
         cache = clone.root.parent / "cache"
-        fetching = Fetching(clone.programs["helm"], None, Credentials(), frozenset())
+        fetching = FetchClients(clone.programs["helm"], None, ChartCredentials(), frozenset())
         return Renderer(
-            platform, programs=Renderers(helm=clone.programs["helm"], kustomize=clone.programs["kustomize"]),
-            store=ChartStore(cache / "charts", fetching, offline=True), cache=Cache(cache / "renders"),
+            platform, programs=RendererPrograms(helm=clone.programs["helm"], kustomize=clone.programs["kustomize"]),
+            store=ChartStore(cache / "charts", fetching, offline=True), cache=RenderCache(cache / "renders"),
         )  # fmt: skip
 
     async def nothing(_: object) -> Secret:
@@ -140,10 +140,14 @@ def means(clone: Clone) -> Means:
         return await nothing(_)
 
     return Means(
-        programs=Programs(helm=clone.programs["helm"]), state=clone.root / ".firstlight", open_renderer=open_renderer,
-        resolve=nothing, talos_secrets=no_secrets, git=Path(shutil.which("git") or "git"),
+        programs=RunPrograms(helm=clone.programs["helm"]),
+        state=clone.root / ".firstlight",
+        open_renderer=open_renderer,
+        resolve=nothing,
+        talos_secrets=no_secrets,
+        git=Path(shutil.which("git") or "git"),
         kubeconfig=Secret(clone.kubeconfig.read_bytes()) if clone.kubeconfig.exists() else None,
-    )  # fmt: skip
+    )
 
 
 def _kill_at(moment: str, step: str) -> None:
@@ -151,9 +155,9 @@ def _kill_at(moment: str, step: str) -> None:
     name = {"before": "begin", "after": "end"}.get(moment, "")
     if not name:
         return
-    method = getattr(records.Keeper, name)
+    method = getattr(record_store.ChangeRecordStore, name)
 
-    def killed(keeper: records.Keeper, id: str, **fields: str) -> None:
+    def killed(keeper: record_store.ChangeRecordStore, id: str, **fields: str) -> None:
         if moment == "before":
             method(keeper, id, **fields)
         if id == step:
@@ -161,7 +165,7 @@ def _kill_at(moment: str, step: str) -> None:
         if moment == "after":
             method(keeper, id, **fields)
 
-    setattr(records.Keeper, name, killed)
+    setattr(record_store.ChangeRecordStore, name, killed)
 
 
 def _main(place: str, *arguments: str) -> int:

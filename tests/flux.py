@@ -16,14 +16,13 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from firstlight.clients import kube as kube_client
-from firstlight.lab import directory, processes
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
-from firstlight.lab.sources import messages
-from firstlight.lab.sources.client import Sources
-from firstlight.tools import content, install
-from tests import labs as lab_fixtures
+from firstlight.clients import kube as clients_kube
+from firstlight.lab import lab_directory, lab_settings, procfs, running_lab
+from firstlight.lab.sources import control_messages
+from firstlight.lab.sources.sources_client import SourcesClient
+from firstlight.tools import content as tools_content
+from firstlight.tools import install
+from tests import labs
 from tests.labs import condition, manifests, until
 
 CONTROLLERS = ("source-controller", "kustomize-controller", "helm-controller")
@@ -43,10 +42,10 @@ _numbers = itertools.count(1)
 class Flux:
     """A lab in which Flux runs."""
 
-    lab: labs.Lab
-    kube: kube_client.Client
-    sources: Sources
-    at: messages.Status
+    lab: running_lab.Lab
+    kube: clients_kube.Client
+    sources: SourcesClient
+    at: control_messages.SourcesStatus
 
     async def apply(self, kind: str, name: str, namespace: str, spec: Mapping[str, Any]) -> None:
         """Declare an object of Flux's."""
@@ -116,7 +115,7 @@ class Flux:
         """Its data; nothing if there is none."""
         try:
             found = await self.kube.get("v1", "ConfigMap", name, namespace=namespace)
-        except kube_client.NotFound:
+        except clients_kube.NotFound:
             return None
         return dict(found.get("data") or {})
 
@@ -183,12 +182,12 @@ def chart(name: str, version: str, templates: Mapping[str, str], values: str = "
 async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Flux]:
     """A control plane, a worker and Flux's own manifests; its three controllers run."""
     await install.ensure([*CONTROLLERS, "flux-operator"])
-    found = (await content.ensure(["flux-manifests", "flux-operator-manifests"]))["flux-manifests"]
-    one = labs.Lab(directory.Directory(tmp_path_factory.mktemp("labs") / "flux"))
-    nodes = lab_settings.with_nodes(lab_fixtures.FAST, control_planes=1, workers=1)
+    found = (await tools_content.ensure(["flux-manifests", "flux-operator-manifests"]))["flux-manifests"]
+    one = running_lab.Lab(lab_directory.LabDirectory(tmp_path_factory.mktemp("labs") / "flux"))
+    nodes = lab_settings.with_nodes(labs.FAST, control_planes=1, workers=1)
     await one.up(programs, settings=msgspec.structs.replace(nodes, actors=("flux", "flux-operator")), owner=os.getpid())
-    async with kube_client.Client(kube_client.load(one.kubeconfig)) as client:
-        for obj in [*manifests(lab_fixtures.NETWORK), *manifests(found / "install.yaml")]:
+    async with clients_kube.Client(clients_kube.load(one.kubeconfig)) as client:
+        for obj in [*manifests(labs.NETWORK), *manifests(found / "install.yaml")]:
             if obj and obj["kind"] == "Deployment" and obj["metadata"]["name"] in CONTROLLERS:
                 # Its default is 30 s; flags of the pod reach the program.
                 obj["spec"]["template"]["spec"]["containers"][0]["args"].append("--requeue-dependency=1s")
@@ -198,7 +197,7 @@ async def flux(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
         await made.running(*CONTROLLERS)
         yield made
     await one.down()
-    assert processes.of(one.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(one.home.path) == (), "the lab left processes behind"
 
 
 @pytest_asyncio.fixture

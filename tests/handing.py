@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube
 from firstlight.observe import audit_log
 from tests import runs
 
@@ -14,17 +14,17 @@ NOTE = "example.org/note"
 """An annotation that tests remove from Git."""
 
 
-def client(stage: runs.Stage) -> kube_client.Client:
+def client(stage: runs.Stage) -> kube.Client:
     """The API of a stage's lab, as its administrator."""
-    return kube_client.Client(kube_client.load(stage.lab.kubeconfig))
+    return kube.Client(kube.load(stage.lab.kubeconfig))
 
 
-async def get(client: kube_client.Client, what: tuple[str, str, str, str]) -> Any:
+async def get(client: kube.Client, what: tuple[str, str, str, str]) -> Any:
     """An object by its apiVersion, kind, name and namespace."""
     return await client.get(what[0], what[1], what[2], namespace=what[3])
 
 
-async def pods(client: kube_client.Client) -> Mapping[str, tuple[str, int]]:
+async def pods(client: kube.Client) -> Mapping[str, tuple[str, int]]:
     """The uid and the restarts of every pod."""
     found = (await client.list("v1", "Pod")).items
     return {

@@ -5,10 +5,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from firstlight.lab import actors, processes, sockets
-from firstlight.lab import lab as labs
-from firstlight.lab.network import Network
-from firstlight.lab.servers import Server, table
+from firstlight.lab import procfs, running_lab
+from firstlight.lab.actors import actor_table
+from firstlight.lab.loopback_network import LabServer, LoopbackNetwork, server_table
 
 LISTENING = "00010000"
 """The flag of a unix socket that listens."""
@@ -27,20 +26,20 @@ class Port(NamedTuple):
         return ipaddress.ip_address(self.host).is_loopback
 
 
-async def ports(lab: labs.Lab) -> list[Port]:
+async def ports(lab: running_lab.Lab) -> list[Port]:
     """All TCP ports of a lab."""
     owners = await _owners(lab)
     return sorted(
         Port(owners[each.inode], each.local.host, each.local.port)
-        for each in sockets.tcp()
-        if each.state == sockets.LISTEN and each.inode in owners
+        for each in procfs.tcp_sockets()
+        if each.state == procfs.LISTEN and each.inode in owners
     )
 
 
-async def unix_sockets(lab: labs.Lab) -> list[tuple[str, str]]:
+async def unix_sockets(lab: running_lab.Lab) -> list[tuple[str, str]]:
     """All unix sockets of a lab that listen: the part, and the path; an abstract one begins with an at sign."""
     owners, found = await _owners(lab), []
-    places = {inode: pid for pid in processes.of(lab.home.path) for inode in sockets.inodes(pid)}
+    places = {inode: pid for pid in procfs.processes_of(lab.home.path) for inode in procfs.socket_inodes(pid)}
     for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
         words = line.split(maxsplit=7)
         inode = int(words[6])
@@ -50,9 +49,9 @@ async def unix_sockets(lab: labs.Lab) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def declared(found: Port, net: Network) -> Server | None:
+def declared(found: Port, net: LoopbackNetwork) -> LabServer | None:
     """What servers.yaml says of a port."""
-    for each in table():
+    for each in server_table():
         if each.of == found.of and each.port_in(net) in (0, found.port) and each.host in ("", found.host):
             return each
     return None
@@ -64,18 +63,18 @@ def _resolved(path: str, pid: int) -> str:
     return os.path.realpath(os.path.join(beside, path.replace("/proc/self/", f"/proc/{pid}/")))
 
 
-async def _owners(lab: labs.Lab) -> dict[int, str]:
+async def _owners(lab: running_lab.Lab) -> dict[int, str]:
     """The part that each socket belongs to. A part is a session: all that it starts is in it, too."""
     status = await lab.status()
     machines = {each.name for each in status.machines}
-    rows = {each.name: each.row for each in actors.read(lab.home.wanted_actors).actors}
+    rows = {each.name: each.row for each in actor_table.read_actors(lab.home.wanted_actors).actors}
     names = {
         part.pid: "machine" if part.name in machines else rows.get(part.name, part.name)
         for part in status.parts
         if part.pid
     }
     found = {}
-    for pid in processes.of(lab.home.path):
-        for inode in sockets.inodes(pid):
+    for pid in procfs.processes_of(lab.home.path):
+        for inode in procfs.socket_inodes(pid):
             found[inode] = names.get(os.getsid(pid), "supervisor")
     return found

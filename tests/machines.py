@@ -10,15 +10,13 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.clients import talosctl
-from firstlight.lab import directory, machine_settings, processes
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
+from firstlight.clients import kube, talosctl
+from firstlight.lab import lab_directory, lab_settings, procfs, running_lab
+from firstlight.lab.machines import machine_settings
 from firstlight.model import machine_config
 from firstlight.model.secret import Secret
 from firstlight.tools import install
-from tests import labs as lab_fixtures
+from tests import labs
 from tests.labs import until
 
 INLINE = """
@@ -46,7 +44,7 @@ cluster:
 class Cluster:
     """Machines, the secrets of the cluster that they are to become, and the ways to talk to them."""
 
-    lab: labs.Lab
+    lab: running_lab.Lab
     program: Path
     secrets: Secret
     talosconfig: Secret
@@ -64,14 +62,14 @@ class Cluster:
         """Somebody without a certificate, for machines in maintenance mode."""
         return talosctl.Talosctl(self.program, insecure=True)
 
-    def at(self, *names: str, via: Sequence[str] = ()) -> talosctl.Target:
+    def at(self, *names: str, via: Sequence[str] = ()) -> talosctl.MachineTarget:
         """Machines by their declared addresses, through the first control plane or through those given."""
         through = [self.loopbacks[name] for name in (via or [next(iter(self.loopbacks))])]
-        return talosctl.Target.of(*(self.declared[name] for name in names), endpoints=through)
+        return talosctl.MachineTarget.of(*(self.declared[name] for name in names), endpoints=through)
 
-    def here(self, name: str) -> talosctl.Target:
+    def here(self, name: str) -> talosctl.MachineTarget:
         """A machine where it really listens."""
-        return talosctl.Target.of(self.loopbacks[name], endpoints=[self.loopbacks[name]])
+        return talosctl.MachineTarget.of(self.loopbacks[name], endpoints=[self.loopbacks[name]])
 
     async def config(self, name: str, *patches: str) -> Secret:
         """The config of a machine, with its name as the host's."""
@@ -113,7 +111,7 @@ class Cluster:
         async def ready() -> bool:
             try:
                 status = await self.lab.status()
-                async with kube_client.Client(kube_client.load(self.lab.kubeconfig)) as client:
+                async with kube.Client(kube.load(self.lab.kubeconfig)) as client:
                     return status.is_ready and (await client.ready()).is_ready
             except (OSError, errors.FirstlightError):
                 return False
@@ -130,14 +128,14 @@ class Cluster:
 
 
 Make = Callable[..., Awaitable[Cluster]]
-FAST = msgspec.structs.replace(lab_fixtures.FAST, talos=machine_settings.Talos(boot_seconds=0.1))
+FAST = msgspec.structs.replace(labs.FAST, talos=machine_settings.TalosBehaviour(boot_seconds=0.1))
 
 
 async def make(
-    programs: Mapping[str, Path], home: Path, *, machines: int, workers: int, settings: lab_settings.Settings
+    programs: Mapping[str, Path], home: Path, *, machines: int, workers: int, settings: lab_settings.LabSettings
 ) -> Cluster:
     """A lab of bare machines."""
-    one = labs.Lab(directory.Directory(home))
+    one = running_lab.Lab(lab_directory.LabDirectory(home))
     wanted = lab_settings.with_machines(settings, control_planes=machines, workers=workers)
     await one.up(programs, settings=wanted, owner=os.getpid())
     status = await one.status()
@@ -173,13 +171,13 @@ async def cluster(
     one = await make(machine_programs, home, machines=3, workers=1, settings=FAST)
     await one.apply("cp-1", "cp-2", "cp-3", "worker-1", patches=[BARE, INLINE, GRACE])
     await one.bootstrap()
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
-        for obj in lab_fixtures.manifests(lab_fixtures.NETWORK):
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
+        for obj in labs.manifests(labs.NETWORK):
             await client.apply(obj, manager="tests")
     await until(lambda: _is(one.members(), 3), "three members of etcd")
     yield one
     await one.lab.down()
-    assert processes.of(one.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(one.lab.home.path) == (), "the lab left processes behind"
 
 
 @pytest_asyncio.fixture
@@ -188,7 +186,7 @@ async def fresh_machines(machine_programs: dict[str, Path], tmp_path: Path) -> A
     made: list[Cluster] = []
 
     async def one(
-        *, machines: int = 1, workers: int = 0, settings: lab_settings.Settings = FAST, name: str = "fresh"
+        *, machines: int = 1, workers: int = 0, settings: lab_settings.LabSettings = FAST, name: str = "fresh"
     ) -> Cluster:
         cluster = await make(machine_programs, tmp_path / name, machines=machines, workers=workers, settings=settings)
         made.append(cluster)
@@ -197,7 +195,7 @@ async def fresh_machines(machine_programs: dict[str, Path], tmp_path: Path) -> A
     yield one
     for cluster in made:
         await cluster.lab.down()
-        assert processes.of(cluster.lab.home.path) == (), "the lab left processes behind"
+        assert procfs.processes_of(cluster.lab.home.path) == (), "the lab left processes behind"
 
 
 async def _is(answer: Awaitable[int], wanted: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.lab.lab import Lab
+from firstlight.lab.running_lab import Lab
 from firstlight.observe import audit_log
 from tests.changing import Clone
 

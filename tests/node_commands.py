@@ -8,14 +8,14 @@ import unittest.mock
 from collections.abc import Mapping
 from pathlib import Path
 
-from firstlight.cli import main, own_means
-from firstlight.execute.world import Programs
-from firstlight.model.cluster import Cluster
-from firstlight.model.reach import Reach
+from firstlight.cli import main
+from firstlight.cli import means as cli_means
+from firstlight.execute.means import Means
+from firstlight.execute.world import RunPrograms
+from firstlight.model.cluster import AddressBook, Cluster
 from firstlight.model.secret import Secret
-from firstlight.operate.means import Means
-from firstlight.render.rendering import Renderer
-from tests import machines
+from firstlight.render.component_renderer import Renderer
+from tests import machines as tests_machines
 from tests.runs import Told
 
 PATCH = "cluster:\n  network: {cni: {name: none}}\n  proxy: {disabled: true}\n"
@@ -33,7 +33,7 @@ LABEL = "example.org/shelf"
 class Living:
     """Machines, and a repo that declares them."""
 
-    machines: machines.Cluster
+    machines: tests_machines.Cluster
     root: Path
     sops: Path | None = None
 
@@ -67,9 +67,9 @@ class Living:
             raise AssertionError(reference)
 
         return Means(
-            programs=Programs(talosctl=one.program, sops=self.sops), state=self.root / ".firstlight",
+            programs=RunPrograms(talosctl=one.program, sops=self.sops), state=self.root / ".firstlight",
             open_renderer=open_renderer, resolve=resolve, talos_secrets=talos_secrets,
-            reach=Reach(machines=self.reach, kubernetes=one.api),
+            reach=AddressBook(machines=self.reach, kubernetes=one.api),
         )  # fmt: skip
 
     @property
@@ -93,7 +93,7 @@ class Living:
                 code = main.run([*arguments, "--repo", str(self.root)])
             return Told(code, out.getvalue(), err.getvalue())
 
-        with unittest.mock.patch.object(own_means, "means", given):
+        with unittest.mock.patch.object(cli_means, "user_means", given):
             return await asyncio.to_thread(run)
 
 

@@ -15,27 +15,25 @@ from typing import Any
 
 import msgspec
 
-from firstlight.cli import main, own_means
+from firstlight.cli import main
+from firstlight.cli import means as cli_means
 from firstlight.clients import command
-from firstlight.execute import lease
-from firstlight.execute.loop import Result
-from firstlight.execute.walking import Stage
-from firstlight.execute.world import Programs
-from firstlight.model.cluster import Cluster, Machine, MachineRole, Network
-from firstlight.model.draining import Drain
+from firstlight.commands.node import maintain
+from firstlight.commands.node.drain_rules import DrainOptions
+from firstlight.execute import lease, live_cluster
+from firstlight.execute import walk as execute_walk
+from firstlight.execute.loop import RunResult
+from firstlight.execute.means import Means
+from firstlight.execute.walk import Walk, WalkStage
+from firstlight.execute.world import RunPrograms
+from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole, Network
 from firstlight.model.event import Event, Judged, StepEnded, Told, Writing
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.reach import Reach
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
-from firstlight.operate import reaching
-from firstlight.operate import walk as walks
-from firstlight.operate.means import Means
-from firstlight.operate.node import maintaining
-from firstlight.operate.walk import Walk
-from firstlight.render.rendering import Renderer
-from firstlight.repo import platform as platforms
-from tests import machines as labs
+from firstlight.render.component_renderer import Renderer
+from firstlight.repo import platform_reader
+from tests import machines as tests_machines
 
 PLACE = Place("firstlight.yaml", 1)
 
@@ -58,7 +56,7 @@ class Ground(msgspec.Struct, frozen=True):
 class Walked:
     """What came of a walk."""
 
-    result: Result
+    result: RunResult
     events: list[Event]
     asked: list[str]
 
@@ -83,7 +81,7 @@ class Walked:
         return [each.reason for each in ended if each.verdict not in ("passed", "skipped")]
 
 
-def ground(one: labs.Cluster, home: Path) -> Ground:
+def ground(one: tests_machines.Cluster, home: Path) -> Ground:
     """The way to a lab of machines, with a directory for what is known of it."""
     home.mkdir(exist_ok=True)
     secrets = home / "secrets.yaml"
@@ -98,7 +96,7 @@ def ground(one: labs.Cluster, home: Path) -> Ground:
 def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platform:
     """A repo that declares the machines as they are, with more patches for some of them, by name."""
     root.mkdir(exist_ok=True)
-    for number, text in enumerate([labs.BARE, labs.INLINE, labs.GRACE]):
+    for number, text in enumerate([tests_machines.BARE, tests_machines.INLINE, tests_machines.GRACE]):
         (root / f"planes-{number}.yaml").write_text(text)
     lines = ["apiVersion: firstlight.dev/v1alpha1", "kind: Platform", "metadata: {name: lab}", "gitops: {engine: flux}"]
     lines += ["clusters:", "  lab:", f"    network: {{endpoint: {place.api!r}}}"]
@@ -112,7 +110,7 @@ def repo(place: Ground, root: Path, *, patches: Mapping[str, str] = {}) -> Platf
         (root / f"{name}.yaml").write_text(patches.get(name, "machine: {}\n"))
         lines.append(f"      - {{name: {name}, address: {address}, role: {role}, patches: [{name}.yaml]}}")
     (root / "firstlight.yaml").write_text("\n".join(lines) + "\n")
-    return platforms.read(root)
+    return platform_reader.read(root)
 
 
 def declared(place: Ground) -> Cluster:
@@ -143,15 +141,15 @@ def means(place: Ground) -> Means:
         return Secret(Path(place.secrets).read_bytes())
 
     return Means(
-        programs=Programs(talosctl=Path(place.program), sops=Path(place.sops) if place.sops else None),
+        programs=RunPrograms(talosctl=Path(place.program), sops=Path(place.sops) if place.sops else None),
         state=Path(place.state), open_renderer=open_renderer, resolve=resolve, talos_secrets=talos_secrets,
-        reach=Reach(machines=place.reach, kubernetes=place.api),
+        reach=AddressBook(machines=place.reach, kubernetes=place.api),
         git=Path(shutil.which("git") or "git"),
     )  # fmt: skip
 
 
 async def walk(
-    place: Ground, stages: Sequence[Stage], *, tell: Callable[[Event], None] = lambda _: None, is_yes: bool = True
+    place: Ground, stages: Sequence[WalkStage], *, tell: Callable[[Event], None] = lambda _: None, is_yes: bool = True
 ) -> Walked:
     """Carry stages out as a command does, without its screen and its journal."""
     events: list[Event] = []
@@ -167,10 +165,10 @@ async def walk(
 
     how = means(place)
     one = Walk(cluster=declared(place), command="node", again="", stages=tuple(stages))
-    begun = walks.started(one, how)
-    async with reaching.reached(one.cluster, how) as world:
+    begun = execute_walk.started(one, how)
+    async with live_cluster.reached(one.cluster, how) as world:
         world.patience = 30.0
-        result = await walks.run(one, world, how, begun=begun, tell=told, confirm=confirm)
+        result = await execute_walk.run(one, world, how, begun=begun, tell=told, confirm=confirm)
     return Walked(result, events, asked)
 
 
@@ -200,7 +198,7 @@ async def typed(place: Ground, root: Path, *arguments: str) -> Answered:
             code = main.run(["node", *arguments, "--repo", str(root)])
         return Answered(code, out.getvalue(), err.getvalue())
 
-    with unittest.mock.patch.object(own_means, "means", given):
+    with unittest.mock.patch.object(cli_means, "user_means", given):
         return await asyncio.to_thread(run)
 
 
@@ -233,8 +231,8 @@ def _main(place: Ground, at: At) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     lease.SECONDS = 2
-    asked = maintaining.Asked(drain=Drain(may_lose_scratch=True))
-    stages = maintaining.stages(machine(place, at.machine), asked)
+    asked = maintain.NodeMaintainOptions(drain=DrainOptions(may_lose_scratch=True))
+    stages = maintain.maintain_stages(machine(place, at.machine), asked)
     found = asyncio.run(walk(place, stages, tell=tell))
     sys.exit(0 if found.result.is_complete else str(found.failures))
 

@@ -13,15 +13,19 @@ from typing import Any
 
 import msgspec
 
-from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.execute.overriding import snapshot
-from firstlight.execute.overriding.ground import Event, Ground, Writing, Written
+from firstlight.clients import command, kube
+from firstlight.commands.override import apply, begin, end, session
+from firstlight.commands.override.git_agreement import RenderedGit
+from firstlight.commands.override.session import lease_held
+from firstlight.execute.overrides import object_snapshot
+from firstlight.execute.overrides.override_context import (
+    OverrideContext,
+    OverrideEvent,
+    OverrideWriting,
+    OverrideWritten,
+)
 from firstlight.model.component import ObjectId
-from firstlight.model.override import Override, Standing
-from firstlight.operate.override import aborting, beginning, changing, ending, records
-from firstlight.operate.override.agreeing import Git
-from firstlight.operate.override.working import working
+from firstlight.model.override import Override, OverrideStanding
 from tests.flux import OFTEN, Flux, config
 from tests.integration.operate import overriding
 from tests.integration.operate.overriding import part, placed, web, web_id, wish
@@ -46,24 +50,24 @@ class Order(msgspec.Struct, frozen=True):
     """``before`` it is sent, or ``after`` it was answered."""
 
 
-async def perform(order: Order, at: Ground) -> None:
+async def perform(order: Order, at: OverrideContext) -> None:
     """Run a command as the command line does."""
-    async with working(at):
+    async with lease_held(at):
         if order.command == "begin":
-            await beginning.begin(wish(f"Kustomization {order.space}/shop"), at)
+            await begin.begin_override(wish(f"Kustomization {order.space}/shop"), at)
             return
-        override = await records.read(at, order.id)
+        override = await session.read_override(at, order.id)
         if override.is_over:
             return
         if order.command == "apply":
-            await changing.apply(override, [part(order.space, {"replicas": order.replicas})], at)
+            await apply.apply_objects(override, [part(order.space, {"replicas": order.replicas})], at)
         elif order.command == "delete":
-            await changing.delete(override, map_id(order.space), at)
+            await apply.delete_object(override, map_id(order.space), at)
         elif order.command == "end":
             wanted = {web_id(order.space): placed(web(order.replicas), order.space)}
-            await ending.end(override, at, git=Git(wanted=wanted, revision=order.revision))
+            await end.end_override(override, at, git=RenderedGit(wanted=wanted, revision=order.revision))
         else:
-            await aborting.abort(override, at)
+            await end.abort_override(override, at)
 
 
 def map_id(space: str) -> ObjectId:
@@ -113,8 +117,8 @@ class Shop:
         return cls(flux, space, home)
 
     def ground(
-        self, *, client: kube_client.Client | None = None, tell: Callable[[Event], None] = lambda event: None
-    ) -> Ground:
+        self, *, client: kube.Client | None = None, tell: Callable[[OverrideEvent], None] = lambda event: None
+    ) -> OverrideContext:
         """Where overrides work."""
         return overriding.ground(client or self.flux.kube, self.home, tell=tell)
 
@@ -127,7 +131,7 @@ class Shop:
     async def next(self, name: str = "", *, replicas: int = 0, revision: str = "") -> None:
         """What somebody types next: a command, or anything that writes."""
         if not name:
-            async with working(self.ground()):
+            async with lease_held(self.ground()):
                 return
         opened = await self.open()
         id = opened[0].id if opened else ""
@@ -155,7 +159,7 @@ class Shop:
 
     async def open(self) -> list[Override]:
         """Overrides that are not over; of this shop, since nobody else works in this lab."""
-        return [each for each in await records.listed(self.ground()) if not each.is_over]
+        return [each for each in await session.list_overrides(self.ground()) if not each.is_over]
 
     async def mended(self, replicas: int) -> str:
         """Git has what was changed; the commit."""
@@ -173,11 +177,11 @@ class Shop:
 
     async def snapshots(self, override: Override) -> dict[ObjectId, Any]:
         """What was kept of how it was."""
-        return dict(await snapshot.read(override, self.flux.kube))
+        return dict(await object_snapshot.read(override, self.flux.kube))
 
     async def kept(self) -> int:
         """How many Secrets with snapshots there are."""
-        listed = await self.flux.kube.list("v1", "Secret", namespace="kube-system", labels=snapshot.LABEL)
+        listed = await self.flux.kube.list("v1", "Secret", namespace="kube-system", labels=object_snapshot.LABEL)
         return len(listed.items)
 
     async def is_as_git_has_it(self, replicas: int) -> None:
@@ -193,7 +197,7 @@ async def is_consistent(shop: Shop, *, before: int, after: int) -> Override | No
     """See that nothing rests without an open override, and that no change is without its record and snapshot."""
     opened = await shop.open()
     for each in opened:
-        assert each.standing is Standing.OPEN, f"{each.id} is {each.standing}"
+        assert each.standing is OverrideStanding.OPEN, f"{each.id} is {each.standing}"
         kept = await shop.snapshots(each)
         assert kept[web_id(shop.space)]["spec"]["replicas"] == before, "the snapshot is not what was there before"
         assert kept[map_id(shop.space)]["data"] == MAP
@@ -218,17 +222,17 @@ class Strike:
         self._order = order
         self._count = 0
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: OverrideEvent) -> None:
         """Count, and strike."""
-        if isinstance(event, Writing):
+        if isinstance(event, OverrideWriting):
             self._count += 1
-        is_moment = isinstance(event, Writing if self._order.moment == "before" else Written)
+        is_moment = isinstance(event, OverrideWriting if self._order.moment == "before" else OverrideWritten)
         if self._order.moment and is_moment and self._count == self._order.write:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def _main(order: Order) -> None:
-    async with kube_client.Client(kube_client.load(Path(order.kubeconfig))) as client:
+    async with kube.Client(kube.load(Path(order.kubeconfig))) as client:
         await perform(order, overriding.ground(client, Path(order.state), tell=Strike(order).tell))
 
 

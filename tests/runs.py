@@ -17,31 +17,30 @@ from typing import Any, Literal
 import msgspec
 
 from firstlight import errors
-from firstlight.cli import main, own_means
-from firstlight.clients import command, kube, talosctl
-from firstlight.execute import lease
-from firstlight.execute.loop import Result
-from firstlight.execute.world import Programs
-from firstlight.journal.writing import Journal
-from firstlight.lab import directory, machine_settings
-from firstlight.lab import lab as labs
-from firstlight.lab import settings as lab_settings
-from firstlight.lab.sources.access import Access
-from firstlight.model.cluster import Cluster
+from firstlight.cli import main
+from firstlight.cli import means as cli_means
+from firstlight.clients import command, kube
+from firstlight.clients import talosctl as clients_talosctl
+from firstlight.commands.up import up as up_room
+from firstlight.execute import lease, walk
+from firstlight.execute.loop import RunResult
+from firstlight.execute.means import Means, RunRequest
+from firstlight.execute.world import RunPrograms
+from firstlight.journal.journal_writer import Journal
+from firstlight.lab import lab_directory, lab_settings, running_lab
+from firstlight.lab.machines import machine_settings
+from firstlight.lab.sources.declarations import Access
+from firstlight.model.cluster import AddressBook, Cluster
 from firstlight.model.component import Phase
 from firstlight.model.event import Event, StepEnded, Writing
 from firstlight.model.platform import Platform
-from firstlight.model.reach import Reach
 from firstlight.model.secret import Secret
-from firstlight.operate import up
-from firstlight.operate.means import Means, Wishes
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means as Fetching
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs as Renderers
-from firstlight.repo import platform as platforms
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.repo import platform_reader
 from tests.labs import FAST
 
 Talos = Literal["1.12", "1.13"]
@@ -50,7 +49,7 @@ PLATFORMS = Path(__file__).parent / "platforms"
 TOKEN = "a-token-of-the-tests"
 DECLARED = "https://git.example.org/me/light"
 TOOLS = ["talosctl", "lab-machine", "helm", "kustomize", "source-controller", "kustomize-controller", "helm-controller"]
-MACHINES = (machine_settings.Machine(name="cp-1", address="10.9.0.11"),)
+MACHINES = (machine_settings.VirtualMachine(name="cp-1", address="10.9.0.11"),)
 """Those that the light platform declares."""
 RESTLESS = frozenset(
     {
@@ -123,13 +122,13 @@ class Told:
 class Stage:
     """A repo, a lab of bare machines for it, and the way to run ``up``."""
 
-    lab: labs.Lab
+    lab: running_lab.Lab
     place: Place
 
     @property
     def platform(self) -> Platform:
         """What the repo declares."""
-        return platforms.read(Path(self.place.root))
+        return platform_reader.read(Path(self.place.root))
 
     async def up(
         self,
@@ -139,7 +138,7 @@ class Stage:
         only: tuple[str, ...] = (),
         is_dry_run: bool = False,
         confirm: bool = False,
-    ) -> Result:
+    ) -> RunResult:
         """One run in this process; what stands in its way fails the test."""
         return await run(
             self.place, tell=tell, until=until, only=only, is_dry_run=is_dry_run, confirm=lambda _: confirm
@@ -157,7 +156,7 @@ class Stage:
                 code = main.run(["handover", "--repo", self.place.root, *arguments])
             return Told(code, out.getvalue(), err.getvalue())
 
-        with unittest.mock.patch.object(own_means, "means", given):
+        with unittest.mock.patch.object(cli_means, "user_means", given):
             return await asyncio.to_thread(run)
 
     @property
@@ -165,10 +164,10 @@ class Stage:
         """Where the certificate is."""
         return str(Path(self.place.state) / self.platform.clusters[0].name / "certificate.json")
 
-    def talosctl(self) -> talosctl.Talosctl:
+    def talosctl(self) -> clients_talosctl.Talosctl:
         """The real one, as an administrator of the cluster."""
         config = Path(self.place.state) / self.platform.clusters[0].name / "talosconfig"
-        return talosctl.Talosctl(Path(self.place.programs["talosctl"]), talosconfig=Secret(config.read_bytes()))
+        return clients_talosctl.Talosctl(Path(self.place.programs["talosctl"]), talosconfig=Secret(config.read_bytes()))
 
     async def up_killed(self, at: Killed) -> int:
         """One run in a process of its own that is killed at a moment; its exit code."""
@@ -182,7 +181,7 @@ class Stage:
 
 async def stage(
     home: Path, programs: Mapping[str, Path], *, platform: str = "light", manifests: Mapping[str, Path],
-    machines: tuple[machine_settings.Machine, ...], settings: lab_settings.Settings | None = None,
+    machines: tuple[machine_settings.VirtualMachine, ...], settings: lab_settings.LabSettings | None = None,
     talos: Talos = "1.13",
 ) -> Stage:  # fmt: skip
     """A lab of bare machines with Flux's programs and a Git server, and the platform committed to it.
@@ -201,10 +200,10 @@ async def stage(
     for path, source in manifests.items():
         (root / path).parent.mkdir(exist_ok=True)
         shutil.copy(source, root / path)
-    one = labs.Lab(directory.Directory(home / "lab"))
+    one = running_lab.Lab(lab_directory.LabDirectory(home / "lab"))
     wanted = msgspec.structs.replace(
         settings or FAST, machines=machines, nodes=(), actors=(settings or FAST).actors or ("flux",),
-        talos=machine_settings.Talos(boot_seconds=0.1, manifests=talos),
+        talos=machine_settings.TalosBehaviour(boot_seconds=0.1, manifests=talos),
     )  # fmt: skip
     await one.up(programs, settings=wanted, owner=os.getpid())
     status = await one.status()
@@ -231,17 +230,17 @@ def means(place: Place) -> Means:
     programs = {name: Path(path) for name, path in place.programs.items()}
 
     async def open_renderer(platform: Platform) -> Renderer:
-        fetching = Fetching(programs["helm"], None, Credentials(), frozenset())
+        fetching = FetchClients(programs["helm"], None, ChartCredentials(), frozenset())
         cache = Path(place.state).parent / "cache"
         return Renderer(
-            platform, programs=Renderers(helm=programs["helm"], kustomize=programs["kustomize"]),
-            store=ChartStore(cache / "charts", fetching, offline=True), cache=Cache(cache / "renders"),
+            platform, programs=RendererPrograms(helm=programs["helm"], kustomize=programs["kustomize"]),
+            store=ChartStore(cache / "charts", fetching, offline=True), cache=RenderCache(cache / "renders"),
         )  # fmt: skip
 
     async def talos_secrets(cluster: Cluster) -> Secret:
         kept = Path(place.kept)
         if not kept.exists():
-            made = await talosctl.Talosctl(programs["talosctl"]).gen_secrets()
+            made = await clients_talosctl.Talosctl(programs["talosctl"]).gen_secrets()
             part = kept.with_suffix(".part")
             part.write_bytes(made.reveal())
             part.replace(kept)
@@ -252,9 +251,9 @@ def means(place: Place) -> Means:
         return Secret(TOKEN)
 
     return Means(
-        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"]), state=Path(place.state),
+        programs=RunPrograms(talosctl=programs["talosctl"], helm=programs["helm"]), state=Path(place.state),
         open_renderer=open_renderer, resolve=resolve, talos_secrets=talos_secrets, revision=place.commit,
-        reach=Reach(machines=place.reach, kubernetes=place.api), is_rehearsal=True,
+        reach=AddressBook(machines=place.reach, kubernetes=place.api), is_rehearsal=True,
         git=Path(shutil.which("git") or "git"),
     )  # fmt: skip
 
@@ -262,20 +261,20 @@ def means(place: Place) -> Means:
 async def run(
     place: Place, *, tell: Callable[[Event], None], confirm: Callable[[str], bool] = lambda _: False,
     until: Phase | None = None, only: tuple[str, ...] = (), is_dry_run: bool = False,
-) -> Result:  # fmt: skip
+) -> RunResult:  # fmt: skip
     """``up`` with its journal, as the command does it."""
     how = means(place)
-    wishes = Wishes(cluster="", until=until, only=only, is_dry_run=is_dry_run)
-    prepared = await up.prepare(platforms.read(Path(place.root)), wishes, how)
+    wishes = RunRequest(cluster="", until=until, only=only, is_dry_run=is_dry_run)
+    prepared = await up_room.prepare(platform_reader.read(Path(place.root)), wishes, how)
     assert not prepared.is_blocked, "\n".join(f"{each.message} {each.chain}" for each in prepared.problems)
-    begun = up.started(prepared, wishes, how)
-    with up.alone(prepared.cluster, how, who=begun.who), Journal.start(how.state, begun) as journal:
+    begun = up_room.started(prepared, wishes, how)
+    with walk.alone(prepared.cluster, how, who=begun.who), Journal.start(how.state, begun) as journal:
 
         def told(event: Event) -> None:
             journal.write(event)
             tell(event)
 
-        return await up.run(prepared, wishes, how, begun=begun, tell=told, confirm=confirm)
+        return await up_room.run(prepared, wishes, how, begun=begun, tell=told, confirm=confirm)
 
 
 async def state(stage: Stage) -> Mapping[str, Any]:

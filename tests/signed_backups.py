@@ -12,17 +12,16 @@ from typing import Any
 
 import msgspec
 
-from firstlight.model import backup
-from firstlight.model.backup import Etcd, Manifest, Part, Repo
+from firstlight.commands.backup import backup_contents, backup_manifest, backup_signature, backup_store
+from firstlight.commands.backup.backup_manifest import BackupManifest, BackupPart, BackupRepo, EtcdSnapshotSummary
 from firstlight.model.secret import Secret
-from firstlight.operate.backup import making, shelf, signing
-from firstlight.secrets import age, own_keys, ssh_signature
+from firstlight.secrets import age_keys, signing_keys, ssh_signature
 from tests.integration.secrets.encrypted_repo import BUNDLE
-from tests.unit.operate.backup import bolt_file
+from tests.unit.commands.backup import bolt_file
 
 UID = "0f6c1b8e-uid"
 AT = 1_790_000_000.0
-STAMP = backup.stamp(AT)
+STAMP = backup_manifest.stamp(AT)
 PLATFORM = """\
 apiVersion: firstlight.dev/v1alpha1
 kind: Platform
@@ -61,10 +60,10 @@ def member(name: str, **changes: object) -> tarfile.TarInfo:
 def contents() -> dict[str, bytes]:
     """The parts of a good backup, by file, in the clear."""
     return {
-        making.ETCD: gzip.compress(snapshot()),
-        making.SECRETS: BUNDLE.encode(),
-        making.CONFIGS: b"cp-1: |\n  machine: {}\n",
-        making.RECORDS: gzip.compress(tar(member("home/identity.json", size=3), member("runs/one.jsonl"))),
+        backup_contents.ETCD: gzip.compress(snapshot()),
+        backup_contents.SECRETS: BUNDLE.encode(),
+        backup_contents.CONFIGS: b"cp-1: |\n  machine: {}\n",
+        backup_contents.RECORDS: gzip.compress(tar(member("home/identity.json", size=3), member("runs/one.jsonl"))),
     }
 
 
@@ -74,14 +73,14 @@ def encrypted(content: bytes, recipient: str, sops: Path) -> bytes:
     return subprocess.run(argv, input=content, capture_output=True, check=True, env={"HOME": "/nonexistent"}).stdout
 
 
-def signed_by(seed: bytes) -> signing.Signer:
+def signed_by(seed: bytes) -> backup_signature.Signer:
     """A signer with an identity of age."""
-    return signing.Signer(fingerprint=own_keys.fingerprint(Secret(seed)), seed=Secret(seed))
+    return backup_signature.Signer(fingerprint=signing_keys.fingerprint(Secret(seed)), seed=Secret(seed))
 
 
 def signature(content: bytes, seed: bytes) -> str:
     """As a backup has it."""
-    return ssh_signature.sign(content, own_keys.signing_key(Secret(seed)), namespace=signing.NAMESPACE)
+    return ssh_signature.sign(content, signing_keys.signing_key(Secret(seed)), namespace=backup_signature.NAMESPACE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,26 +91,26 @@ class Backup:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.json.decode((self.path / shelf.MANIFEST).read_bytes())
+        found: dict[str, Any] = msgspec.json.decode((self.path / backup_store.MANIFEST).read_bytes())
         return found
 
     def write(self, manifest: Mapping[str, Any], signature: str | None = None) -> None:
         """Write another manifest; the signature stays as it is if none is given."""
-        (self.path / shelf.MANIFEST).write_bytes(msgspec.json.encode(manifest))
+        (self.path / backup_store.MANIFEST).write_bytes(msgspec.json.encode(manifest))
         if signature is not None:
-            (self.path / shelf.SIGNATURE).write_text(signature)
+            (self.path / backup_store.SIGNATURE).write_text(signature)
 
     def unsign(self) -> None:
-        (self.path / shelf.SIGNATURE).unlink()
+        (self.path / backup_store.SIGNATURE).unlink()
 
     def sign(self, seed: bytes) -> None:
-        content = (self.path / shelf.MANIFEST).read_bytes()
-        (self.path / shelf.SIGNATURE).write_text(signature(content, seed))
+        content = (self.path / backup_store.MANIFEST).read_bytes()
+        (self.path / backup_store.SIGNATURE).write_text(signature(content, seed))
 
 
 def made(
     place: Path, *, sops: Path, recipient: str, seed: bytes | None, parts: Mapping[str, bytes] | None = None,
-    stamp: str = STAMP, version: int = backup.VERSION, cluster: str = "home",
+    stamp: str = STAMP, version: int = backup_manifest.VERSION, cluster: str = "home",
 ) -> Backup:  # fmt: skip
     """A backup as ``making.make`` leaves it, signed with an identity of age, or by nobody."""
     path = place / stamp
@@ -120,13 +119,23 @@ def made(
     for file, content in (contents() | dict(parts or {})).items():
         sealed = encrypted(content, recipient, sops)
         (path / file).write_bytes(sealed)
-        found.append(Part(name=file, file=file, size=len(sealed), sha256=hashlib.sha256(sealed).hexdigest()))
-    manifest = Manifest(
-        version=version, stamp=stamp, at=AT, cluster=cluster, firstlight="1", uid=UID, kubernetes="v1.36.0",
-        talos={"cp-1": "v1.13.0"}, silent={}, secrets="sops:a", is_in_git=True,
-        etcd=Etcd(machine="cp-1", revision=2, keys=1, size=len(snapshot()), hash="ab"), repo=Repo(),
+        found.append(BackupPart(name=file, file=file, size=len(sealed), sha256=hashlib.sha256(sealed).hexdigest()))
+    manifest = BackupManifest(
+        version=version,
+        stamp=stamp,
+        at=AT,
+        cluster=cluster,
+        firstlight="1",
+        uid=UID,
+        kubernetes="v1.36.0",
+        talos={"cp-1": "v1.13.0"},
+        silent={},
+        secrets="sops:a",
+        is_in_git=True,
+        etcd=EtcdSnapshotSummary(machine="cp-1", revision=2, keys=1, size=len(snapshot()), hash="ab"),
+        repo=BackupRepo(),
         parts=tuple(found),
-    )  # fmt: skip
+    )
     one = Backup(path=path)
     one.write(msgspec.to_builtins(manifest))
     if seed is not None:
@@ -136,4 +145,4 @@ def made(
 
 def recipient(seed: bytes) -> str:
     """The public key that everybody knows."""
-    return age.recipient(seed)
+    return age_keys.recipient(seed)

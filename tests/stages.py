@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from firstlight.lab import processes
+from firstlight.lab import procfs
 from firstlight.model.component import Phase
 from firstlight.tools import content, install
 from tests import runs
@@ -28,7 +28,7 @@ async def brought_up(programs: Mapping[str, Path], home: Path, *, talos: runs.Ta
         yield stage
     finally:
         await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 @pytest_asyncio.fixture(scope="session")

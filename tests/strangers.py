@@ -1,7 +1,6 @@
 """Another user of this computer, for tests: what he gets where a lab listens."""
 
 import contextlib
-import encodings.idna  # noqa: F401 -- for names of hosts: it cannot be loaded any more by whoever is somebody else
 import os
 import pickle
 import signal

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from firstlight.clients import kube
-from firstlight.lab import lab as labs
+from firstlight.lab import running_lab
 from tests.labs import condition, until
 
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -53,7 +53,7 @@ async def kept_from_establishing(client: kube.Client) -> AsyncIterator[None]:
             await client.delete(each["apiVersion"], each["kind"], each["metadata"]["name"])
 
 
-async def leave_stuck(lab: labs.Lab, client: kube.Client, name: str) -> None:
+async def leave_stuck(lab: running_lab.Lab, client: kube.Client, name: str) -> None:
     """Kill the API server as soon as it has accepted a CRD's names, and is to establish it; wait until it is back."""
 
     async def is_installing() -> bool:

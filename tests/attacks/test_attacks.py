@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.tools import cache as tools_cache
+from firstlight.tools import binary_cache
 from tests.attacks.attack import Attack, Ground, attacks, make
 from tests.conftest import sample
 
@@ -151,7 +151,7 @@ def _run(words: tuple[str, ...], attack: Attack, ground: Ground, cache: Path) ->
 def _lend_tools(cache: Path) -> None:
     """Renderers of the user's cache, in a cache of the test's own."""
     for name in ("helm", "kustomize"):
-        built = tools_cache.locate(os.environ).root / "bin" / name
+        built = binary_cache.locate(os.environ).root / "bin" / name
         if built.is_dir() and not (cache / "bin" / name).exists():
             shutil.copytree(built, cache / "bin" / name, symlinks=True, copy_function=os.link)
 

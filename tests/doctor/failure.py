@@ -12,11 +12,11 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 from firstlight.clients import kube
+from firstlight.commands.doctor import diagnosis_scope, examine
+from firstlight.commands.doctor.diagnosis import Diagnosis
+from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
 from firstlight.model.cluster import Cluster
-from firstlight.model.diagnosis import Diagnosis
-from firstlight.model.place import Place
-from firstlight.operate.doctor import looking, narrowing
-from firstlight.operate.doctor.looking import Examined, Known, Ways
+from firstlight.model.remark import Place
 
 G = TypeVar("G")
 Make = Callable[[G], AsyncIterator["Expected"]]
@@ -37,9 +37,9 @@ class Expected:
     """The namespace or object that the doctor is asked about; empty for the whole cluster."""
     later: float = 0.0
     """By how many seconds the doctor's clock is ahead: for what is only wrong if it lasts."""
-    ways: Ways | None = None
+    ways: DoctorAccess | None = None
     """How the cluster is reached, if not as usual."""
-    known: Known | None = None
+    known: DeclaredCluster | None = None
     """What the repo says, if something."""
 
 
@@ -87,16 +87,16 @@ def cells(registry: Registry[Any]) -> list[Any]:
     return [pytest.param(each.id, marks=marks[each.is_sample], id=each.id) for each in registry.failures.values()]
 
 
-NOBODY = Known(cluster=Cluster(name="lab", place=Place("tests")))
+NOBODY = DeclaredCluster(cluster=Cluster(name="lab", place=Place("tests")))
 
 
-Look = Callable[[Expected], Awaitable[Examined]]
+Look = Callable[[Expected], Awaitable[Examination]]
 
 
-def through(client: kube.Client, known: Known = NOBODY) -> Look:
+def through(client: kube.Client, known: DeclaredCluster = NOBODY) -> Look:
     """Looks by the API alone; what is unfinished counts as wrong at once, since nobody waits a minute here."""
-    return lambda expected: looking.examine(
-        expected.known or known, expected.ways or Ways(client=client), patience=0.0,
+    return lambda expected: examine.examine(
+        expected.known or known, expected.ways or DoctorAccess(client=client), patience=0.0,
         now=lambda: time.time() + expected.later,
     )  # fmt: skip
 
@@ -108,9 +108,9 @@ async def named(failure: Failure[Any], expected: Expected, look: Look) -> Diagno
         whole = await look(expected)
         found = whole.diagnosis
         if expected.asked:
-            scope = narrowing.scope(expected.asked, whole.scene, found)
+            scope = diagnosis_scope.scope(expected.asked, whole.scene, found)
             assert scope is not None, f"nothing is called {expected.asked}"
-            found = narrowing.narrow(found, scope)
+            found = diagnosis_scope.narrow(found, scope)
         if found.causes and (found.causes[0].symptom.rule, found.causes[0].symptom.subject) == (
             expected.rule,
             expected.subject,

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from tests.doctor.failure import Expected
 
 
@@ -19,7 +19,7 @@ from tests.doctor.failure import Expected
 class Ground:
     """A lab, and a namespace of the failure's own."""
 
-    kube: kube_client.Client
+    kube: clients_kube.Client
     space: str
 
     async def apply(self, *objects: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
-from firstlight.lab.sources.access import Access, Credential
+from firstlight.lab.sources.declarations import Access, Credential
 from tests.argocd import HOME, REPO_SERVER, ArgoCD
 from tests.doctor.failure import Expected, Registry
 from tests.doctor.things import deployment

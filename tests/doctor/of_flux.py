@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from firstlight.lab.sources.access import Access, Credential
+from firstlight.lab.sources.declarations import Access, Credential
 from tests.doctor.failure import Expected, Registry
 from tests.doctor.things import deployment
 from tests.flux import OFTEN, Flux, chart, config

@@ -5,15 +5,14 @@ import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
-from firstlight.clients import kube as kube_client
-from firstlight.gates.stuck_crds import LONGEST
-from firstlight.model.cluster import Cluster, Machine, MachineConfig, MachinePart, MachineRole
-from firstlight.model.place import Place
-from firstlight.model.reach import Reach
+from firstlight.clients import kube
+from firstlight.commands.doctor import examine
+from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
+from firstlight.gates.crds import LONGEST_INSTALLING
+from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineConfig, MachinePart, MachineRole
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
-from firstlight.observe.machines import Way
-from firstlight.operate.doctor import looking
-from firstlight.operate.doctor.looking import Examined, Known, Ways
+from firstlight.observe.machine_survey import MachineAccess
 from tests import machines, stuck_crds
 from tests.doctor.failure import Expected, Look, Registry
 from tests.labs import condition, until
@@ -52,18 +51,18 @@ def declared(one: machines.Cluster, *, install_disk: str = "", config: MachineCo
     return Cluster(name="lab", place=PLACE, machines=found, parts=parts)
 
 
-def reach(one: machines.Cluster) -> Reach:
+def reach(one: machines.Cluster) -> AddressBook:
     """Where its machines listen."""
-    return Reach(machines={address: one.loopbacks[name] for name, address in one.declared.items()})
+    return AddressBook(machines={address: one.loopbacks[name] for name, address in one.declared.items()})
 
 
-def with_keys(one: machines.Cluster, client: kube_client.Client | None, *, talosconfig: Secret | None = None) -> Look:
+def with_keys(one: machines.Cluster, client: kube.Client | None, *, talosconfig: Secret | None = None) -> Look:
     """Looks at machines and the API."""
-    way = Way(program=one.program, talosconfig=talosconfig or one.talosconfig, reach=reach(one))
+    way = MachineAccess(program=one.program, talosconfig=talosconfig or one.talosconfig, reach=reach(one))
 
-    async def look(expected: Expected) -> Examined:
-        known = Known(cluster=declared(one))
-        return await looking.examine(known, expected.ways or Ways(client=client, way=way), patience=0.0)
+    async def look(expected: Expected) -> Examination:
+        known = DeclaredCluster(cluster=declared(one))
+        return await examine.examine(known, expected.ways or DoctorAccess(client=client, way=way), patience=0.0)
 
     return look
 
@@ -82,8 +81,8 @@ async def machine_off(on: machines.Cluster) -> AsyncIterator[Expected]:
 @CLUSTER.failure("foreign", "machines of another cluster", how="the same machines, asked with another cluster's keys")
 async def foreign(on: machines.Cluster) -> AsyncIterator[Expected]:
     other = await machines.another(on)
-    way = Way(program=on.program, talosconfig=other.talosconfig, reach=reach(on))
-    yield Expected(rule="machine-foreign", subject="machine cp-1", ways=Ways(way=way))
+    way = MachineAccess(program=on.program, talosconfig=other.talosconfig, reach=reach(on))
+    yield Expected(rule="machine-foreign", subject="machine cp-1", ways=DoctorAccess(way=way))
 
 
 @CLUSTER.failure("interface", "an interface that the machine does not have",
@@ -125,13 +124,13 @@ async def api_down(on: machines.Cluster) -> AsyncIterator[Expected]:
 async def crd_stuck(on: machines.Cluster) -> AsyncIterator[Expected]:
     crd = stuck_crds.definition("widgets", "stuck.example.org")
     name = crd["metadata"]["name"]
-    async with kube_client.Client(kube_client.load(on.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(on.lab.kubeconfig)) as client:
         async with stuck_crds.kept_from_establishing(client):
             await client.apply(crd, manager="tests")
             await stuck_crds.leave_stuck(on.lab, client, name)
         await on.serves()
         try:
-            yield Expected(rule="crd-stuck", subject=f"CustomResourceDefinition {name}", later=LONGEST)
+            yield Expected(rule="crd-stuck", subject=f"CustomResourceDefinition {name}", later=LONGEST_INSTALLING)
         finally:
             await client.delete(*stuck_crds.CRD, name)
 
@@ -143,7 +142,7 @@ async def no_disk(on: machines.Cluster) -> AsyncIterator[Expected]:
     yield Expected(
         rule="install-disk-missing",
         subject="machine cp-1",
-        known=Known(cluster=declared(on, install_disk="/dev/nvme9n1")),
+        known=DeclaredCluster(cluster=declared(on, install_disk="/dev/nvme9n1")),
     )
 
 
@@ -153,22 +152,22 @@ async def no_disk(on: machines.Cluster) -> AsyncIterator[Expected]:
 async def bare_interface(on: machines.Cluster) -> AsyncIterator[Expected]:
     part = Part({"machine": {"network": {"interfaces": [{"interface": "enp9s0", "dhcp": True}]}}})
     yield Expected(
-        rule="interface-missing", subject="machine cp-1", known=Known(cluster=declared(on, config=part))
+        rule="interface-missing", subject="machine cp-1", known=DeclaredCluster(cluster=declared(on, config=part))
     )  # fmt: skip
 
 
 def without_keys(one: machines.Cluster) -> Look:
     """Looks at bare machines, for which nobody has keys yet."""
 
-    async def look(expected: Expected) -> Examined:
+    async def look(expected: Expected) -> Examination:
         assert expected.known is not None
-        return await looking.examine(expected.known, Ways(program=one.program, reach=reach(one)), patience=0.0)
+        return await examine.examine(expected.known, DoctorAccess(program=one.program, reach=reach(one)), patience=0.0)
 
     return look
 
 
 async def _is_ready(on: machines.Cluster, name: str) -> bool:
-    async with kube_client.Client(kube_client.load(on.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(on.lab.kubeconfig)) as client:
         return condition(await client.get("v1", "Node", name), "Ready") == "True"
 
 

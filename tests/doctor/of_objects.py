@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube
+from firstlight.commands.doctor.examine import DoctorAccess
 from firstlight.model.secret import Secret
-from firstlight.observe.doctor import api
-from firstlight.operate.doctor.looking import Ways
+from firstlight.observe.cluster import kubernetes_survey
 from tests.doctor.failure import NOBODY, Expected, Registry
 from tests.doctor.lab_ground import Ground, expired, removed
 from tests.doctor.things import config_map
@@ -110,15 +110,15 @@ async def foundation(on: Ground) -> AsyncIterator[Expected]:
 @OBJECTS.failure("kubeconfig", "a kubeconfig that the API does not accept", how="a token that nobody gave out")
 async def kubeconfig(on: Ground) -> AsyncIterator[Expected]:
     wrong = dataclasses.replace(on.kube.config, client_certificate=b"", client_key=None, token=Secret("nobody"))
-    async with kube_client.Client(wrong, policy=api.POLICY) as client:
-        yield Expected(rule="kubeconfig-refused", subject="Kubernetes API", ways=Ways(client=client))
+    async with kube.Client(wrong, policy=kubernetes_survey.POLICY) as client:
+        yield Expected(rule="kubeconfig-refused", subject="Kubernetes API", ways=DoctorAccess(client=client))
 
 
 @OBJECTS.failure("no-api", "an API that is not reached", how="a kubeconfig that leads to a port where nobody listens")
 async def no_api(on: Ground) -> AsyncIterator[Expected]:
     gone = dataclasses.replace(on.kube.config, server="https://127.0.0.1:9")
-    async with kube_client.Client(gone, policy=api.POLICY) as client:
-        yield Expected(rule="api-unreachable", subject="Kubernetes API", ways=Ways(client=client))
+    async with kube.Client(gone, policy=kubernetes_survey.POLICY) as client:
+        yield Expected(rule="api-unreachable", subject="Kubernetes API", ways=DoctorAccess(client=client))
 
 
 def _definition(on: Ground, plural: str) -> dict[str, Any]:
@@ -134,5 +134,5 @@ def _definition(on: Ground, plural: str) -> dict[str, Any]:
 
 
 async def _freed(on: Ground, kind: str, name: str, space: str) -> None:
-    with contextlib.suppress(kube_client.NotFound):
+    with contextlib.suppress(kube.NotFound):
         await on.kube.patch("v1", kind, name, {"metadata": {"finalizers": None}}, manager="tests", namespace=space)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
-from firstlight.lab.lab import Lab
+from firstlight.lab.running_lab import Lab
 from tests.conftest import sample
 from tests.labs import until
 
@@ -88,9 +88,9 @@ async def _work(lab: Lab, namespace: str) -> dict[str, dict[str, str]]:
     """Three requests of each class; what a watch has told at the end."""
     told: dict[str, dict[str, str]] = {}
     for _ in range(2):  # discovery is two requests a client; the third comes with the client below
-        async with kube_client.Client(kube_client.load(lab.home.kubeconfig_faults)) as client:
+        async with clients_kube.Client(clients_kube.load(lab.home.kubeconfig_faults)) as client:
             await client.resource("v1", "ConfigMap")
-    async with kube_client.Client(kube_client.load(lab.home.kubeconfig_faults)) as client:
+    async with clients_kube.Client(clients_kube.load(lab.home.kubeconfig_faults)) as client:
         for name in ("a", "b", "c"):
             await client.create(_config_map(name, namespace, "1"), manager="tests")
         for name in ("a", "b", "c"):
@@ -116,9 +116,9 @@ async def _watch(client: Client, namespace: str, told: dict[str, dict[str, str]]
     async with contextlib.aclosing(watch) as events:
         async for event in events:
             match event:
-                case kube_client.Added(obj) | kube_client.Modified(obj):
+                case clients_kube.Added(obj) | clients_kube.Modified(obj):
                     told[obj["metadata"]["name"]] = obj["data"]
-                case kube_client.Deleted(obj):
+                case clients_kube.Deleted(obj):
                     told.pop(obj["metadata"]["name"], None)
             if told == {"b": {"step": "2"}, "c": {"step": "2"}}:
                 return

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube
 from tests import overrides
 from tests.conftest import sample
 from tests.flux import Flux
@@ -64,7 +64,7 @@ async def test_a_fault_is_survived_or_told(shop: Shop, cell: tuple[str, str, str
     await faults.add(**FAULTS[fault], match={"classes": [where]}, skip=position, times=1)
     told = None
     try:
-        async with kube_client.Client(kube_client.load(shop.flux.lab.home.kubeconfig_faults)) as client:
+        async with kube.Client(kube.load(shop.flux.lab.home.kubeconfig_faults)) as client:
             await overrides.perform(order, shop.ground(client=client))
     except errors.FirstlightError as error:
         told = error
@@ -90,7 +90,7 @@ async def test_a_twentieth_of_all_requests_may_fail_all_the_way(shop: Shop) -> N
     faults = shop.flux.lab.faults
     await faults.clear()
     await faults.seed(12)
-    async with kube_client.Client(kube_client.load(shop.flux.lab.home.kubeconfig_faults)) as client:
+    async with kube.Client(kube.load(shop.flux.lab.home.kubeconfig_faults)) as client:
         for number in range(5):
             after = before + 1 + number
             for name in ("begin", "apply", "end"):

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from firstlight.execute.overriding.ground import Event, Writing
+from firstlight.execute.overrides.override_context import OverrideEvent, OverrideWriting
 from tests import overrides
 from tests.conftest import sample
 from tests.flux import Flux
@@ -68,8 +68,8 @@ async def test_these_are_all_the_writes(shop: Shop) -> None:
         for name in run:
             names: list[str] = []
 
-            def tell(event: Event, names: list[str] = names) -> None:
-                if isinstance(event, Writing):
+            def tell(event: OverrideEvent, names: list[str] = names) -> None:
+                if isinstance(event, OverrideWriting):
                     names.append(event.name)
 
             revision = await shop.mended(after) if name == "end" else ""

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube
+from firstlight.clients import kube as clients_kube
 from firstlight.execute import loop
-from firstlight.journal import reading
+from firstlight.journal import journal_reader
 from firstlight.model.component import Phase
 from firstlight.model.event import Event, StepEnded, StepStarted, Told, Writing
 from firstlight.model.verdict import Failed, Passed
@@ -64,7 +64,7 @@ class Worn:
     """A cluster up to its engine, from which something is taken again and again."""
 
     stage: runs.Stage
-    kube: kube.Client
+    kube: clients_kube.Client
     state: Mapping[str, Any]
     requests: Mapping[str, int]
     """How many of each class an undisturbed run sends when everything is to be written again."""
@@ -83,9 +83,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 async def worn(to_engine: runs.Stage) -> AsyncIterator[Worn]:
     """A cluster up to its engine, reached through the proxy with faults."""
     stage = to_engine
-    through = kube.load(stage.lab.home.kubeconfig_faults).server
+    through = clients_kube.load(stage.lab.home.kubeconfig_faults).server
     stage = dataclasses.replace(stage, place=msgspec.structs.replace(stage.place, api=through))
-    async with kube.Client(kube.load(stage.lab.kubeconfig)) as client:
+    async with clients_kube.Client(clients_kube.load(stage.lab.kubeconfig)) as client:
         one = Worn(stage, client, {}, {})
         await take(one)
         last = await newest(stage)
@@ -110,12 +110,12 @@ async def take(worn: Worn) -> None:
     async def is_gone(api_version: str, kind: str, namespace: str, name: str) -> bool:
         try:
             await worn.kube.get(api_version, kind, name, namespace=namespace or None)
-        except kube.NotFound:
+        except clients_kube.NotFound:
             return True
         return False
 
     for api_version, kind, namespace, name in wanted:
-        with contextlib.suppress(kube.NotFound):
+        with contextlib.suppress(clients_kube.NotFound):
             await worn.kube.delete(api_version, kind, name, namespace=namespace or None)
     for each in wanted:
         await until(lambda each=each: is_gone(*each), f"{each} to be gone")  # type: ignore[misc]
@@ -281,7 +281,7 @@ async def blocked(worn: Worn, *, resource: str, namespace: str) -> AsyncIterator
     await worn.kube.create(webhook(resource=resource, namespace=namespace), manager="tests")
 
     async def release() -> None:
-        with contextlib.suppress(kube.NotFound):
+        with contextlib.suppress(clients_kube.NotFound):
             await worn.kube.delete("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "blocks")
 
     try:
@@ -347,7 +347,9 @@ async def test_a_holder_that_was_stopped_beyond_its_lease_writes_no_more(worn: W
         with contextlib.suppress(ProcessLookupError):
             stopped.kill()
 
-    (run,) = [each for each in reading.paths(Path(worn.stage.place.state)) if f":{stopped.pid}:" in each.read_text()]
+    (run,) = [
+        each for each in journal_reader.paths(Path(worn.stage.place.state)) if f":{stopped.pid}:" in each.read_text()
+    ]
     written = audit_log.writes(
         worn.stage.lab.home.audit_log, since=over, until=time.time(), is_asked=lambda _, agent: run.stem in agent
     )

@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from firstlight.clients import kube as kube_client
-from firstlight.lab import lab as labs
-from firstlight.model.lab_status import PartStatus
+from firstlight.clients import kube
+from firstlight.lab import running_lab
+from firstlight.lab.lab_status import PartStatus
 from firstlight.tools import content, install
 from tests.labs import NETWORK, manifests, until
 
 NAME = "source-controller"
 
 
-async def part(lab: labs.Lab, name: str = NAME) -> PartStatus | None:
+async def part(lab: running_lab.Lab, name: str = NAME) -> PartStatus | None:
     return next((each for each in (await lab.status()).parts if each.name == name), None)
 
 
-async def comes(lab: labs.Lab, is_so: Callable[[PartStatus], bool], what: str) -> PartStatus:
+async def comes(lab: running_lab.Lab, is_so: Callable[[PartStatus], bool], what: str) -> PartStatus:
     async def asked() -> PartStatus | None:
         found = await part(lab)
         return found if found is not None and is_so(found) else None
@@ -29,7 +29,7 @@ async def comes(lab: labs.Lab, is_so: Callable[[PartStatus], bool], what: str) -
     return await until(asked, what)
 
 
-async def _has_struck(lab: labs.Lab) -> bool:
+async def _has_struck(lab: running_lab.Lab) -> bool:
     return any(each.hits for each in await lab.faults.active())
 
 
@@ -42,7 +42,7 @@ async def objects(*names: str) -> list[dict[str, Any]]:
 
 @pytest.mark.long
 async def test_an_actor_from_its_wish_to_its_end(
-    fresh_lab: Callable[..., Awaitable[labs.Lab]],
+    fresh_lab: Callable[..., Awaitable[running_lab.Lab]],
     programs: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -61,7 +61,7 @@ async def test_an_actor_from_its_wish_to_its_end(
     made = await lab.sources().create_git("me/fleet")
     assert made.url.endswith("/git/me/fleet.git")
 
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         for obj in manifests(NETWORK):
             await client.apply(obj, manager="tests")
         for kind in ("Namespace", "ResourceQuota", "ServiceAccount"):

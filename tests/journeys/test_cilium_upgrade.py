@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.lab import processes
-from firstlight.model.change_record import ChangePath, ChangeStanding
-from firstlight.operate.rehearsal import operator_kinds
-from firstlight.render.charts.store import ChartStore
+from firstlight.clients import kube
+from firstlight.commands.change.change_record import ChangePath, ChangeStanding
+from firstlight.commands.rehearse import stand_ins
+from firstlight.lab import procfs
+from firstlight.render.chart_store import ChartStore
 from firstlight.tools import content, install
 from tests import carried, handing, runs
 from tests.carried import Clone
@@ -57,7 +57,7 @@ async def clone(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
             yield carried.clone(stage, home / "clone", sops=found["sops"])
         finally:
             await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 def _online(store: type[ChartStore], home: Path, means: object, *, offline: bool) -> ChartStore:
@@ -83,8 +83,8 @@ async def _operator(stage: runs.Stage, chart: Path) -> None:
     """What Cilium's operator does first: its kinds are made."""
     while True:
         try:
-            async with kube_client.Client(kube_client.load(stage.lab.kubeconfig)) as client:
-                for each in operator_kinds.read(chart):
+            async with kube.Client(kube.load(stage.lab.kubeconfig)) as client:
+                for each in stand_ins.cilium_crds(chart):
                     await client.apply(dict(each), manager="cilium-operator")
                 return
         except (OSError, errors.FirstlightError):
@@ -143,7 +143,7 @@ async def word(clone: Clone) -> str:
         return str((await client.get("v1", "ConfigMap", "banner", namespace="kube-system"))["data"]["word"])
 
 
-async def versions(client: kube_client.Client) -> tuple[str, str]:
+async def versions(client: kube.Client) -> tuple[str, str]:
     """Of the agents and of the operator."""
     found = []
     for kind, name in (("DaemonSet", "cilium"), ("Deployment", "cilium-operator")):

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def firstlight(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Run]:
     environment = {**os.environ, "FIRSTLIGHT_LABS": str(tmp_path), "COLUMNS": "120"}
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "firstlight", *arguments]
         return subprocess.run(argv, capture_output=True, text=True, env=environment, check=False)
 

@@ -13,23 +13,24 @@ import yaml
 
 from firstlight.clients import kube, talosctl
 from firstlight.clients.kube import Client
-from firstlight.gates.ground import GateGround
+from firstlight.commands.backup import backup_signature
+from firstlight.commands.recover import etcd_restore
+from firstlight.commands.recover.drill_context import DrillContext
+from firstlight.commands.up.up import PreparedRun
+from firstlight.execute import live_cluster
+from firstlight.execute import walk as execute_walk
+from firstlight.execute.walk import Walk
+from firstlight.gates.gate_parts import GateContext
 from firstlight.model.event import Event, StepStarted
 from firstlight.model.plan import Plan
 from firstlight.model.work import Work
-from firstlight.operate import reaching
-from firstlight.operate import walk as walks
-from firstlight.operate.backup import signing
-from firstlight.operate.recover import etcd
-from firstlight.operate.recover.fault import Ground
-from firstlight.operate.up import Prepared
-from firstlight.operate.walk import Walk
-from firstlight.repo import platform as platforms
-from firstlight.secrets import age
+from firstlight.repo import platform_reader
+from firstlight.secrets import age_keys
 from firstlight.tools import install
-from tests import machines, nodes
+from tests import labs, machines
+from tests import nodes as tests_nodes
 from tests.integration.secrets.encrypted_repo import MINE
-from tests.labs import NETWORK, condition, manifests, until
+from tests.labs import NETWORK, condition, manifests
 from tests.node_commands import Living
 from tests.nodes import Walked
 from tests.recover import drills, killed
@@ -80,11 +81,11 @@ spec:
 @pytest_asyncio.fixture
 async def living(fresh_machines: machines.Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Living:
     """Three control planes and a worker, all well, with a repo that encrypts for its author."""
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(MINE).reveal().decode())
     one = await fresh_machines(machines=3, workers=1)
     found = Living(one, tmp_path / "repo", (await install.ensure(["sops"]))["sops"])
     found.declare(*MEMBERS, "worker-1")
-    rule = f"creation_rules:\n  - path_regex: ^talos/lab/.*\n    age: {age.recipient(MINE)}\n"
+    rule = f"creation_rules:\n  - path_regex: ^talos/lab/.*\n    age: {age_keys.recipient(MINE)}\n"
     (found.root / ".sops.yaml").write_text(rule)
     await one.apply(*MEMBERS, "worker-1", patches=[machines.BARE, machines.GRACE])
     await one.bootstrap()
@@ -97,16 +98,16 @@ async def api(living: Living) -> AsyncIterator[Client]:
         yield client
 
 
-def ground(living: Living, place: nodes.Ground | None = None) -> Ground:
+def ground(living: Living, place: tests_nodes.Ground | None = None) -> DrillContext:
     """Where it is drilled."""
-    platform = platforms.read(living.root)
+    platform = platform_reader.read(living.root)
     cluster = platform.clusters[0]
-    prepared = Prepared(
-        platform=platform, cluster=cluster, ground=GateGround(cluster, revision="", objects={}), problems=(),
+    prepared = PreparedRun(
+        platform=platform, cluster=cluster, ground=GateContext(cluster, revision="", objects={}), problems=(),
         work=Work(cluster=cluster, plan=Plan(cluster=cluster.name, steps=()), tasks={}),
     )  # fmt: skip
-    means = living.means() if place is None else nodes.means(place)
-    return Ground(lab=living.machines.lab, prepared=prepared, means=means)
+    means = living.means() if place is None else tests_nodes.means(place)
+    return DrillContext(lab=living.machines.lab, prepared=prepared, means=means)
 
 
 class Killed(BaseException):
@@ -116,9 +117,9 @@ class Killed(BaseException):
 async def restored(living: Living, source: Path | None, *, until: str = "") -> Walked:
     """The walk, as ``firstlight recover`` goes it; killed when a stage begins, if one is named."""
     means = living.means()
-    cluster = platforms.read(living.root).clusters[0]
-    trusted = await signing.trust()
-    stages = etcd.stages(cluster, source=source, root=living.root, now=means.now(), timeout=60, trusted=trusted)
+    cluster = platform_reader.read(living.root).clusters[0]
+    trusted = await backup_signature.trust()
+    stages = etcd_restore.stages(cluster, source=source, root=living.root, now=means.now(), timeout=60, trusted=trusted)
     walk = Walk(cluster=cluster, command="recover", again="", stages=stages)
     events: list[Event] = []
     asked: list[str] = []
@@ -132,9 +133,9 @@ async def restored(living: Living, source: Path | None, *, until: str = "") -> W
         if isinstance(event, StepStarted) and event.step == until:
             raise Killed
 
-    async with reaching.unconnected(cluster, means) as world:
-        begun = walks.started(walk, means)
-        result = await walks.run(walk, world, means, begun=begun, tell=tell, confirm=confirm)
+    async with live_cluster.unconnected(cluster, means) as world:
+        begun = execute_walk.started(walk, means)
+        result = await execute_walk.run(walk, world, means, begun=begun, tell=tell, confirm=confirm)
     return Walked(result, events, asked)
 
 
@@ -201,14 +202,14 @@ async def lose(one: machines.Cluster, *names: str) -> None:
             return True
         return not found[0].leader
 
-    await until(is_lost, "etcd to be without a leader")
+    await labs.until(is_lost, "etcd to be without a leader")
 
 
 async def test_etcd_is_restored_from_a_backup_and_everybody_who_watched_begins_anew(living: Living) -> None:
     one = living.machines
     async with api(living) as client:
         await fill(client)
-        await until(lambda: are_well(client, one), "the cluster to be well")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well")
         before = await pods(client)
         kept, uid = await shop(client), (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"]
 
@@ -220,7 +221,7 @@ async def test_etcd_is_restored_from_a_backup_and_everybody_who_watched_begins_a
         await client.apply(config_map("order-3", "of another day"), manager="tests")
         await client.apply(config_map("later", "was not there"), manager="tests")
         await client.delete("v1", "Namespace", "operators")
-        await until(lambda: is_gone(client, "operators"), "the operators to be gone")
+        await labs.until(lambda: is_gone(client, "operators"), "the operators to be gone")
     await lose(one, "cp-2", "cp-3")
 
     with pytest.raises(Killed):
@@ -233,7 +234,7 @@ async def test_etcd_is_restored_from_a_backup_and_everybody_who_watched_begins_a
     async with api(living) as client:
         assert (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"] == uid
         assert await shop(client) == kept, "objects, with their uids and resource versions"
-        await until(lambda: are_well(client, one), "the cluster to be well again")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well again")
         for name, old in (await pods(client)).items():
             assert old, name
             assert not old & before[name], f"who watched in {name} has begun anew"
@@ -248,7 +249,7 @@ async def test_what_a_member_that_is_left_has_is_restored_without_a_loss(living:
     one = living.machines
     async with api(living) as client:
         await fill(client)
-        await until(lambda: are_well(client, one), "the cluster to be well")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well")
         kept = await shop(client)
 
     found = await drills.drill("quorum", ground(living))
@@ -256,7 +257,7 @@ async def test_what_a_member_that_is_left_has_is_restored_without_a_loss(living:
     assert (found.option, found.lost) == ("etcd-quorum", ())
     async with api(living) as client:
         assert await shop(client) == kept, "objects, with their uids and resource versions"
-        await until(lambda: are_well(client, one), "the cluster to be well again")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well again")
     left = [each.name for each in (living.root / ".firstlight" / "lab").rglob("*.sops")]
     assert left, "what was left of etcd was kept, encrypted"
 
@@ -265,10 +266,10 @@ async def test_what_a_member_that_is_left_has_is_restored_without_a_loss(living:
 @pytest.mark.parametrize("at", KILLED, ids=[f"{each.step}-{each.moment}" for each in KILLED])
 async def test_a_recovery_that_was_killed_goes_on(living: Living, at: killed.At, tmp_path: Path) -> None:
     one = living.machines
-    place = msgspec.structs.replace(nodes.ground(one, tmp_path / "ground"), sops=str(living.sops))
+    place = msgspec.structs.replace(tests_nodes.ground(one, tmp_path / "ground"), sops=str(living.sops))
     async with api(living) as client:
         await fill(client)
-        await until(lambda: are_well(client, one), "the cluster to be well")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well")
         kept = await shop(client)
 
     found = await drills.killed(
@@ -279,7 +280,7 @@ async def test_a_recovery_that_was_killed_goes_on(living: Living, at: killed.At,
     assert found.lost == ()
     async with api(living) as client:
         assert await shop(client) == kept, "objects, with their uids and resource versions"
-        await until(lambda: are_well(client, one), "the cluster to be well again")
+        await labs.until(lambda: are_well(client, one), "the cluster to be well again")
 
 
 async def is_gone(client: Client, namespace: str) -> bool:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
-from firstlight.clients import talosctl
+from firstlight.clients import kube, talosctl
+from firstlight.commands.handover import canary, handover
+from firstlight.commands.override import begin, session
+from firstlight.commands.override.session import lease_held
 from firstlight.observe import audit_log
-from firstlight.operate.handover import canary, running
-from firstlight.operate.override import beginning, records
-from firstlight.operate.override.working import working
 from tests import handing, runs, stages
 from tests.integration.operate import overriding
 from tests.labs import until
@@ -169,19 +168,19 @@ async def test_a_label_comes_and_goes_through_git(handed: runs.Stage) -> None:
 async def test_a_canary_finishes_an_override_that_was_cut_off_since_the_run(handed: runs.Stage, tmp_path: Path) -> None:
     """Whoever is to bring the label rests for it."""
     means = runs.means(handed.place)
-    prepared = await running.prepare(handed.platform, running.Asked(cluster=""), means, is_checked=False)
-    bird = canary.choose(running.passing(prepared), Path(handed.place.root))
+    prepared = await handover.prepare(handed.platform, handover.HandoverRequest(cluster=""), means, is_checked=False)
+    bird = canary.choose(handover.passing(prepared), Path(handed.place.root))
     assert bird is not None
     said: list[str] = []
     async with handing.client(handed) as client:
         dying = overriding.ground(client, tmp_path, tell=overriding.killed_at("record open"))
         with pytest.raises(overriding.Killed):
-            async with working(dying):
-                await beginning.begin(overriding.wish(bird.passing.owner.name), dying)
+            async with lease_held(dying):
+                await begin.begin_override(overriding.wish(bird.passing.owner.name), dying)
 
-        made, _ = await running.fly_canary(prepared, means, key=None, confirm=lambda _: True, tell=said.append)
+        made, _ = await handover.fly_canary(prepared, means, key=None, confirm=lambda _: True, tell=said.append)
 
-        assert all(each.is_over for each in await records.listed(dying))
+        assert all(each.is_over for each in await session.list_overrides(dying))
     assert made.is_complete
     assert any("was cut off while it began" in each for each in said)
     assert "the label has come into the cluster" in said
@@ -221,13 +220,13 @@ async def _upgrade(stage: runs.Stage, *, dry_run: bool = False) -> Any:
     async with handing.client(stage) as client:
         version = (await client.version())["gitVersion"]
     endpoint = stage.place.reach["10.9.0.11"]
-    target = talosctl.Target.of(endpoint.partition(":")[0], endpoints=[endpoint])
+    target = talosctl.MachineTarget.of(endpoint.partition(":")[0], endpoints=[endpoint])
     return await stage.talosctl().upgrade_k8s(
         target, to=version, dry_run=dry_run, endpoint=stage.place.api, kubelets=False, pull_first=False
     )
 
 
-async def _reconcile(client: kube_client.Client) -> None:
+async def _reconcile(client: kube.Client) -> None:
     """What ``flux reconcile`` does, for everything at once."""
     now = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": str(time.time())}}}
     await client.patch(

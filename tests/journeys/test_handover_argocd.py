@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from firstlight.lab import processes
+from firstlight.lab import procfs
 from firstlight.observe import audit_log
 from firstlight.tools import install
 from tests import handing, runs
@@ -34,7 +34,7 @@ async def handed(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFac
     assert result.is_complete, result.outcomes
     yield stage
     await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 async def test_argo_cd_owns_itself_and_what_talos_and_bootstrap_applied_and_nobody_deleted_anything(

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from firstlight.lab import processes
-from firstlight.model.change_record import ChangePath, ChangeStanding
+from firstlight.commands.change.change_record import ChangePath, ChangeStanding
+from firstlight.lab import procfs
 from firstlight.tools import install
 from tests import carried, handing, runs
 from tests.carried import Clone
@@ -36,7 +36,7 @@ async def clone(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
         yield carried.clone(stage, home / "clone", sops=found["sops"])
     finally:
         await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 async def test_what_only_bootstrap_brings_passes_argo_cd_by(clone: Clone) -> None:

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from firstlight.model.change_record import ChangePath, ChangeStanding
-from firstlight.secrets import age
+from firstlight.commands.change.change_record import ChangePath, ChangeStanding
+from firstlight.secrets import age_keys
 from firstlight.tools import install
 from tests import carried, handing, runs
 from tests.carried import Clone
@@ -117,7 +117,7 @@ def decrypted(clone: Clone, kind: str) -> bytes:
     """The newest backup of a kind, as its owner reads it."""
     file = max((clone.means.state / "light" / kind).iterdir())
     assert file.stat().st_mode & 0o777 == 0o600
-    key = age.identity(carried.KEY).reveal().decode()
+    key = age_keys.identity(carried.KEY).reveal().decode()
     done = subprocess.run(
         [str(clone.means.programs.sops), "decrypt", "--input-type=binary", "--output-type=binary", str(file)],
         capture_output=True, check=True, env={**os.environ, "SOPS_AGE_KEY": key},

@@ -11,7 +11,7 @@ import pytest
 
 from tests import planted
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 PROGRAM = Path(sys.executable).with_name("firstlight")
 
 
@@ -26,7 +26,7 @@ def firstlight(here: planted.Planted, tmp_path: Path, programs: dict[str, Path])
     environment = {**os.environ, "FIRSTLIGHT_LABS": str(tmp_path / "labs"), "COLUMNS": "120"}
     environment["PATH"] = here.environment(os.environ["PATH"])["PATH"]
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [PROGRAM, *arguments], cwd=here.directory, env=environment, capture_output=True, text=True, check=False
         )

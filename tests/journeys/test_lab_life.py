@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.lab import directory, network, processes, settings
-from firstlight.lab.lab import Lab
+from firstlight.clients import kube
+from firstlight.lab import lab_directory, lab_settings, loopback_network, procfs
+from firstlight.lab.running_lab import Lab
 from tests.labs import NETWORK, condition, manifests, until
 
 FreshLab = Callable[..., Awaitable[Lab]]
@@ -26,25 +26,25 @@ def marker(name: str) -> dict[str, Any]:
 
 
 async def names(lab: Lab) -> set[str]:
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         return {each["metadata"]["name"] for each in (await client.list("v1", "ConfigMap", namespace="default")).items}
 
 
 async def write(lab: Lab, name: str) -> None:
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         await client.apply(marker(name), manager="tests")
 
 
 def nothing_left(lab: Lab) -> Callable[[], Awaitable[bool]]:
     async def nothing() -> bool:
-        return processes.of(lab.home.path) == ()
+        return procfs.processes_of(lab.home.path) == ()
 
     return nothing
 
 
 async def test_nodes_are_not_ready_until_a_cni_pod_is_ready_on_them(fresh_lab: FreshLab) -> None:
     lab = await fresh_lab(workers=2)
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
 
         async def nodes() -> dict[str, dict[str, Any]]:
             return {node["metadata"]["name"]: node for node in (await client.list("v1", "Node")).items}
@@ -107,7 +107,7 @@ async def test_up_again_changes_nothing_and_resumes_or_leaves_nothing_after_ever
     again = await lab.up(programs)
     assert {part.name: part.pid for part in again.parts} == before
 
-    for pid in processes.of(lab.home.path):
+    for pid in procfs.processes_of(lab.home.path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     await until(nothing_left(lab), "all processes to die")
@@ -116,23 +116,23 @@ async def test_up_again_changes_nothing_and_resumes_or_leaves_nothing_after_ever
     assert resumed.is_ready
     assert "kept" in await names(lab)
 
-    for pid in processes.of(lab.home.path):
+    for pid in procfs.processes_of(lab.home.path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     await lab.down()
-    assert processes.of(lab.home.path) == ()
+    assert procfs.processes_of(lab.home.path) == ()
     assert not lab.home.path.exists()
 
 
 @pytest.mark.long
 async def test_down_ends_even_what_is_stopped(fresh_lab: FreshLab) -> None:
     lab = await fresh_lab()
-    for pid in processes.of(lab.home.path):
+    for pid in procfs.processes_of(lab.home.path):
         os.kill(pid, signal.SIGSTOP)
 
     await lab.down()
 
-    assert processes.of(lab.home.path) == ()
+    assert procfs.processes_of(lab.home.path) == ()
 
 
 @pytest.mark.long
@@ -155,13 +155,13 @@ async def test_two_labs_live_side_by_side_and_apart(fresh_lab: FreshLab) -> None
 
 @pytest.mark.long
 async def test_a_lab_with_shifted_ports_shows_the_usual_ones(programs: dict[str, Path], tmp_path: Path) -> None:
-    home = directory.Directory(tmp_path / "shifted")
+    home = lab_directory.LabDirectory(tmp_path / "shifted")
     home.make()
-    home.network.write_bytes(msgspec.json.encode(network.Network(200, 20000)))
+    home.network.write_bytes(msgspec.json.encode(loopback_network.LoopbackNetwork(200, 20000)))
     lab = Lab(home)
     try:
         await lab.up(programs, owner=os.getpid())
-        async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+        async with kube.Client(kube.load(lab.kubeconfig)) as client:
 
             async def port() -> int:
                 live = await client.get("v1", "Node", "cp-1")
@@ -177,7 +177,7 @@ async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: d
     broken = tmp_path / "etcd"
     broken.write_text("#!/bin/sh\necho no disk today; exit 1\n")
     broken.chmod(0o755)
-    lab = Lab(directory.Directory(tmp_path / "broken"))
+    lab = Lab(lab_directory.LabDirectory(tmp_path / "broken"))
     try:
         with pytest.raises(errors.LabError, match=r"etcd .*no disk today"):
             await lab.up({**programs, "etcd": broken}, owner=os.getpid())
@@ -187,7 +187,7 @@ async def test_a_part_that_cannot_start_is_named_with_its_last_words(programs: d
 
 @pytest.mark.long
 async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path: Path) -> None:
-    home = directory.Directory(tmp_path / "twice")
+    home = lab_directory.LabDirectory(tmp_path / "twice")
     try:
         first, second = await asyncio.gather(*(Lab(home).up(programs, owner=os.getpid()) for _ in range(2)))
 
@@ -198,9 +198,9 @@ async def test_two_ups_at_once_start_one_lab(programs: dict[str, Path], tmp_path
 
 
 async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) -> None:
-    taint = settings.Taint(key="node.cilium.io/agent-not-ready", effect="NoExecute")
-    node = settings.Node(name="only", address="10.5.0.9", taints=(taint,))
-    lab = await fresh_lab(settings=settings.Settings(pull_seconds=0.05, nodes=(node,)))
+    taint = lab_settings.NodeTaint(key="node.cilium.io/agent-not-ready", effect="NoExecute")
+    node = lab_settings.SimulatedNode(name="only", address="10.5.0.9", taints=(taint,))
+    lab = await fresh_lab(settings=lab_settings.LabSettings(pull_seconds=0.05, nodes=(node,)))
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -215,7 +215,7 @@ async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) 
     }
     (agent,) = manifests(NETWORK)
     agent["spec"]["selector"]["matchLabels"] = agent["spec"]["template"]["metadata"]["labels"] = {"k8s-app": "cilium"}
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         await client.apply(agent, manager="tests")
 
         async def reported() -> dict[str, Any]:
@@ -229,7 +229,7 @@ async def test_a_cilium_agent_reports_as_the_real_one_does(fresh_lab: FreshLab) 
         async def cilium_node() -> dict[str, Any]:
             try:
                 return await client.get("cilium.io/v2", "CiliumNode", "only")
-            except (kube_client.NotFound, kube_client.UnknownKind):
+            except (kube.NotFound, kube.UnknownKind):
                 return {}
 
         made = await until(cilium_node, "the CiliumNode, once its kind is defined")
@@ -243,14 +243,14 @@ async def test_settings_change_while_it_runs_except_the_networks(
 ) -> None:
     lab = await fresh_lab(workers=1)
 
-    await lab.up(programs, settings=settings.with_nodes(lab.settings(), control_planes=1, workers=3))
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    await lab.up(programs, settings=lab_settings.with_nodes(lab.settings(), control_planes=1, workers=3))
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         found = {node["metadata"]["name"] for node in (await client.list("v1", "Node")).items}
     assert found == {"cp-1", "worker-1", "worker-2", "worker-3"}
 
-    changed = settings.Node(name="worker-1", address="10.5.0.10", labels={"zone": "a"})
+    changed = lab_settings.SimulatedNode(name="worker-1", address="10.5.0.10", labels={"zone": "a"})
     await lab.up(programs, settings=msgspec.structs.replace(lab.settings(), nodes=(changed,)))
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
 
         async def address() -> str:
             (live,) = (await client.list("v1", "Node")).items

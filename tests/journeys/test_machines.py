@@ -8,26 +8,25 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.clients import talosctl
-from firstlight.lab import machine_settings
+from firstlight.clients import kube, talosctl
+from firstlight.lab.machines import machine_settings
 from tests import labs, machines
 from tests.labs import condition, until
 
 
-async def node_of(client: kube_client.Client, name: str) -> dict[str, Any] | None:
+async def node_of(client: kube.Client, name: str) -> dict[str, Any] | None:
     try:
         return await client.get("v1", "Node", name)
-    except kube_client.NotFound:
+    except kube.NotFound:
         return None
 
 
-async def ready(client: kube_client.Client, name: str) -> str:
+async def ready(client: kube.Client, name: str) -> str:
     node = await node_of(client, name)
     return condition(node, "Ready") if node else ""
 
 
-async def is_ready(client: kube_client.Client, name: str, wanted: str = "True") -> bool:
+async def is_ready(client: kube.Client, name: str, wanted: str = "True") -> bool:
     return await ready(client, name) == wanted
 
 
@@ -38,12 +37,14 @@ async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machi
     Each by itself is shown in every run: by the integration tests of ``execute`` (machines, release of old) and of the
     lab (machines and their resets).
     """
-    mode = msgspec.structs.replace(machines.FAST, talos=machine_settings.Talos(manifests="1.12", boot_seconds=0.1))
+    mode = msgspec.structs.replace(
+        machines.FAST, talos=machine_settings.TalosBehaviour(manifests="1.12", boot_seconds=0.1)
+    )
     one = await fresh_machines(machines=1, workers=1, settings=mode)
     disks = await one.stranger.disks(one.here("cp-1"))
     assert [disk.spec.dev_path for disk in disks] == ["/dev/sda"]
 
-    with pytest.raises(talosctl.Unauthorised):
+    with pytest.raises(talosctl.TalosUnauthorised):
         await one.stranger.machine_config(one.here("cp-1"))
 
     await one.apply("cp-1", patches=[machines.BARE, machines.INLINE])
@@ -51,10 +52,10 @@ async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machi
     assert [each.stage for each in status.machines] == ["configured", "maintenance"]
 
     await one.bootstrap()
-    with pytest.raises(talosctl.AlreadyDone):
+    with pytest.raises(talosctl.TalosAlreadyDone):
         await one.talos.bootstrap(one.here("cp-1"))
 
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         await _inline_manifests_are_created_once(one, client)
         node = await until(lambda: node_of(client, "cp-1"), "the node to register")
         assert "NetworkPluginNotReady" in str(node["status"]["conditions"])
@@ -69,23 +70,23 @@ async def test_from_maintenance_mode_to_a_cluster_and_back(fresh_machines: machi
         await reset_and_remove(one, client)
 
 
-async def _inline_manifests_are_created_once(one: machines.Cluster, client: kube_client.Client) -> None:
+async def _inline_manifests_are_created_once(one: machines.Cluster, client: kube.Client) -> None:
     async def greeting() -> dict[str, Any] | None:
         try:
             return await client.get("v1", "ConfigMap", "greeting", namespace="default")
-        except kube_client.NotFound:
+        except kube.NotFound:
             return None
 
     found = await until(greeting, "the inline manifest")
     (entry,) = found["metadata"]["managedFields"]
     assert (entry["manager"], entry["operation"]) == ("talos", "Update")
-    with pytest.raises(kube_client.NotFound):
+    with pytest.raises(kube.NotFound):
         await client.get("v1", "ConfigMap", "talos-bootstrap-manifests-inventory", namespace="kube-system")
     (status,) = await one.talos.manifest_statuses(one.here("cp-1"))
     assert "99-greeting" in status.spec.manifests_applied
 
 
-async def reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client, *, drain: bool = True) -> None:
+async def reboot_and_upgrade(one: machines.Cluster, client: kube.Client, *, drain: bool = True) -> None:
     """A worker that is told to; talosctl takes most of a minute to drain it, and to find it again."""
     before = (await client.get("v1", "Node", "worker-1"))["status"]["nodeInfo"]["bootID"]
 
@@ -111,7 +112,7 @@ async def reboot_and_upgrade(one: machines.Cluster, client: kube_client.Client, 
     assert (await one.talos.version(one.here("worker-1"))).tag == "v1.13.1"
 
 
-async def reset_and_remove(one: machines.Cluster, client: kube_client.Client) -> None:
+async def reset_and_remove(one: machines.Cluster, client: kube.Client) -> None:
     """It leaves the cluster, and joins it again."""
     await one.talos.reset(one.here("worker-1"), reboot=True, system_labels=["STATE", "EPHEMERAL"], timeout=60)
 
@@ -134,7 +135,7 @@ async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machine
         return await one.members() == 3
 
     await until(three, "three members")
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         keepsake = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "keepsake", "namespace": "default"}}
         await client.apply(keepsake, manager="tests")
     snapshot = tmp_path / "etcd.snapshot"
@@ -145,7 +146,7 @@ async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machine
 
     async def writes() -> bool:
         try:
-            async with asyncio.timeout(3), kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+            async with asyncio.timeout(3), kube.Client(kube.load(one.lab.kubeconfig)) as client:
                 later = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}}
                 await client.apply(later, manager="tests")
         except (errors.ClientError, TimeoutError):
@@ -173,7 +174,7 @@ async def test_a_lost_quorum_is_restored_from_a_snapshot(fresh_machines: machine
     await until(waits, "etcd to wait for a bootstrap")
     await one.talos.bootstrap(one.here("cp-1"), recover_from=snapshot)
     await until(writes, "the API to take writes again", timeout=90)
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         await client.get("v1", "ConfigMap", "keepsake", namespace="default")
 
 
@@ -220,7 +221,7 @@ async def test_a_second_cluster_in_the_lab_stays_apart(fresh_machines: machines.
     await one.serves()
 
     assert (await one.lab.status()).followed == "cp-1"
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         await until(lambda: node_of(client, "cp-1"), "the node to register")
         assert await node_of(client, "cp-2") is None
 
@@ -230,7 +231,7 @@ async def test_kubernetes_is_upgraded_kubelets_included(fresh_machines: machines
     one = await fresh_machines(machines=1)
     await one.apply("cp-1", patches=[machines.BARE])
     await one.bootstrap()
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         for obj in labs.manifests(labs.NETWORK):
             await client.apply(obj, manager="tests")
         await until(lambda: is_ready(client, "cp-1"), "the node to be ready")
@@ -249,12 +250,12 @@ async def test_machines_keep_their_state_over_restarts_of_the_lab(
     one = await fresh_machines(machines=1)
     await one.apply("cp-1", patches=[machines.BARE])
     await one.bootstrap()
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         uid = (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"]
 
     await one.lab.down(keep=True)
     await one.lab.up(machine_programs)
     await one.serves()
 
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
         assert (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"] == uid

@@ -9,16 +9,16 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.lab import directory, processes
-from firstlight.lab.lab import Lab
+from firstlight.clients import kube
+from firstlight.lab import lab_directory, procfs
+from firstlight.lab.running_lab import Lab
 from tests.journeys.test_lab_life import names, nothing_left, write
 from tests.labs import condition, until
 
 
 @pytest_asyncio.fixture(scope="module")
 async def sturdy(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    lab = Lab(directory.Directory(tmp_path_factory.mktemp("labs") / "sturdy"))
+    lab = Lab(lab_directory.LabDirectory(tmp_path_factory.mktemp("labs") / "sturdy"))
     await lab.up(programs, owner=os.getpid())
     yield lab
     await lab.down()
@@ -40,7 +40,7 @@ async def test_a_killed_part_comes_back_and_is_counted(sturdy: Lab) -> None:
 
 async def test_a_stopped_etcd_makes_the_api_unready_until_it_goes_on(sturdy: Lab) -> None:
     lab = sturdy
-    async with kube_client.Client(kube_client.load(lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(lab.kubeconfig)) as client:
         await lab.process("etcd", "stop")
 
         async def unready() -> bool:
@@ -111,7 +111,7 @@ async def test_nodes_do_not_play_dead_when_their_kubelets_restart(sturdy: Lab) -
         "containers": [{"name": "main", "image": "registry.example/app:1"}],
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "soon", "namespace": "default"}, "spec": spec}
-    async with kube_client.Client(kube_client.load(sturdy.kubeconfig)) as client:
+    async with kube.Client(kube.load(sturdy.kubeconfig)) as client:
         await client.apply(pod, manager="tests")
 
         async def started() -> bool:
@@ -123,7 +123,7 @@ async def test_nodes_do_not_play_dead_when_their_kubelets_restart(sturdy: Lab) -
 async def test_killing_the_supervisor_kills_its_parts(sturdy: Lab) -> None:
     """The last one: nothing of the lab is left."""
     parts = {part.pid for part in (await sturdy.status()).parts}
-    (supervisor,) = set(processes.of(sturdy.home.path)) - parts
+    (supervisor,) = set(procfs.processes_of(sturdy.home.path)) - parts
 
     os.kill(supervisor, signal.SIGKILL)
 

@@ -14,13 +14,14 @@ import pytest_asyncio
 import yaml
 
 from firstlight.clients import kube, talosctl
-from firstlight.clients.sops import Sops
-from firstlight.lab import processes
+from firstlight.clients.sops import SopsClient
+from firstlight.commands.down.down import WIPED
+from firstlight.commands.recover import drill_run
+from firstlight.lab import procfs
 from firstlight.model.secret import Secret
-from firstlight.operate.down import WIPED
-from firstlight.operate.recover import belongings
-from firstlight.secrets import age
-from firstlight.tools import content, install
+from firstlight.secrets import age_keys
+from firstlight.tools import content as tools_content
+from firstlight.tools import install
 from tests import runs
 from tests.integration.secrets.encrypted_repo import MINE
 from tests.labs import until
@@ -82,7 +83,7 @@ def clone(url: str, into: Path) -> Path:
 
 async def encrypted(sops: Path, content: bytes, path: Path, *, config: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(await Sops(sops).encrypt(Secret(content), path, config=config))
+    path.write_bytes(await SopsClient(sops).encrypt(Secret(content), path, config=config))
     return path
 
 
@@ -90,11 +91,11 @@ async def encrypted(sops: Path, content: bytes, path: Path, *, config: Path) -> 
 async def home(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[Home]:
     """The light platform with everything secret encrypted in Git, and a claim; brought up from a clone of it."""
     found = programs | await install.ensure([*runs.TOOLS, "sops"])
-    manifests = (await content.ensure(["flux-manifests"]))["flux-manifests"]
+    manifests = (await tools_content.ensure(["flux-manifests"]))["flux-manifests"]
     files = tmp_path / "files"
     files.mkdir()
     config = files / ".sops.yaml"
-    config.write_text(f"creation_rules:\n  - age: {age.recipient(MINE)}\n")
+    config.write_text(f"creation_rules:\n  - age: {age_keys.recipient(MINE)}\n")
     keys = (await talosctl.Talosctl(found["talosctl"]).gen_secrets()).reveal()
     declared = (runs.PLATFORMS / "light" / "firstlight.yaml").read_text()
     for old, new in (("env:GREETER_TOKEN", f"sops:{TOKEN}#token"), ("path: cluster", f"talosSecrets: sops:{KEYS}")):
@@ -116,12 +117,12 @@ async def home(programs: dict[str, Path], tmp_path: Path) -> AsyncIterator[Home]
     )  # fmt: skip
     url = yaml.safe_load((Path(stage.place.root) / "firstlight.yaml").read_text())["gitops"]["url"]
     shutil.rmtree(stage.place.root)
-    one = Home(stage, clone(url, tmp_path / "clone"), age.identity(MINE).reveal().decode())
+    one = Home(stage, clone(url, tmp_path / "clone"), age_keys.identity(MINE).reveal().decode())
     told = await one.typed("up", "--yes")
     assert told.code == 0, told.out + told.err
     yield one
     await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 async def test_the_repo_and_the_key_are_enough(home: Home, tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ async def test_the_repo_and_the_key_are_enough(home: Home, tmp_path: Path) -> No
     assert told.code == 0, told.out + told.err
     assert "0 writes to the API server" in told.out, told.out
     after = await everything(home)
-    assert belongings.lost(before, after) == ()
+    assert drill_run.lost_belongings(before, after) == ()
     assert after.keys() == before.keys(), "and nothing else is there"
     assert await declared_objects(home) == objects
     assert home.authority == authority, "the machines' authority is the same"
@@ -165,7 +166,7 @@ async def everything(home: Home) -> Mapping[str, str]:
     """Objects, contents of Secrets; claims by whether they are bound, since volumes are not in Git."""
     async with client(home) as one:
         await until(lambda: is_bound(one), "the claim to be bound")
-        found = await belongings.of(one)
+        found = await drill_run.belongings_of(one)
     return {
         name: digest if not name.startswith("PersistentVolumeClaim ") else ""
         for name, digest in found.items()
@@ -214,7 +215,7 @@ async def wiped(home: Home) -> None:
     config = Secret((home.clone / ".firstlight" / "light" / "talosconfig").read_bytes())
     talos = talosctl.Talosctl(Path(home.stage.place.programs["talosctl"]), talosconfig=config)
     (endpoint,) = home.stage.place.reach.values()
-    at = talosctl.Target.of(endpoint.partition(":")[0], endpoints=[endpoint.partition(":")[0]])
+    at = talosctl.MachineTarget.of(endpoint.partition(":")[0], endpoints=[endpoint.partition(":")[0]])
     await talos.reset(at, graceful=False, reboot=True, wipe="system-disk", system_labels=WIPED, wait=False)
     await until(lambda: is_bare(home), "the machine to be bare")
 
@@ -226,7 +227,7 @@ async def is_bare(home: Home) -> bool:
 async def is_configured(home: Home) -> bool:
     """Whether a stranger is not let in any more."""
     (endpoint,) = home.stage.place.reach.values()
-    at = talosctl.Target.of(endpoint.partition(":")[0], endpoints=[endpoint.partition(":")[0]])
+    at = talosctl.MachineTarget.of(endpoint.partition(":")[0], endpoints=[endpoint.partition(":")[0]])
     try:
         await talosctl.Talosctl(Path(home.stage.place.programs["talosctl"]), insecure=True).disks(at)
     except talosctl.TalosError:

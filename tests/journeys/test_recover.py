@@ -8,14 +8,14 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube
-from firstlight.execute.applying import helm_releases
-from firstlight.journal import reading
-from firstlight.lab import processes
+from firstlight.commands.recover import drill
+from firstlight.commands.recover.drill_context import DrillContext
+from firstlight.commands.up import up
+from firstlight.execute.apply import helm_storage
+from firstlight.execute.means import RunRequest
+from firstlight.journal import journal_reader
+from firstlight.lab import procfs
 from firstlight.model.component import Phase
-from firstlight.operate import up
-from firstlight.operate.means import Wishes
-from firstlight.operate.recover import faults
-from firstlight.operate.recover.fault import Ground
 from firstlight.tools import content, install
 from tests import runs
 from tests.conftest import sample
@@ -85,13 +85,13 @@ async def stage(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
     assert result.is_complete, result.outcomes
     yield one
     await one.lab.down()
-    assert processes.of(one.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(one.lab.home.path) == (), "the lab left processes behind"
 
 
-async def ground(stage: runs.Stage) -> Ground:
+async def ground(stage: runs.Stage) -> DrillContext:
     means = runs.means(stage.place)
-    prepared = await up.prepare(stage.platform, Wishes(cluster=""), means, is_checked=False)
-    return Ground(lab=stage.lab, prepared=prepared, means=means)
+    prepared = await up.prepare(stage.platform, RunRequest(cluster=""), means, is_checked=False)
+    return DrillContext(lab=stage.lab, prepared=prepared, means=means)
 
 
 async def test_a_pending_release_is_repaired_and_nothing_is_uninstalled(stage: runs.Stage) -> None:
@@ -101,7 +101,7 @@ async def test_a_pending_release_is_repaired_and_nothing_is_uninstalled(stage: r
         found = await drills.drill("pending-release", await ground(stage))
 
         assert (found.option, found.lost) == ("pending-release greeter/greeter", ())
-        after, kept = await deployment(client), await helm_releases.last(client, "greeter", "greeter")
+        after, kept = await deployment(client), await helm_storage.last(client, "greeter", "greeter")
     assert kept is not None
     assert kept.status == "deployed"
     assert after["metadata"]["uid"] == before["metadata"]["uid"], "nothing was uninstalled"
@@ -117,7 +117,7 @@ async def test_a_repair_of_a_release_that_was_killed_goes_on(stage: runs.Stage, 
         found = await drills.killed("pending-release", await ground(stage), order(stage), at=pending_at)
 
         assert (found.option, found.lost) == ("pending-release greeter/greeter", ())
-        kept = await helm_releases.last(client, "greeter", "greeter")
+        kept = await helm_storage.last(client, "greeter", "greeter")
         assert kept is not None
         assert (kept.status, (await deployment(client))["metadata"]["uid"]) == ("deployed", uid)
     assert killed.writing_steps(Path(stage.place.state), but=before) == set(PENDING)
@@ -145,7 +145,7 @@ def order(stage: runs.Stage) -> Callable[[tuple[str, ...]], killed.Order]:
 
 def written(stage: runs.Stage) -> frozenset[Path]:
     """The journals that there are."""
-    return frozenset(reading.paths(Path(stage.place.state)))
+    return frozenset(journal_reader.paths(Path(stage.place.state)))
 
 
 async def deployment(client: kube.Client) -> Any:
@@ -190,7 +190,7 @@ async def test_it_is_repaired_and_nothing_is_lost(scenario: str, handed_over: ru
     found = await drills.drill(scenario, await ground(handed_over))
 
     assert found.lost == ()
-    assert found.option.split()[0] == faults.FAULTS[scenario].option
+    assert found.option.split()[0] == drill.FAULTS[scenario].option
 
 
 @pytest.mark.long

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.lab import processes
+from firstlight.lab import procfs
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "home"
 PLATFORM = """\
 apiVersion: firstlight.dev/v1alpha1
@@ -93,7 +93,7 @@ def firstlight(tmp_path: Path, machine_programs: dict[str, Path]) -> Iterator[Ru
     own = {"FIRSTLIGHT_LABS": str(tmp_path / "labs"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     environment = {**os.environ, **own, "COLUMNS": "160"}
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "firstlight", *arguments]
         return subprocess.run(argv, capture_output=True, text=True, env=environment, check=False)
 
@@ -179,14 +179,14 @@ def test_ctrl_c_takes_the_lab_down(repo: Path, tmp_path: Path, machine_programs:
     )
     with run:
         deadline = time.monotonic() + 60
-        while not processes.of(home) and time.monotonic() < deadline:
+        while not procfs.processes_of(home) and time.monotonic() < deadline:
             time.sleep(0.05)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
 
     assert run.returncode == 130, said
     assert not home.exists()
-    assert processes.of(home) == ()
+    assert procfs.processes_of(home) == ()
 
 
 def test_what_cannot_be_rehearsed_is_refused_before_anything_starts(

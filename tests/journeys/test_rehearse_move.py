@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from firstlight.cli import main, walked
-from firstlight.execute.loop import Result
+from firstlight.cli import follow_run, main
+from firstlight.execute.loop import RunResult
+from firstlight.execute.walk import Walk
 from firstlight.execute.world import World
-from firstlight.lab import processes
-from firstlight.operate.walk import Walk
+from firstlight.lab import procfs
 from tests.labs import until
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).parents[2]
 LIGHT = ROOT / "tests" / "platforms" / "light"
 COMPONENTS = ROOT / "examples/home/kubernetes/clusters/home/flux-system/gotk-components.yaml"
@@ -76,7 +76,7 @@ def environment(tmp_path: Path, machine_programs: dict[str, Path]) -> dict[str, 
 
 @pytest.fixture
 def firstlight(environment: dict[str, str]) -> Iterator[Run]:
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "firstlight", *arguments]
         return subprocess.run(argv, capture_output=True, text=True, env=environment, check=False)
 
@@ -145,9 +145,9 @@ def test_what_is_deleted_replaced_or_left_to_write_is_found(
     """Somebody meddles once everything is proven: what is seen from outside does not believe the stages."""
     for name in ("FIRSTLIGHT_LABS", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, environment[name])
-    before, real = files(repo), walked.walked
+    before, real = files(repo), follow_run.follow_walk
 
-    async def meddled(walk: Walk, world: World, *given: Any, **named: Any) -> Result:
+    async def meddled(walk: Walk, world: World, *given: Any, **named: Any) -> RunResult:
         result = await real(walk, world, *given, **named)
         if any(each.id.endswith(":unguard") for each in walk.stages):
             containers = [{"name": "notes", "image": "registry.example.org/notes:2.0.0"}]
@@ -164,7 +164,7 @@ def test_what_is_deleted_replaced_or_left_to_write_is_found(
     async def notes(world: World) -> Any:
         return (await world.kube.list("v1", "Pod", namespace="default", labels="app=notes")).items
 
-    monkeypatch.setattr(walked, "walked", meddled)
+    monkeypatch.setattr(follow_run, "follow_walk", meddled)
 
     code = main.run([*KEPT, "--repo", str(repo), "--write", "-ojson"])
 
@@ -194,7 +194,7 @@ def test_ctrl_c_takes_the_lab_down(repo: Path, tmp_path: Path, environment: dict
     )
     with run:
         deadline = time.monotonic() + 60
-        while not processes.of(home) and time.monotonic() < deadline:
+        while not procfs.processes_of(home) and time.monotonic() < deadline:
             time.sleep(0.05)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
@@ -202,5 +202,5 @@ def test_ctrl_c_takes_the_lab_down(repo: Path, tmp_path: Path, environment: dict
     assert run.returncode == 130, said
     assert "the lab is gone" in said
     assert not home.exists()
-    assert processes.of(home) == ()
+    assert procfs.processes_of(home) == ()
     assert files(repo) == before

@@ -12,10 +12,10 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube
 from firstlight.execute import lease
-from firstlight.journal import reading
-from firstlight.lab import processes
+from firstlight.journal import journal_reader
+from firstlight.lab import procfs
 from firstlight.model.event import Event, RunEnded, StepEnded, Writing
 from firstlight.model.verdict import Failed, Passed, Skipped
 from firstlight.observe import audit_log
@@ -53,7 +53,7 @@ async def make(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
     yield one
     for each in made:
         await each.lab.down()
-        assert processes.of(each.lab.home.path) == (), "the lab left processes behind"
+        assert procfs.processes_of(each.lab.home.path) == (), "the lab left processes behind"
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -90,9 +90,9 @@ async def test_a_second_run_writes_nothing_and_the_audit_log_proves_it(finished:
 
 
 async def test_the_journal_of_a_run_has_its_whole_story(finished: runs.Stage) -> None:
-    last = reading.paths(Path(finished.place.state))[-1]
+    last = journal_reader.paths(Path(finished.place.state))[-1]
 
-    told = reading.read(last)
+    told = journal_reader.read(last)
 
     assert isinstance(told[-1], RunEnded)
     ended = {each.step: each.verdict for each in told if isinstance(each, StepEnded)}
@@ -103,7 +103,7 @@ async def test_the_journal_of_a_run_has_its_whole_story(finished: runs.Stage) ->
 async def test_what_somebody_changed_is_put_right_unless_the_engine_owns_it(
     finished: runs.Stage, undisturbed: Mapping[str, Any]
 ) -> None:
-    async with kube_client.Client(kube_client.load(finished.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(finished.lab.kubeconfig)) as client:
         await client.patch(
             "v1",
             "Secret",
@@ -133,7 +133,7 @@ async def test_only_one_run_writes(
     finished: runs.Stage, undisturbed: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "RENEW", 0.1)
-    async with kube_client.Client(kube_client.load(finished.lab.kubeconfig)) as client:
+    async with kube.Client(kube.load(finished.lab.kubeconfig)) as client:
         other = lease.Lease(client, holder="ann@elsewhere:1:run-a", tell=lambda _: None)
         await other.claim()
         try:

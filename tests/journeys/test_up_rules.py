@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from firstlight.clients import command, kube
-from firstlight.execute.loop import Result
-from firstlight.journal import reading
-from firstlight.lab import machine_settings, processes
+from firstlight.execute.loop import RunResult
+from firstlight.journal import journal_reader
+from firstlight.lab import procfs
+from firstlight.lab.machines import machine_settings
 from firstlight.model.event import Event, Judged, StepEnded, Told, Writing
 from firstlight.model.verdict import Failed
 from firstlight.observe import audit_log
@@ -31,7 +32,7 @@ from tests.labs import until
 from tests.unit.clients.kube import pki
 
 WORKERS = "machine:workers"
-MACHINES = (*runs.MACHINES, machine_settings.Machine(name="worker-1", address="10.9.0.12"))
+MACHINES = (*runs.MACHINES, machine_settings.VirtualMachine(name="worker-1", address="10.9.0.12"))
 WORKER = """
       - {name: worker-1, address: 10.9.0.12, role: worker, disk: /dev/sda}
     path: cluster"""
@@ -59,7 +60,7 @@ class Story:
     """A run in which a control plane lost its power while it installed, and the worker came when all else was done."""
 
     stage: runs.Stage
-    result: Result
+    result: RunResult
     told: list[Event]
     without_worker: dict[str, str]
     """The verdicts that there were when the worker was switched on."""
@@ -91,7 +92,7 @@ async def story(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFact
     await stage.lab.machine("worker-1", "off")
     yield await tell_story(stage)
     await stage.lab.down()
-    assert processes.of(stage.lab.home.path) == (), "the lab left processes behind"
+    assert procfs.processes_of(stage.lab.home.path) == (), "the lab left processes behind"
 
 
 async def tell_story(stage: runs.Stage) -> Story:
@@ -266,11 +267,11 @@ async def test_a_full_disk_is_said_and_leaves_nothing_half_written(story: Story,
     assert done.code == 1
     assert "Traceback" not in done.stderr
     assert re.search(r"/.+\.jsonl cannot be written: File too large", done.stderr), done.stderr
-    journals = reading.paths(Path(stage.place.state))
+    journals = journal_reader.paths(Path(stage.place.state))
     assert len(journals) == (moment.moment != "start")
     for path in journals:
         assert path.read_bytes().endswith(b"\n")
-        assert isinstance(reading.read(path)[-1], StepEnded)
+        assert isinstance(journal_reader.read(path)[-1], StepEnded)
     # The ways in are kept once the API was reached, whole.
     left = {each.name: each for each in Path(stage.place.state).rglob("*") if each.is_file() and "config" in each.name}
     assert set(left) == (set() if moment.moment == "start" else {"kubeconfig", "talosconfig"})

@@ -9,13 +9,14 @@ import unittest.mock
 from collections.abc import Callable
 from pathlib import Path
 
-from firstlight.cli import main, own_means
-from firstlight.model.recovery import Drilled
-from firstlight.operate.means import Means
-from firstlight.operate.recover import drilling
-from firstlight.operate.recover.fault import Ground
-from firstlight.operate.recover.faults import FAULTS
-from tests.recover import killed as killing
+from firstlight.cli import main
+from firstlight.cli import means as cli_means
+from firstlight.commands.recover import drill_run
+from firstlight.commands.recover.assessment import DrillResult
+from firstlight.commands.recover.drill import FAULTS
+from firstlight.commands.recover.drill_context import DrillContext
+from firstlight.execute.means import Means
+from tests.recover import killed as recover_killed
 from tests.recover.killed import At, Order
 from tests.runs import Told
 
@@ -35,11 +36,11 @@ async def typed(root: Path | str, means: Means, *arguments: str) -> Told:
             code = main.run(["recover", *arguments, "--repo", str(root)])
         return Told(code, out.getvalue(), err.getvalue())
 
-    with unittest.mock.patch.object(own_means, "means", given):
+    with unittest.mock.patch.object(cli_means, "user_means", given):
         return await asyncio.to_thread(run)
 
 
-async def drill(scenario: str, ground: Ground) -> Drilled:
+async def drill(scenario: str, ground: DrillContext) -> DrillResult:
     """Break something, and let the command repair it; what came of it is noted."""
     said: list[Told] = []
 
@@ -48,23 +49,25 @@ async def drill(scenario: str, ground: Ground) -> Drilled:
         said.append(await typed(ground.prepared.platform.root, ground.means, ground.cluster.name, *words))
         return said[-1].code
 
-    found = await drilling.drill(FAULTS[scenario], ground, do=do)
+    found = await drill_run.drill(FAULTS[scenario], ground, do=do)
     assert found.code == 0, said[-1].out + said[-1].err
     _note(found)
     return found
 
 
-async def killed(scenario: str, ground: Ground, order: Callable[[tuple[str, ...]], Order], *, at: At) -> Drilled:
+async def killed(
+    scenario: str, ground: DrillContext, order: Callable[[tuple[str, ...]], Order], *, at: At
+) -> DrillResult:
     """The same with a command that is killed in the middle, and typed again."""
     said: list[Told] = []
 
     async def do(option: str, on: str) -> int:
         words = ("recover", ground.cluster.name, "--do", option, *_on(option, on), "--yes")
-        await killing.killed(order(words), at)
-        said.append(await killing.run(order(words)))
+        await recover_killed.killed(order(words), at)
+        said.append(await recover_killed.run(order(words)))
         return said[-1].code
 
-    found = await drilling.drill(FAULTS[scenario], ground, do=do)
+    found = await drill_run.drill(FAULTS[scenario], ground, do=do)
     assert found.code == 0, said[-1].out + said[-1].err
     return found
 
@@ -75,7 +78,7 @@ def _on(option: str, on: str) -> tuple[str, ...]:
     return (*(("--on", on) if on else ()), *named)
 
 
-def _note(found: Drilled) -> None:
+def _note(found: DrillResult) -> None:
     if path := os.environ.get(TABLE):
         row = {"id": found.scenario, "diagnosed": found.diagnosed, "repaired": found.repaired}
         row |= {"compared": found.compared, "lost": list(found.lost), "option": found.option}

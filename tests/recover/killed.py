@@ -15,13 +15,14 @@ from typing import Any
 
 import msgspec
 
-from firstlight.cli import following, main, own_means
+from firstlight.cli import follow_run, main
+from firstlight.cli import means as cli_means
 from firstlight.clients import command
 from firstlight.execute import lease
-from firstlight.journal import reading
+from firstlight.execute.means import Means
+from firstlight.journal import journal_reader
+from firstlight.model.cluster import AddressBook
 from firstlight.model.event import Event, StepEnded, Told, Writing
-from firstlight.model.reach import Reach
-from firstlight.operate.means import Means
 from tests import nodes, runs
 
 MOMENTS: dict[type, str] = {Writing: "before", Told: "amid", StepEnded: "after"}
@@ -62,7 +63,7 @@ class Order(msgspec.Struct, frozen=True):
         if self.place is not None:
             return runs.means(self.place)
         assert self.reach is not None
-        reach = Reach(machines=self.reach, kubernetes=self.api)
+        reach = AddressBook(machines=self.reach, kubernetes=self.api)
         return dataclasses.replace(await own(*given, **more), reach=reach)
 
 
@@ -81,8 +82,8 @@ async def killed(order: Order, at: At) -> None:
 
 def writing_steps(state: Path, *, but: Collection[Path] = ()) -> set[str]:
     """The steps that have written something, in all runs but those that were there before."""
-    found = [path for path in reading.paths(state) if path not in but]
-    return {each.step for path in found for each in reading.read(path) if isinstance(each, Writing)}
+    found = [path for path in journal_reader.paths(state) if path not in but]
+    return {each.step for path in found for each in journal_reader.read(path) if isinstance(each, Writing)}
 
 
 def cells(steps: Iterable[str], amid: Iterable[str] = ()) -> list[At]:
@@ -92,9 +93,9 @@ def cells(steps: Iterable[str], amid: Iterable[str] = ()) -> list[At]:
 
 
 def _main(order: Order) -> int:
-    tell, own = following.Following.tell, own_means.means
+    tell, own = follow_run.RunFollower.tell, cli_means.user_means
 
-    def told(self: following.Following, event: Event) -> None:
+    def told(self: follow_run.RunFollower, event: Event) -> None:
         tell(self, event)
         if order.at.strikes(event):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -105,8 +106,8 @@ def _main(order: Order) -> int:
     # Whoever comes next need not wait for long; whether it may take a lease of the dead at once is another test's.
     lease.SECONDS = 2
     with (
-        unittest.mock.patch.object(own_means, "means", given),
-        unittest.mock.patch.object(following.Following, "tell", told),
+        unittest.mock.patch.object(cli_means, "user_means", given),
+        unittest.mock.patch.object(follow_run.RunFollower, "tell", told),
     ):
         return main.run([*order.words, "--repo", order.root])
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from firstlight.operate.recover import faults
-from firstlight.operate.recover.fault import Fault
+from firstlight.commands.recover import drill
+from firstlight.commands.recover.drill_context import DrillFault
 from tests.recover.drills import TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ scenarios that there are.
 """
 
 
-def row(fault: Fault, found: Mapping[str, Any]) -> str:
+def row(fault: DrillFault, found: Mapping[str, Any]) -> str:
     """A line of the table."""
     lost = "; ".join(found["lost"]) or f"nothing of {found['compared']} objects"
     return (
@@ -39,7 +39,7 @@ def row(fault: Fault, found: Mapping[str, Any]) -> str:
     )
 
 
-def start(fault: Fault) -> str:
+def start(fault: DrillFault) -> str:
     """What of a line does not depend on the run."""
     return f"`{fault.id}` | {fault.what} | {fault.how}"
 
@@ -47,7 +47,7 @@ def start(fault: Fault) -> str:
 def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     """The page, from what was noted by id."""
     lines = ["| scenario | failure | how it was made | option | diagnosed | repaired | lost |", "|---" * 7 + "|"]
-    lines += [row(each, results[each.id]) for each in faults.FAULTS.values()]
+    lines += [row(each, results[each.id]) for each in drill.FAULTS.values()]
     return _HEAD + "\n".join(lines) + "\n"
 
 

@@ -3,81 +3,133 @@
 The table below is all that ``--help`` needs, so that it imports no command.
 """
 
+import contextlib
 import gc
 import io
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType
 
 import click
 
 import firstlight
 from firstlight import errors
-from firstlight.cli import ending
 from firstlight.cli.lazy_group import LazyGroup
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
-        "init": ("firstlight.cli.init:init", "Write firstlight.yaml: what was inferred, and your answers"),
-        "explain": ("firstlight.cli.explain:explain", "What a component, phase, side, rule or word is, why it is here"),
-        "schema": ("firstlight.cli.schema:schema", "The JSON Schema of firstlight.yaml, rules or tests"),
-        "demo": ("firstlight.cli.demo:demo", "An example platform brought up on this computer, verified and drawn"),
+        "init": ("firstlight.commands.init.command:init", "Write firstlight.yaml: what was inferred, and your answers"),
+        "explain": (
+            "firstlight.commands.explain.command:explain",
+            "What a component, phase, side, rule or word is, why it is here",
+        ),
+        "schema": ("firstlight.commands.schema.command:schema", "The JSON Schema of firstlight.yaml, rules or tests"),
+        "demo": (
+            "firstlight.commands.demo.command:demo",
+            "An example platform brought up on this computer, verified and drawn",
+        ),
         "tools": (
-            "firstlight.cli.tools:tools",
+            "firstlight.commands.tools.command:tools",
             "External programs and lab components: found, needed, installed",
         ),
-        "completion": ("firstlight.cli.completion:completion", "Completion for bash, zsh or fish"),
+        "completion": ("firstlight.commands.completion.command:completion", "Completion for bash, zsh or fish"),
     },
     "look": {
         "inventory": (
-            "firstlight.cli.inventory:inventory",
+            "firstlight.commands.inventory.command:inventory",
             "Clusters, machines and components of a repo, read as it is",
         ),
-        "plan": ("firstlight.cli.plan:plan", "The steps of a run, and what stands in the way, with the way out"),
-        "graph": ("firstlight.cli.graph:graph", "What needs what, phase by phase, as SVG, Mermaid, DOT or text"),
-        "render": ("firstlight.cli.render:render", "The objects of components, by real kustomize and helm"),
-        "boundary": ("firstlight.cli.boundary:boundary", "What bootstrap applies against what GitOps applies"),
-        "owners": ("firstlight.cli.owners:owners", "Who owns every object of a cluster, and what is wrong with that"),
-        "drift": ("firstlight.cli.drift:drift", "How a cluster differs from Git: what, since when, by whom"),
-        "status": ("firstlight.cli.status:status", "How the newest run stands, from any terminal"),
-        "runs": ("firstlight.cli.runs:runs", "Earlier runs: steps, gates, waits, and a timeline picture"),
+        "plan": (
+            "firstlight.commands.plan.command:plan",
+            "The steps of a run, and what stands in the way, with the way out",
+        ),
+        "graph": (
+            "firstlight.commands.graph.command:graph",
+            "What needs what, phase by phase, as SVG, Mermaid, DOT or text",
+        ),
+        "render": (
+            "firstlight.commands.render.command:render",
+            "The objects of components, by real kustomize and helm",
+        ),
+        "boundary": (
+            "firstlight.commands.boundary.command:boundary",
+            "What bootstrap applies against what GitOps applies",
+        ),
+        "owners": (
+            "firstlight.commands.owners.command:owners",
+            "Who owns every object of a cluster, and what is wrong with that",
+        ),
+        "drift": (
+            "firstlight.commands.drift.command:drift",
+            "How a cluster differs from Git: what, since when, by whom",
+        ),
+        "status": ("firstlight.commands.status.command:status", "How the newest run stands, from any terminal"),
+        "runs": ("firstlight.commands.runs.command:runs", "Earlier runs: steps, gates, waits, and a timeline picture"),
     },
     "build": {
-        "up": ("firstlight.cli.up:up", "From bare machines to a cluster that Git owns; run again it goes on"),
+        "up": (
+            "firstlight.commands.up.command:up",
+            "From bare machines to a cluster that Git owns; run again it goes on",
+        ),
         "handover": (
-            "firstlight.cli.handover:handover",
+            "firstlight.commands.handover.command:handover",
             "What bootstrap brought passes to Git's engine, with a certificate",
         ),
-        "verify": ("firstlight.cli.verify:verify", "Whether a cluster is what it was brought up to be"),
-        "rehearse": ("firstlight.cli.rehearse:rehearse", "The same run in the lab, on your own repo, with a report"),
-        "down": ("firstlight.cli.down:down", "Wipe the machines of a test cluster, after its name was typed"),
+        "verify": ("firstlight.commands.verify.command:verify", "Whether a cluster is what it was brought up to be"),
+        "rehearse": (
+            "firstlight.commands.rehearse.command:rehearse",
+            "The same run in the lab, on your own repo, with a report",
+        ),
+        "down": (
+            "firstlight.commands.down.command:down",
+            "Wipe the machines of a test cluster, after its name was typed",
+        ),
     },
     "change": {
         "decide": (
-            "firstlight.cli.decide:decide",
+            "firstlight.commands.decide.command:decide",
             "Where a change belongs, how dangerous it is, who must agree, how it is done",
         ),
-        "change": ("firstlight.cli.change:change", "A change carried through: committed, merged, reconciled, checked"),
-        "audit": ("firstlight.cli.audit:audit", "What will hurt, in all clusters of a repo: evidence, fixes, a matrix"),
-        "node": ("firstlight.cli.node:node", "The machines of a cluster that lives, one at a time"),
+        "change": (
+            "firstlight.commands.change.command:change",
+            "A change carried through: committed, merged, reconciled, checked",
+        ),
+        "audit": (
+            "firstlight.commands.audit.command:audit",
+            "What will hurt, in all clusters of a repo: evidence, fixes, a matrix",
+        ),
+        "node": ("firstlight.commands.node.command:node", "The machines of a cluster that lives, one at a time"),
         "move": (
-            "firstlight.cli.move:move",
+            "firstlight.commands.move.command:move",
             "A component on the other side: bootstrap or GitOps, with nothing deleted",
         ),
     },
     "rescue": {
         "override": (
-            "firstlight.cli.override:override",
+            "firstlight.commands.override.command:override",
             "An emergency change past Git: the engine rests, the fix is applied, Git gets it",
         ),
-        "doctor": ("firstlight.cli.doctor:doctor", "Why it does not work: the one cause on top, and what to type next"),
+        "doctor": (
+            "firstlight.commands.doctor.command:doctor",
+            "Why it does not work: the one cause on top, and what to type next",
+        ),
         "recover": (
-            "firstlight.cli.recover:recover",
+            "firstlight.commands.recover.command:recover",
             "What is broken, which ways back there are, and the chosen one carried out",
         ),
-        "backup": ("firstlight.cli.backup:backup", "What a cluster cannot be brought back without, kept and proven"),
+        "backup": (
+            "firstlight.commands.backup.command:backup",
+            "What a cluster cannot be brought back without, kept and proven",
+        ),
     },
     "lab": {
-        "lab": ("firstlight.cli.lab:lab", "A real control plane with simulated nodes or machines on this machine"),
+        "lab": (
+            "firstlight.commands.lab.command:lab",
+            "A real control plane with simulated nodes or machines on this machine",
+        ),
     },
 }
 """Group, command, where it lives, one line. The groups are those of the design; one appears with its first command."""
@@ -128,7 +180,7 @@ SUBCOMMANDS = {
 INTERRUPTED = 130
 
 
-class Sections(LazyGroup):
+class SectionedGroup(LazyGroup):
     """All commands, shown by group."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -148,7 +200,7 @@ class Sections(LazyGroup):
 
 
 @click.group(
-    cls=Sections, table={name: found for commands in COMMANDS.values() for name, found in commands.items()},
+    cls=SectionedGroup, table={name: found for commands in COMMANDS.values() for name, found in commands.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )  # fmt: skip
 @click.version_option(firstlight.__version__, prog_name="firstlight", message="%(prog)s %(version)s")
@@ -165,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✔ shows a question mark, not a traceback
     arguments = list(sys.argv[1:] if argv is None else argv)
-    with ending.orderly():  # so that nothing is left behind in temporary directories
+    with orderly():  # so that nothing is left behind in temporary directories
         code = run(arguments)
     gc.freeze()  # else Python looks through all that was read once more, only to end
     sys.exit(code)
@@ -210,8 +262,39 @@ def _show(error: errors.FirstlightError, *, as_json: bool) -> None:
 
         output.write_json({"error": {"message": error.message, "hint": error.hint}})
         return
-    from firstlight.report import safe
+    from firstlight.drawing import safe
 
     print(f"error: {safe.text(error.message)}", file=sys.stderr)
     if error.hint:
         print(f"  {safe.text(error.hint)}", file=sys.stderr)
+
+
+# Being told to end: what was begun is cleaned up first, as after Ctrl-C.
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def orderly() -> Iterator[None]:
+    """End by TERM and HUP as by an interrupt, which cancels what runs, and only then by the signal itself."""
+    told: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what runs in the background
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    # Whoever ignores a signal, as nohup does, goes on ignoring it.
+    is_main = threading.current_thread() is threading.main_thread()
+    taken = [each for each in _SIGNALS if is_main and signal.getsignal(each) is signal.SIG_DFL]
+    for each in taken:
+        signal.signal(each, interrupt)
+    try:
+        yield
+    finally:
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)
+        if told:
+            os.kill(os.getpid(), told[0])

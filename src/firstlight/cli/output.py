@@ -7,6 +7,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from firstlight.drawing import safe
+
+
+def printable_diff(text: str) -> str:
+    """A patch: as it is for programs, and harmless on a screen, where a file could say anything to the terminal."""
+    return safe.text(text) if sys.stdout.isatty() else text
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -35,7 +43,5 @@ def answer(form: str, text: str, value: Any) -> None:
 
 def write_json(value: Any) -> None:
     """Print a value as JSON, indented for people and stable for programs."""
-    from firstlight.report import safe
-
     sys.stdout.write(safe.json(value, indent=2) + "\n")
     sys.stdout.flush()

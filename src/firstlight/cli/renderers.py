@@ -1,33 +1,36 @@
 """How commands come by renditions: programs found, the store and the cache of the user, progress on the screen."""
 
+import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from firstlight import errors
+from firstlight.cli import screen
 from firstlight.clients import program_path
-
-if TYPE_CHECKING:
-    from firstlight.model.component import Component, Side
-    from firstlight.model.platform import Platform
-    from firstlight.render.rendering import Outcome, Progress, Renderer
-    from firstlight.render.tools import Programs
+from firstlight.model.component import Component, Side
+from firstlight.model.platform import Platform
+from firstlight.model.rendition import Rendition
+from firstlight.render import chart_fetch
+from firstlight.render.chart_fetch import FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Progress, Renderer, RenderOutcome
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.tools import binary_cache, find, workshop
 
 NEEDED = ("helm", "kustomize")
 SLOW = 5.0
 """Seconds of a rendering that a log without a terminal is told of."""
 
 
-async def programs() -> "Programs":
+async def programs() -> RendererPrograms:
     """The programs that render.
 
     Raises:
         errors.ToolError: One of them is not there.
     """
-    from firstlight.render.tools import Programs
-    from firstlight.tools import find, workshop
-
     shop = workshop.here()
     searches = await find.find_all([shop.catalogue.get(name) for name in NEEDED], shop)
     for search in searches:
@@ -40,11 +43,11 @@ async def programs() -> "Programs":
         )
     helm, kustomize = (search.found.path for search in searches if search.found is not None)
     git = program_path.find("git")
-    return Programs(helm=helm, kustomize=kustomize, git=Path(git) if git else None)
+    return RendererPrograms(helm=helm, kustomize=kustomize, git=Path(git) if git else None)
 
 
 async def open_renderer(
-    platform: "Platform",
+    platform: Platform,
     *,
     offline: bool = False,
     refresh: bool = False,
@@ -52,8 +55,8 @@ async def open_renderer(
     owner_labels: bool = False,
     quiet: bool = False,
     known_as: str = "",
-    progress: "Progress | None" = None,
-) -> "Renderer":
+    progress: Progress | None = None,
+) -> Renderer:
     """A renderer with the user's own store, cache and logins; to be used by ``async with``.
 
     Args:
@@ -66,40 +69,31 @@ async def open_renderer(
         known_as: By what renderings are known again where the platform's directory has another name each time.
         progress: Told of what happens, in place of a line that is drawn.
     """
-    from firstlight.render.cache import Cache
-    from firstlight.render.charts import credentials
-    from firstlight.render.charts.fetching import Means
-    from firstlight.render.charts.store import ChartStore
-    from firstlight.render.rendering import Renderer
-    from firstlight.tools import cache
-
     found = await programs()
-    home = cache.locate(os.environ).root
+    home = binary_cache.locate(os.environ).root
     plain = frozenset(os.environ.get("FIRSTLIGHT_PLAIN_HTTP", "").split())
-    means = Means(found.helm, found.git, credentials.load(os.environ), plain)
+    means = FetchClients(found.helm, found.git, chart_fetch.load_credentials(os.environ), plain)
     return Renderer(
         platform,
         programs=found,
         store=ChartStore(home / "charts", means, offline=offline, refresh=refresh),
-        cache=Cache(home / "renders"),
+        cache=RenderCache(home / "renders"),
         owner_labels=owner_labels,
         anew=anew,
         known_as=known_as,
-        progress=progress or (None if quiet else Drawing().show),
+        progress=progress or (None if quiet else RenderProgress().show),
     )
 
 
-class Drawing:
+class RenderProgress:
     """A line with what is being rendered, where somebody watches."""
 
     def __init__(self) -> None:
-        from firstlight.cli import screen
-
         self._screen = screen.Screen()
         self._under_way: list[str] = []
         self._begun = self._done = 0
 
-    def show(self, component: "Component", side: "Side", outcome: "Outcome | None") -> None:
+    def show(self, component: Component, side: Side, outcome: RenderOutcome | None) -> None:
         """Draw what began or ended; a ``rendering.Progress``."""
         name = f"{component.name} ({side})"
         news = []
@@ -119,3 +113,33 @@ class Drawing:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + ("" if len(names) <= 4 else f" and {len(names) - 4} more")
+
+
+def rendered(
+    platform: Platform, *, wanted: bool | None, offline: bool, components: Sequence[Component] | None = None
+) -> tuple[Rendition, ...]:
+    """What components deploy; nothing where that is not wanted, or cannot be had and was not asked for.
+
+    Args:
+        platform: Everything around them.
+        wanted: Whether it must be, must not be, or is welcome.
+        offline: Fetch nothing.
+        components: Which ones; all of the platform if they are not given.
+
+    Raises:
+        errors.ToolError: It is wanted, and a program is missing.
+    """
+    if wanted is False:
+        return ()
+    try:
+        return asyncio.run(_rendered(platform, platform.components if components is None else components, offline))
+    except errors.ToolError as error:
+        if wanted:
+            raise
+        print(f"nothing is rendered: {error.message}. {error.hint}", file=sys.stderr)
+        return ()
+
+
+async def _rendered(platform: Platform, components: Sequence[Component], offline: bool) -> tuple[Rendition, ...]:
+    async with await open_renderer(platform, offline=offline) as renderer:
+        return tuple(each.rendition for each in await renderer.render_all(components))

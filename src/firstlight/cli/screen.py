@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from firstlight.report import table
+from firstlight.drawing import table
 
 BOLD = "1"
 

@@ -8,14 +8,19 @@ import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import click
 
 from firstlight import errors
-
-if TYPE_CHECKING:
-    from firstlight.clients.kube import Client, Config
+from firstlight.clients import kube
+from firstlight.clients.kube.client import Client
+from firstlight.clients.kube.client_config import ClientConfig
+from firstlight.document import mistakes
+from firstlight.execute import access_files, cluster_identity
+from firstlight.journal import state_files
+from firstlight.model.cluster import Cluster
+from firstlight.model.platform import Platform
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +49,7 @@ def kept(state: Path, cluster: str) -> Path:
     return state / cluster / "kubeconfig"
 
 
-def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) -> "Config":
+def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) -> ClientConfig:
     """The way to a cluster's API.
 
     Args:
@@ -57,13 +62,9 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
         errors.ConfigError: There is no kubeconfig, or it says something wrong.
         errors.Refused: The one that up left may be somebody else's work, or leads out of the file.
     """
-    from firstlight.clients import kube
-    from firstlight.execute import kept_access
-    from firstlight.journal import directory
-
     left = kept(state, cluster)
-    if kubeconfig is None and not context and directory.is_file(left):
-        return kept_access.kubeconfig(left)
+    if kubeconfig is None and not context and state_files.is_file(left):
+        return access_files.kept_kubeconfig(left)
     try:
         return kube.load(kubeconfig, context=context, allow_exec=True)
     except errors.ConfigError as error:
@@ -73,7 +74,7 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
 
 
 @contextlib.asynccontextmanager
-async def opened(config: "Config", *, agent: str, state: Path | None, cluster: str) -> "AsyncIterator[Client]":
+async def opened(config: ClientConfig, *, agent: str, state: Path | None, cluster: str) -> AsyncIterator[Client]:
     """The API of a cluster that answers and is the one that was written down, if one was.
 
     Args:
@@ -86,8 +87,6 @@ async def opened(config: "Config", *, agent: str, state: Path | None, cluster: s
         errors.Refused: It is another cluster.
         errors.ClientError: The API does not answer.
     """
-    from firstlight.clients import kube
-
     async with kube.Client(config, agent=agent) as client:
         await client.version()
         if state is not None:
@@ -95,16 +94,14 @@ async def opened(config: "Config", *, agent: str, state: Path | None, cluster: s
         yield client
 
 
-async def check(client: "Client", *, state: Path, cluster: str) -> None:
+async def check(client: Client, *, state: Path, cluster: str) -> None:
     """See that this is the cluster that ``up`` has written down; where none was, nobody can tell.
 
     Raises:
         errors.Refused: It is another cluster.
         errors.ClientError: The API does not answer.
     """
-    from firstlight.execute import identity
-
-    known = identity.known(state, cluster)
+    known = cluster_identity.known(state, cluster)
     if not known:
         return
     found = str((await client.get("v1", "Namespace", "kube-system", metadata_only=True))["metadata"]["uid"])
@@ -115,3 +112,21 @@ async def check(client: "Client", *, state: Path, cluster: str) -> None:
             hint="Check the kubeconfig and its context. If the cluster was made anew on purpose, delete "
             f"{state / cluster / 'identity.json'}.",
         )
+
+
+def cluster_of(platform: Platform, name: str) -> Cluster:
+    """The cluster that is meant; where there is only one, it need not be named.
+
+    Raises:
+        errors.UsageError: There is none of that name, or several and none is named.
+    """
+    names = ", ".join(each.name for each in platform.clusters)
+    if not name and len(platform.clusters) == 1:
+        return platform.clusters[0]
+    if not name:
+        raise errors.UsageError("which cluster?", hint=f"There is {names}." if names else "The repo declares none.")
+    found = platform.cluster(name)
+    if found is None:
+        hint = mistakes.near(name, [each.name for each in platform.clusters])
+        raise errors.UsageError(f"there is no cluster {name}", hint=hint or "The repo declares none.")
+    return found

@@ -1,14 +1,15 @@
 """Which repo a command means: the option, and what is read from there."""
 
+import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from firstlight import errors
-
-if TYPE_CHECKING:
-    from firstlight.model.platform import Platform
+from firstlight.drawing import safe
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Grade
+from firstlight.repo import platform_reader, work_tree
 
 _SHOWN = 5
 
@@ -22,7 +23,7 @@ option = click.option(
 )
 
 
-def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
+def platform(root: Path | None, *, as_it_is: bool = False) -> Platform:
     """Everything that the repo describes.
 
     Args:
@@ -32,12 +33,9 @@ def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
     Raises:
         errors.Refused: firstlight.yaml is wrong.
     """
-    from firstlight.repo import platform as platforms
-    from firstlight.repo import work_tree
-
     # Paths in a repo are written from its top, so that is where reading begins, unless a firstlight.yaml is nearer; a
     # directory that is named is meant.
-    found = platforms.read(work_tree.top(Path()) if root is None else root)
+    found = platform_reader.read(work_tree.top(Path()) if root is None else root)
     if found.is_misdeclared and not as_it_is:
         raise errors.Refused(
             "\n".join(["firstlight.yaml is wrong", *_wrong(found)]), hint="All of it: firstlight inventory"
@@ -45,24 +43,19 @@ def platform(root: Path | None, *, as_it_is: bool = False) -> "Platform":
     return found
 
 
-def _wrong(platform: "Platform") -> list[str]:
+def _wrong(platform: Platform) -> list[str]:
     """The first few mistakes in firstlight.yaml, with their places."""
-    from firstlight.model.remark import Grade
-    from firstlight.report import safe
-
     path = platform.declared.path if platform.declared is not None else "firstlight.yaml"
     found = [each for each in platform.remarks if each.grade == Grade.ERROR and each.place.path == path]
     return [safe.text(f"  {each.place}: {each.message}. {each.hint}".rstrip()) for each in found[:_SHOWN]]
 
 
-def only(platform: "Platform", cluster: str) -> "Platform":
+def only(platform: Platform, cluster: str) -> Platform:
     """The platform with one cluster alone.
 
     Raises:
         errors.UsageError: There is no such cluster.
     """
-    import dataclasses
-
     if not cluster:
         return platform
     if platform.cluster(cluster) is None:

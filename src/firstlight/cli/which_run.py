@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from firstlight import errors
-
-if TYPE_CHECKING:
-    from firstlight.model.run_state import RunBrief, RunState
+from firstlight.journal import journal_reader, state_files
+from firstlight.model import run_state
+from firstlight.model.run_state import RunBrief, RunState
+from firstlight.repo import work_tree
 
 
 def state_directory(root: Path | None) -> Path:
@@ -17,36 +17,28 @@ def state_directory(root: Path | None) -> Path:
         errors.UsageError: There is no such directory.
         errors.Refused: Something in it may be somebody else's work.
     """
-    from firstlight.journal import directory
-    from firstlight.repo import work_tree
-
     top = work_tree.top(Path()) if root is None else root
     if not top.is_dir():
         raise errors.UsageError(f"{top} is no directory", hint="Give the directory of a GitOps repo.")
-    return directory.of(top)
+    return state_files.directory_of(top)
 
 
 def path(state: Path, run: str) -> Path:
     """The journal of a run."""
-    from firstlight.journal import reading
-
-    return state / "runs" / f"{run}{reading.SUFFIX}"
+    return state / "runs" / f"{run}{journal_reader.SUFFIX}"
 
 
-def read(path: Path) -> "RunState":
+def read(path: Path) -> RunState:
     """How a run stands; what could not be read of it is said on standard error."""
-    from firstlight.journal import reading
-    from firstlight.model import run_state
-
-    found = reading.contents(path)
+    found = journal_reader.contents(path)
     for remark in found.remarks:
         print(f"{path.name}: {remark}", file=sys.stderr)
     state = run_state.fold(found.events)
     who = state.started.who if state.started else ""
-    return run_state.fold(found.events, is_alive=reading.is_alive(path, who))
+    return run_state.fold(found.events, is_alive=journal_reader.is_alive(path, who))
 
 
-def one(runs: "list[RunBrief]", wanted: str) -> "RunBrief":
+def one(runs: list[RunBrief], wanted: str) -> RunBrief:
     """The run that somebody means: by its id, or a part of it that no other has; the newest if nothing is said.
 
     Raises:

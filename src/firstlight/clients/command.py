@@ -19,8 +19,8 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import program_path
-from firstlight.clients.sandbox import isolation, starting
-from firstlight.clients.sandbox.limits import FREE, Limits
+from firstlight.clients.sandbox import isolation
+from firstlight.clients.sandbox.program_limits import FREE, ProgramLimits
 from firstlight.model.secret import Secret
 
 OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -60,7 +60,7 @@ async def run(
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
     dies_with_parent: bool = False,
-    within: Limits = FREE,
+    within: ProgramLimits = FREE,
 ) -> Completed:
     """Run a program to its end.
 
@@ -83,7 +83,7 @@ async def run(
         errors.LimitExceeded: It wanted more than ``within`` allows.
         errors.CommandFailed: It exited with an error, and ``check`` is set.
     """
-    child: asyncio.subprocess.Process | starting.Child
+    child: asyncio.subprocess.Process | isolation.Child
     if within.is_free:
         child = await _start(
             argv, env=env, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -105,7 +105,7 @@ async def run(
         raise errors.TimedOut(f"{argv[0]} did not finish within {timeout:g} s", target=argv[0]) from error
     finally:
         await _kill_group(child)
-    if isinstance(ended, starting.Ended):
+    if isinstance(ended, isolation.ChildEnded):
         if exceeded := _exceeded(ended, stderr, within):
             raise errors.LimitExceeded(f"{argv[0]} {exceeded}", target=argv[0], hint=_LARGER)
         ended = ended.code
@@ -117,7 +117,7 @@ async def run(
 _LARGER = "see what it is given: no repo in ordinary use needs that much"
 
 
-def _exceeded(ended: starting.Ended, stderr: str, within: Limits) -> str:
+def _exceeded(ended: isolation.ChildEnded, stderr: str, within: ProgramLimits) -> str:
     """Which limit ended a program; empty where none did."""
     if ended.code == 0:
         return ""
@@ -134,26 +134,26 @@ def _exceeded(ended: starting.Ended, stderr: str, within: Limits) -> str:
 
 async def _start_within(
     argv: Sequence[str],
-    within: Limits,
+    within: ProgramLimits,
     *,
     env: Mapping[str, str] | None,
     cwd: Path | None,
     pass_fds: Sequence[int],
     has_stdin: bool,
     dies_with_parent: bool,
-) -> starting.Child:
+) -> isolation.Child:
     try:
-        child = await starting.start(
+        child = await isolation.start(
             argv, within, env=program_path.environment(os.environ if env is None else env), cwd=cwd,
             has_stdin=has_stdin, inherited=pass_fds, dies_with_parent=dies_with_parent,
         )  # fmt: skip
-    except starting.NotStarted as error:
+    except isolation.NotStarted as error:
         raise _not_started(argv, cwd, error) from error
-    isolation.note(within, child.missing)
+    isolation.note_missing(within, child.missing)
     return child
 
 
-def _not_started(argv: Sequence[str], cwd: Path | None, error: starting.NotStarted) -> Exception:
+def _not_started(argv: Sequence[str], cwd: Path | None, error: isolation.NotStarted) -> Exception:
     if error.what == "cwd":
         return errors.ClientError(f"{cwd} is not a directory", target=argv[0])
     if error.what == "exec" and error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -294,11 +294,11 @@ async def _feed(stream: asyncio.StreamWriter | None, data: bytes) -> None:
     stream.close()
 
 
-async def _kill_group(process: asyncio.subprocess.Process | starting.Child) -> None:
+async def _kill_group(process: asyncio.subprocess.Process | isolation.Child) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     try:
         await process.wait()
     finally:
-        if isinstance(process, starting.Child):
+        if isinstance(process, isolation.Child):
             process.close()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from firstlight.clients import command, program_path
-from firstlight.clients.sandbox import limits
+from firstlight.clients.sandbox import program_limits
 
 _PACKAGE = Path(__file__).parents[1]
 """Where firstlight itself is."""
@@ -57,7 +57,7 @@ async def install(
     return await command.run(
         [*argv, "--target", str(to), "--no-deps", "--only-binary", ":all:",
          "--require-hashes", "--requirement", str(requirements)],
-        env=settings, cwd=directory, timeout=timeout, dies_with_parent=True, within=limits.BUILDER,
+        env=settings, cwd=directory, timeout=timeout, dies_with_parent=True, within=program_limits.BUILDER,
     )  # fmt: skip
 
 

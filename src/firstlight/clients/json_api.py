@@ -8,26 +8,22 @@ import dataclasses
 import ssl
 import urllib.parse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import aiohttp
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import secret_errors as problems
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import errors as kube_errors
-from firstlight.clients.kube import proxy, tls
+from firstlight.clients import secret_errors
+from firstlight.clients.kube import client_config, kube_errors, server_connection
 from firstlight.model.secret import Secret
-
-if TYPE_CHECKING:
-    import aiohttp
 
 TIMEOUT = 30.0
 SIZE = 16 << 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class JsonResponse:
     """What the server said."""
 
     status: int
@@ -77,7 +73,7 @@ class JsonApi:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
             raise errors.UsageError(f"the address of {provider} is no URL of http or https")
         self._provider = provider
-        self._config = configs.Config(
+        self._config = client_config.ClientConfig(
             server=url.rstrip("/"), source="environment", certificate_authority=authority, server_name=server_name
         )
         self._certificate, self._key = certificate, key
@@ -90,7 +86,7 @@ class JsonApi:
         """Where it is."""
         return self._config.server
 
-    async def get(self, path: str, *, about: str, base: str = "") -> Answer:
+    async def get(self, path: str, *, about: str, base: str = "") -> JsonResponse:
         """Ask once, and once more if the connection breaks.
 
         Args:
@@ -109,7 +105,7 @@ class JsonApi:
         url = yarl.URL((base or self._config.server) + path, encoded=True)
         headers = {name: value.reveal().decode("latin-1") for name, value in self._headers.items()}
         session = self._open()
-        chosen = proxy.choose(self._config, self._environ)
+        chosen = server_connection.choose_proxy(self._config, self._environ)
         for attempt in (1, 2):
             try:
                 async with session.get(
@@ -120,8 +116,10 @@ class JsonApi:
                     while len(body) <= SIZE and (more := await answer.content.read(SIZE)):
                         body += more
                     if len(body) > SIZE:
-                        raise problems.Unreadable(self._provider, about, f"the answer has more than {SIZE >> 20} MiB")
-                    return Answer(answer.status, body, answer.headers.get("Location", ""))
+                        raise secret_errors.SecretUnreadable(
+                            self._provider, about, f"the answer has more than {SIZE >> 20} MiB"
+                        )
+                    return JsonResponse(answer.status, body, answer.headers.get("Location", ""))
             except aiohttp.ClientConnectorCertificateError as error:
                 raise self._untrusted(about, error.certificate_error) from None
             except aiohttp.ClientConnectorError as error:
@@ -129,7 +127,7 @@ class JsonApi:
                 raise self._unreachable(about, str(what)) from None
             except TimeoutError:
                 what = f"{self._provider} at {self.url} did not answer within {TIMEOUT:g} s"
-                raise problems.TimedOut(self._provider, about, what) from None
+                raise secret_errors.SecretStoreTimedOut(self._provider, about, what) from None
             except aiohttp.ClientError as error:
                 # From None, here and above: some of these hold the request with its headers.
                 if attempt == 2:
@@ -142,13 +140,13 @@ class JsonApi:
             await self._session.close()
             self._session = None
 
-    def _open(self) -> "aiohttp.ClientSession":
+    def _open(self) -> aiohttp.ClientSession:
         import aiohttp  # it takes longer than a whole listing
 
         if self._session is None:
             context: ssl.SSLContext | bool = True
             if self._config.server.startswith("https"):
-                context = tls.context(self._config, certificate=self._certificate, key=self._key)
+                context = server_connection.tls_context(self._config, certificate=self._certificate, key=self._key)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(ssl=context, limit=8),
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT, sock_connect=10),
@@ -157,12 +155,14 @@ class JsonApi:
             )
         return self._session
 
-    def _unreachable(self, about: str, what: str) -> problems.Unreachable:
+    def _unreachable(self, about: str, what: str) -> secret_errors.SecretStoreUnreachable:
         hint = "is the address right, and may this computer reach it?"
-        return problems.Unreachable(self._provider, about, f"{self._provider} at {self.url}: {what}", hint=hint)
+        return secret_errors.SecretStoreUnreachable(
+            self._provider, about, f"{self._provider} at {self.url}: {what}", hint=hint
+        )
 
-    def _untrusted(self, about: str, error: Exception) -> problems.Untrusted:
+    def _untrusted(self, about: str, error: Exception) -> secret_errors.SecretStoreUntrusted:
         assert isinstance(error, ssl.SSLCertVerificationError)
-        explained: kube_errors.Untrusted = tls.explain(self.url, error)
+        explained: kube_errors.KubeUntrusted = server_connection.explain_tls(self.url, error)
         what = f"the certificate of {self._provider} at {self.url} does not verify ({explained.problem.value})"
-        return problems.Untrusted(self._provider, about, what)
+        return secret_errors.SecretStoreUntrusted(self._provider, about, what)

@@ -40,69 +40,69 @@ class SecretError(errors.ClientError):
         """The message without what it is about."""
 
 
-class Unreachable(SecretError, errors.Unreachable):
+class SecretStoreUnreachable(SecretError, errors.Unreachable):
     """Nothing answers there."""
 
 
-class TimedOut(SecretError, errors.TimedOut):
+class SecretStoreTimedOut(SecretError, errors.TimedOut):
     """It took too long."""
 
 
-class Untrusted(SecretError):
+class SecretStoreUntrusted(SecretError):
     """The server's certificate does not verify, so nothing was sent to it."""
 
 
-class NotSignedIn(SecretError):
+class SecretStoreNotSignedIn(SecretError):
     """Nobody is signed in, or the token is not valid."""
 
 
-class Forbidden(SecretError):
+class SecretForbidden(SecretError):
     """Who is signed in may not read this."""
 
 
-class NotFound(SecretError):
+class SecretNotFound(SecretError):
     """There is no such vault, item, field, path or key."""
 
 
-class NoSuchFile(NotFound):
+class SecretFileNotFound(SecretNotFound):
     """There is no such file."""
 
 
-class Several(SecretError):
+class SecretNotUnique(SecretError):
     """More than one item has that name."""
 
 
-class Empty(SecretError):
+class SecretEmpty(SecretError):
     """It is there, and has no value."""
 
 
-class Sealed(SecretError):
+class VaultSealed(SecretError):
     """Vault is sealed, or not initialised."""
 
 
-class Undecryptable(SecretError):
+class SecretUndecryptable(SecretError):
     """None of the keys that are here decrypts it."""
 
 
-class NotEncrypted(SecretError):
+class SecretNotEncrypted(SecretError):
     """A file that sops is to decrypt is plain."""
 
 
-class Damaged(SecretError):
+class SecretDamaged(SecretError):
     """It was changed after it was encrypted."""
 
 
-class NoRule(SecretError):
+class NoCreationRule(SecretError):
     """Nothing says for whom such a file is encrypted."""
 
 
-class Unreadable(SecretError):
+class SecretUnreadable(SecretError):
     """It answered in a form that is not known here."""
 
 
 _HINTS: Mapping[type[SecretError], str] = {
-    Several: "name the item by its id, or rename one of them",
-    Empty: "give it a value where it is kept",
-    Damaged: "take the last version from Git that decrypts, and change it with sops edit",
-    TimedOut: "try again; does it wait for somebody to confirm?",
+    SecretNotUnique: "name the item by its id, or rename one of them",
+    SecretEmpty: "give it a value where it is kept",
+    SecretDamaged: "take the last version from Git that decrypts, and change it with sops edit",
+    SecretStoreTimedOut: "try again; does it wait for somebody to confirm?",
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, program_path, scratch
-from firstlight.clients.sandbox import limits
+from firstlight.clients.sandbox import program_limits
 
 NAMESPACE = "firstlight-handover"
 """What a signature is for; one that was made for something else does not count."""
@@ -75,7 +75,7 @@ async def fingerprint(key: Path) -> str:
     if not key.is_file():
         raise errors.ClientError(f"there is no SSH key {key}", target=PROGRAM, hint="Give the path of your key.")
     try:
-        done = await command.run([PROGRAM, "-l", "-E", "sha256", "-f", str(key)], within=limits.READER)
+        done = await command.run([PROGRAM, "-l", "-E", "sha256", "-f", str(key)], within=program_limits.READER)
     except errors.CommandFailed:
         return ""
     found = re.search(r"SHA256:[A-Za-z0-9+/=]+", done.stdout.decode(errors="replace"))
@@ -117,7 +117,7 @@ async def verify(
 
 async def _run(order: str, *arguments: str, message: bytes) -> str:
     try:
-        done = await command.run([PROGRAM, "-Y", order, *arguments], stdin=message, within=limits.FREE)
+        done = await command.run([PROGRAM, "-Y", order, *arguments], stdin=message, within=program_limits.FREE)
     except errors.CommandFailed as error:
         told = " ".join(error.stderr.split())[-200:] or "no reason is given"
         raise errors.ClientError(

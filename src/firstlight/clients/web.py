@@ -10,14 +10,12 @@ import socket
 import urllib.parse
 import urllib.request
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from firstlight import errors
 from firstlight.model import remote_url
-
-if TYPE_CHECKING:
-    import aiohttp
-    from aiohttp.abc import AbstractResolver, ResolveResult
 
 SIZE = 32 << 20
 """Bytes of the largest file that is read, as of files in a repo."""
@@ -26,7 +24,7 @@ _CONNECT = 15.0
 _REDIRECTS = 5
 
 
-class NotFound(errors.ClientError):
+class WebNotFound(errors.ClientError):
     """There is no such file."""
 
 
@@ -138,9 +136,9 @@ async def refuse_near(address: str, *, allowed: Collection[str] = ()) -> None:
         _refuse_inner(str(each[4][0]), named=host)
 
 
-async def _content(answer: "aiohttp.ClientResponse", url: str, limit: int) -> bytes:
+async def _content(answer: aiohttp.ClientResponse, url: str, limit: int) -> bytes:
     if answer.status in (404, 410):
-        raise NotFound(f"there is no {_shown(url)}", target=_shown(url))
+        raise WebNotFound(f"there is no {_shown(url)}", target=_shown(url))
     if answer.status != 200:
         raise errors.ClientError(f"{_shown(url)} answers {answer.status} {answer.reason}", target=_shown(url))
     chunks: list[bytes] = []
@@ -161,7 +159,7 @@ def _proxy(url: str) -> str | None:
     return urllib.request.getproxies().get(parsed.scheme)
 
 
-def _resolver(plain_http: Collection[str]) -> "AbstractResolver":
+def _resolver(plain_http: Collection[str]) -> AbstractResolver:
     from aiohttp.abc import AbstractResolver
     from aiohttp.resolver import ThreadedResolver
 
@@ -175,7 +173,7 @@ def _resolver(plain_http: Collection[str]) -> "AbstractResolver":
 
         async def resolve(
             self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-        ) -> "list[ResolveResult]":
+        ) -> list[ResolveResult]:
             found = await self._inner.resolve(host, port, family)
             if host not in allowed:
                 for each in found:

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from firstlight.document.reading import Document, read
+from firstlight.document.yaml_reader import YamlDocument, read
 from firstlight.errors import ConfigError
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 
 _Form = TypeVar("_Form")
 _SHOWN = 30
@@ -28,7 +27,7 @@ _TYPES = {
 _NAME = "Write lower-case letters, digits, - and dots, such as cert-manager."
 
 
-class Own(NamedTuple):
+class OwnExplanation(NamedTuple):
     """What one form says of one kind of mistake at one field, instead of what is said of it everywhere."""
 
     kind: str
@@ -40,18 +39,18 @@ class Own(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Hints:
+class FormHints:
     """What is known of a form beside its schema."""
 
     meant: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Its fields by what they are called elsewhere."""
     required: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """What to write for a field that is missing."""
-    own: tuple[Own, ...] = ()
+    own: tuple[OwnExplanation, ...] = ()
     """The first that fits counts."""
 
 
-class Mistaken(ConfigError):
+class FormMistakes(ConfigError):
     """Files say something that they must not say; has all remarks."""
 
     def __init__(self, remarks: Sequence[Remark]) -> None:
@@ -70,7 +69,7 @@ def _below(remark: Remark) -> str:
     return f"\n  {remark.hint}" if remark.hint else ""
 
 
-def parsed(data: bytes, path: str, form: type[_Form], *, hints: Hints | None = None) -> tuple[_Form, Document]:
+def parsed(data: bytes, path: str, form: type[_Form], *, hints: FormHints | None = None) -> tuple[_Form, YamlDocument]:
     """A file as what it must be.
 
     Raises:
@@ -79,22 +78,22 @@ def parsed(data: bytes, path: str, form: type[_Form], *, hints: Hints | None = N
     contents = read(data, path)
     wrong = [each for each in contents.remarks if each.grade is Grade.ERROR or "given twice" in each.message]
     if wrong:
-        raise Mistaken([_error(each.place, each.message, each.hint) for each in wrong])
+        raise FormMistakes([_error(each.place, each.message, each.hint) for each in wrong])
     if len(contents.documents) != 1:
-        raise Mistaken([_error(Place(path), "it must be one document", "Write one, without ---.")])
+        raise FormMistakes([_error(Place(path), "it must be one document", "Write one, without ---.")])
     document = contents.documents[0]
     try:
         return msgspec.convert(document.value, form, strict=True), document
     except msgspec.ValidationError as error:
         found = list(problems(document, msgspec.json.schema(form), hints=hints))
-        raise Mistaken(found or [_error(document.place(), str(error), "")]) from error
+        raise FormMistakes(found or [_error(document.place(), str(error), "")]) from error
 
 
-def problems(document: Document, schema: Mapping[str, Any], *, hints: Hints | None = None) -> Iterator[Remark]:
+def problems(document: YamlDocument, schema: Mapping[str, Any], *, hints: FormHints | None = None) -> Iterator[Remark]:
     """Everything that a schema forbids; only worth looking for where msgspec has found something."""
     import jsonschema_rs
 
-    explaining = _Explaining(document, schema, hints or Hints())
+    explaining = _Explaining(document, schema, hints or FormHints())
     for error in jsonschema_rs.validator_for(dict(schema)).iter_errors(document.value):
         yield from explaining.remarks(error)
 
@@ -126,9 +125,9 @@ def short(name: str) -> str:
 class _Explaining:
     """One document, its schema, and what is known beside that."""
 
-    document: Document
+    document: YamlDocument
     schema: Mapping[str, Any]
-    hints: Hints
+    hints: FormHints
 
     def remarks(self, error: Any) -> Iterator[Remark]:
         """One error in plain words; each of several forbidden keys is one."""

@@ -214,7 +214,7 @@ def _shortest(number: float, written: str) -> str:
     return f"{minus}{figures[0]}{rest}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-class Known(dict[str, Any]):
+class ScalarCache(dict[str, Any]):
     """What plain scalars mean, remembered: names and numbers come again and again in a repo."""
 
     def __init__(self, resolve: Callable[[str], Any]) -> None:

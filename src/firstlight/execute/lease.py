@@ -7,13 +7,19 @@ anew before it writes, and a run that finds another's name there writes nothing 
 import asyncio
 import contextlib
 import datetime
+import fcntl
+import hashlib
+import os
+import re
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.execute import holders
+from firstlight.journal import run_identity, state_files
 
 NAME = "firstlight"
 NAMESPACE = "kube-system"
@@ -99,7 +105,7 @@ class Lease:
             spec = there.get("spec") or {}
             who, renewed = str(spec.get("holderIdentity") or ""), spec.get("renewTime")
             patience = spec.get("leaseDurationSeconds") or SECONDS
-            is_free = who in ("", self._holder) or holders.is_dead(who)
+            is_free = who in ("", self._holder) or is_holder_dead(who)
             if not is_free and seen is not None and renewed != seen:
                 raise errors.Refused(
                     f"another run works on this cluster: {who}, since {_clock(spec.get('acquireTime'))}",
@@ -190,3 +196,103 @@ def _seconds(stamp: object) -> float:
 def _clock(stamp: object) -> str:
     when = _seconds(stamp)
     return datetime.datetime.fromtimestamp(when, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if when else "unknown"
+
+
+# Who holds something: a name that tells others whom to ask, and this computer whether the holder still lives.
+
+
+_HOLDER = re.compile(r"[^:]*:(?P<process>[0-9]{1,10}):(?P<place>[0-9a-f]{8}):.+")
+
+
+def holder_name(run: str) -> str:
+    """This process: ``ann@desk:4711:5f0c2a91:20261116T063000Z-infra-ab12``."""
+    return f"{run_identity.who()}:{_place()}:{run}"
+
+
+def is_holder_dead(holder: str) -> bool:
+    """Whether a holder was a process that would be seen from here, and is gone; of others nobody knows."""
+    found = _HOLDER.fullmatch(holder)
+    if found is None or not run_identity.ran_here(holder) or found["place"] != _place():
+        return False
+    try:
+        os.kill(int(found["process"]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
+def _place() -> str:
+    """Where process numbers mean the same: computers and containers may share a host name."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        boot, space = "", str(os.getpid())  # nobody is known to be dead then
+    return hashlib.sha256(f"{boot} {space}".encode()).hexdigest()[:8]
+
+
+# One run for a cluster on this computer, before there is an API that could hold a lease. The kernel ends it.
+
+
+@contextlib.contextmanager
+def local_lock(path: Path, *, who: str) -> Iterator[None]:
+    """Hold a lock file while a run goes on.
+
+    Args:
+        path: The file; its directory is made.
+        who: Written into it, for those who find it locked.
+
+    Raises:
+        errors.Refused: Another run holds it, or it is a link to some other file.
+    """
+    state_files.enter(path)
+    fd = _opened(path)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _taken(fd) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{who}\n".encode(), 0)
+        yield
+    finally:
+        os.close(fd)
+
+
+def check_local_lock(path: Path) -> None:
+    """See that nobody holds it now, before a person is asked anything; to hold it is for later.
+
+    Raises:
+        errors.Refused: Another run holds it, or it is a link to some other file.
+    """
+    state_files.check(path)
+    if not path.exists():
+        return
+    fd = _opened(path)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _taken(fd) from None
+    finally:
+        os.close(fd)
+
+
+def _taken(fd: int) -> errors.Refused:
+    holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
+    return errors.Refused(
+        f"another run works on this cluster: {holder}",
+        hint="Watch it: firstlight status --watch; or wait until it has ended.",
+    )
+
+
+def _opened(path: Path) -> int:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        raise errors.Refused(f"{path} cannot be opened: {error.strerror or error}", hint="Remove it.") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise errors.Refused(f"{path} is no file", hint="Remove it.")
+    return fd

@@ -16,19 +16,18 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import helm, kube
-from firstlight.execute import gating, hooks
-from firstlight.execute.actions import looking
-from firstlight.execute.change import Change
-from firstlight.execute.crd_waking import CrdWaking
-from firstlight.execute.handing import suspending
+from firstlight.execute import gate_wait
+from firstlight.execute.actions import dispatch
+from firstlight.execute.crd_wakeup import CrdWaking
+from firstlight.execute.handover import engine_suspend
 from firstlight.execute.lease import Lease
-from firstlight.execute.overriding import finishing
-from firstlight.execute.world import World
-from firstlight.gates.ground import GateGround
-from firstlight.journal import directory
-from firstlight.model import event as events
-from firstlight.model import verdict as verdicts
-from firstlight.model import work as works
+from firstlight.execute.overrides import close
+from firstlight.execute.world import PendingChange, World
+from firstlight.gates.gate_parts import GateContext
+from firstlight.journal import state_files
+from firstlight.model import event
+from firstlight.model import verdict as model_verdict
+from firstlight.model import work as model_work
 from firstlight.model.component import Phase
 from firstlight.model.event import Event
 from firstlight.model.plan import Action, Step
@@ -42,20 +41,20 @@ RESUMED = 30.0
 """Seconds in which engines are resumed that a killed run has left suspended: longer than its lease."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _TRANSIENT = (
-    errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.Ambiguous,
-    helm.Overtaken,
+    errors.Unreachable, errors.TimedOut, kube.ServerError, kube.TooManyRequests, kube.Conflict, kube.AmbiguousWrite,
+    helm.HelmOvertaken,
 )  # fmt: skip
 """What another look may find cured. A write whose answer was lost is among them: looking tells whether it happened."""
-_VAGUE = frozenset({helm.HelmError, helm.Unauthorised, helm.AlreadyExists, helm.Busy})
+_VAGUE = frozenset({helm.HelmError, helm.HelmUnauthorised, helm.HelmAlreadyExists, helm.HelmBusy})
 """What Helm says of an API that was not well for a moment, and of other things too: tried again, but not for long."""
 
 
-Look = Callable[[works.Task, World, str], Awaitable[Change | None]]
+Look = Callable[[model_work.Task, World, str], Awaitable[PendingChange | None]]
 Wait = Callable[..., Awaitable[tuple[Verdict, str]]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Options:
+class RunOptions:
     """How a run is carried out."""
 
     holder: str
@@ -64,7 +63,7 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Result:
+class RunResult:
     """What came of a run."""
 
     outcomes: dict[str, Verdict]
@@ -83,16 +82,16 @@ class Loop:
 
     def __init__(
         self,
-        work: works.Work,
+        work: model_work.Work,
         world: World,
         *,
-        ground: GateGround,
-        options: Options,
+        ground: GateContext,
+        options: RunOptions,
         tell: Callable[[Event], None],
         confirm: Callable[[str], bool],
         now: Callable[[], float] = time.time,
-        look: Look = looking.look,
-        wait: Wait = gating.wait,
+        look: Look = dispatch.look,
+        wait: Wait = gate_wait.wait_for_gates,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Prepare.
@@ -130,7 +129,7 @@ class Loop:
         self._unknown: set[str] = set()
         """Steps of a dry run before which there is no cluster to look at, or nothing that the engine has done."""
 
-    async def run(self) -> Result:
+    async def run(self) -> RunResult:
         """Carry the work out, as far as it goes."""
         plan = self._work.plan
         running: dict[asyncio.Task[Verdict], Step] = {}
@@ -157,7 +156,7 @@ class Loop:
                 if self._lease is not None:
                     await self._lease.release()
         blocked = {each.step.id: Waiting(_because(each.root)) for each in plan.why_blocked(self._outcomes)}
-        return Result(outcomes=self._outcomes | blocked, writes=self._writes, is_refused=self._is_refused)
+        return RunResult(outcomes=self._outcomes | blocked, writes=self._writes, is_refused=self._is_refused)
 
     async def _wake_crds(self) -> None:
         """Wake CRDs that the API server has left in Installing, for as long as the run goes on."""
@@ -165,9 +164,9 @@ class Loop:
             return
 
         def tell(text: str) -> None:
-            self._tell(events.Told(at=self._now(), step="", text=text))
+            self._tell(event.Told(at=self._now(), step="", text=text))
 
-        async def write(change: Change) -> None:
+        async def write(change: PendingChange) -> None:
             if await self._claim(""):
                 self._claimed_aside = time.monotonic()
             await self._performed(change)
@@ -183,28 +182,28 @@ class Loop:
         is_another = self._lease is not None and self._lease.lost.done()
         if self._options.is_dry_run or is_another or not self._world.is_connected:
             return
-        left: list[suspending.Engine] = []
+        left: list[engine_suspend.SuspendedEngine] = []
         try:
             async with asyncio.timeout(REACHED):
-                left = await suspending.left(self._world.kube)
-                is_cut_off = bool(await finishing.cut_off(self._world.kube))
+                left = await engine_suspend.left(self._world.kube)
+                is_cut_off = bool(await close.cut_off(self._world.kube))
             if is_cut_off:
                 await self._claim("")
             if not left:
                 return
             async with asyncio.timeout(RESUMED):
                 await self._claim("")
-                await suspending.let_go(left, self._world.kube, run=self._world.run)
+                await engine_suspend.let_go(left, self._world.kube, run=self._world.run)
         except (TimeoutError, errors.FirstlightError):
             for each in left:
-                self._tell(events.Told(at=self._now(), step="", text=f"{each} still rests for a handover: run again"))
+                self._tell(event.Told(at=self._now(), step="", text=f"{each} still rests for a handover: run again"))
             return
         self._writes += len(left)
         for each in left:
-            self._tell(events.Told(at=self._now(), step="", text=f"resumed {each}, which rested for a handover"))
+            self._tell(event.Told(at=self._now(), step="", text=f"resumed {each}, which rested for a handover"))
 
     async def _step(self, step: Step) -> Verdict:
-        self._tell(events.StepStarted(at=self._now(), step=step.id))
+        self._tell(event.StepStarted(at=self._now(), step=step.id))
         hint, writes = "", 0
         verdict: Verdict
         try:
@@ -216,7 +215,7 @@ class Loop:
             verdict, hint = Failed(f"a mistake in firstlight: {type(error).__name__}"), mistake(error)
         self._writes += writes
         self._tell(
-            events.StepEnded(
+            event.StepEnded(
                 at=self._now(), step=step.id, verdict=name_of(verdict), reason=verdict.reason, hint=hint, writes=writes
             )
         )
@@ -227,7 +226,7 @@ class Loop:
         if self._options.is_dry_run and self._unknown & {each.step for each in step.needs}:
             self._unknown.add(step.id)
             return Skipped("dry run: known only when what it needs is there"), "", 0
-        if isinstance(task, works.Leave):
+        if isinstance(task, model_work.Leave):
             return Skipped(task.why), "", 0
         writes = 0
         async with self._turns:
@@ -236,16 +235,16 @@ class Loop:
             if writes and (step.phase == Phase.MACHINE or step.action == Action.CREATE_ROOT):
                 self._unknown.add(step.id)
             for hook in step.hooks:
-                self._told(step, hooks.wish(hook))
+                self._told(step, dispatch.hook_wish(hook))
             return Skipped(f"dry run: would write {writes}" if writes else "dry run: nothing to write"), "", 0
         verdict, hint, more = await self._gated(step, task)
         writes += more
-        for hook in step.hooks if verdicts.lets_on(verdict) else ():
+        for hook in step.hooks if model_verdict.lets_on(verdict) else ():
             async with self._turns:
-                writes += await self._converged(step, functools.partial(hooks.look, hook, self._world, step.id))
+                writes += await self._converged(step, functools.partial(dispatch.look_hook, hook, self._world, step.id))
         return verdict, hint, writes
 
-    async def _gated(self, step: Step, task: works.Task) -> tuple[Verdict, str, int]:
+    async def _gated(self, step: Step, task: model_work.Task) -> tuple[Verdict, str, int]:
         """Wait for a step's gates; a machine that comes up meanwhile gets its config, and is waited for in its turn."""
         begun = time.monotonic()
         writes = 0
@@ -254,7 +253,7 @@ class Loop:
                 step, task, self._world, ground=self._ground,
                 on_verdict=lambda gate, each: self._judged(step, gate, each),
             )  # fmt: skip
-            if not isinstance(verdict, Waiting) or not isinstance(task, works.Configure):
+            if not isinstance(verdict, Waiting) or not isinstance(task, model_work.Configure):
                 return verdict, hint, writes
             async with self._turns:
                 more = await self._converged(step, lambda: self._look(task, self._world, step.id))
@@ -262,7 +261,7 @@ class Loop:
                 return verdict, hint, writes
             writes += more
 
-    async def _converged(self, step: Step, look: Callable[[], Awaitable[Change | None]]) -> int:
+    async def _converged(self, step: Step, look: Callable[[], Awaitable[PendingChange | None]]) -> int:
         """Look, and write what is missing, until nothing is; how many writes that were."""
         begun = time.monotonic()
         failures = writes = 0
@@ -272,7 +271,7 @@ class Loop:
                 change = await look()
                 if change is None:
                     return writes
-                self._tell(events.Writing(at=self._now(), step=step.id, writes=change.writes))
+                self._tell(event.Writing(at=self._now(), step=step.id, writes=change.writes))
                 if self._options.is_dry_run:
                     return len(change.writes)
                 await self._allowed(change.danger)
@@ -313,7 +312,7 @@ class Loop:
         if self._lease is None:
             self._lease = Lease(
                 self._world.kube, holder=self._options.holder,
-                tell=lambda text: self._tell(events.Told(at=self._now(), step=step, text=text)),
+                tell=lambda text: self._tell(event.Told(at=self._now(), step=step, text=text)),
             )  # fmt: skip
         is_new = await self._lease.claim()
         if is_new:
@@ -322,16 +321,16 @@ class Loop:
 
     async def _finish_overrides(self) -> None:
         """Finish overrides that were cut off: whoever holds the lease knows that nobody works on them any more."""
-        self._writes += await finishing.attempt(
+        self._writes += await close.attempt_finish(
             self._world.kube, cluster=self._world.cluster.name, state=self._world.state, now=self._now,
-            tell=lambda text: self._tell(events.Told(at=self._now(), step="", text=text)),
+            tell=lambda text: self._tell(event.Told(at=self._now(), step="", text=text)),
         )  # fmt: skip
 
     async def _reached(self, step: Step) -> bool:
         """Come by the API before machines of a cluster that lives are written to; a virgin one has only the lock."""
-        if not directory.is_file(self._world.state / self._world.cluster.name / "identity.json"):
+        if not state_files.is_file(self._world.state / self._world.cluster.name / "identity.json"):
             return False
-        ways = [each for each in self._work.tasks.items() if isinstance(each[1], works.FetchKubeconfig)]
+        ways = [each for each in self._work.tasks.items() if isinstance(each[1], model_work.FetchKubeconfig)]
         try:
             async with asyncio.timeout(REACHED):
                 for name, task in ways:
@@ -342,7 +341,7 @@ class Loop:
             self._told(step, "the API does not answer: only the lock of this computer guards against a second run")
         return self._world.is_connected
 
-    async def _performed(self, change: Change) -> None:
+    async def _performed(self, change: PendingChange) -> None:
         """Write, unless the right to write is lost meanwhile."""
         if self._lease is None:
             await change.perform()
@@ -360,11 +359,11 @@ class Loop:
                 await asyncio.gather(writing, return_exceptions=True)
 
     def _told(self, step: Step, text: str) -> None:
-        self._tell(events.Told(at=self._now(), step=step.id, text=text))
+        self._tell(event.Told(at=self._now(), step=step.id, text=text))
 
     def _judged(self, step: Step, gate: str, verdict: Verdict) -> None:
         self._tell(
-            events.Judged(
+            event.Judged(
                 at=self._now(), step=step.id, gate=gate, verdict=name_of(verdict), reason=verdict.reason
             )
         )  # fmt: skip

@@ -1,25 +1,143 @@
-"""Machine configs out of drafts: generated, patched and validated, before any machine sees one.
+"""The Kubernetes manifests in a machine config: which there are, and patches that take some of them out.
 
-There are two renditions. A cluster that was never bootstrapped begins with the inline manifests that were rendered;
-later the machines keep those that they have, since one that comes back would take an object from its new owner. For the
-same reason a URL of what passes to the engine is only for a machine that has it.
+Talos knows three ways to list them: inline with their contents, by URL in three places, and since 1.14 each as a
+document of its own.
 """
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.execute import cluster_keys, config_manifests
-from firstlight.execute.config_manifests import Held
+from firstlight.document.within import mapping, sequence, text
+from firstlight.execute import cluster_access
 from firstlight.execute.world import World
 from firstlight.model.cluster import MachineRole
-from firstlight.model.machine_draft import MachineDraft, Patch
+from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.secret import Secret
+
+Document = Mapping[str, Any]
+
+INLINE, EXTERNAL = "KubeInlineManifestConfig", "KubeExternalManifestConfig"
+"""Documents of Talos 1.14."""
+_PLACES = (("extraManifests",), ("network", "cni", "urls"), ("externalCloudProvider", "manifests"))
+"""Where URLs are listed, below ``cluster``."""
+_CNI = _PLACES[1]
+_DELETE = {"$patch": "delete"}
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.+-]*|[0-9a-f]{40}")
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfigManifests:
+    """What a config lists."""
+
+    inline: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    """Contents by name."""
+    documents: tuple[Document, ...] = dataclasses.field(default=(), repr=False)
+    """Those that are documents of their own."""
+    urls: Mapping[tuple[str, ...], tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    """By where they are listed."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Everything: names of inline ones, URLs of the others."""
+        return frozenset(
+            [*self.inline, *map(_called, self.documents), *(each for urls in self.urls.values() for each in urls)]
+        )
+
+
+def manifests_in(documents: Iterable[Document]) -> ConfigManifests:
+    """What the documents of a config list."""
+    inline: dict[str, str] = {}
+    apart: list[Document] = []
+    urls: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for value in documents:
+        if value.get("kind") in (INLINE, EXTERNAL):
+            apart.append(value)
+            continue
+        for entry in sequence(value, "cluster", "inlineManifests"):
+            if isinstance(entry, Mapping) and entry.get("name"):
+                inline[str(entry["name"])] = str(entry.get("contents") or "")
+        for place in _PLACES:
+            if found := tuple(map(str, sequence(value, "cluster", *place))):
+                urls[place] = found
+    return ConfigManifests(inline, tuple(apart), urls)
+
+
+def common_manifests(several: Sequence[ConfigManifests]) -> ConfigManifests:
+    """What all of some configs list, as the first one has it."""
+    if not several:
+        return ConfigManifests()
+    names = frozenset.intersection(*(each.names for each in several))
+    return kept_manifests(several[0], names)
+
+
+def kept_manifests(held: ConfigManifests, names: Collection[str]) -> ConfigManifests:
+    """Only some of what a config lists."""
+    return ConfigManifests(
+        {name: each for name, each in held.inline.items() if name in names},
+        tuple(each for each in held.documents if _called(each) in names),
+        {place: rest for place, urls in held.urls.items() if (rest := tuple(each for each in urls if each in names))},
+    )
+
+
+def manifest_patches(before: ConfigManifests, after: ConfigManifests) -> list[Document]:
+    """What makes one list of manifests another, as patches in their order: patches append to lists, so the old go."""
+    found: list[Document] = []
+    if [*before.inline.items()] != [*after.inline.items()]:
+        gone = [{"name": name, **_DELETE} for name in before.inline]
+        new = [{"name": name, "contents": contents} for name, contents in after.inline.items()]
+        found += [{"cluster": {"inlineManifests": entries}} for entries in (gone, new) if entries]
+    found += [
+        {"apiVersion": each.get("apiVersion") or "v1alpha1", "kind": each["kind"], "name": each.get("name"), **_DELETE}
+        for each in before.documents
+        if each not in after.documents
+    ]
+    found += [each for each in after.documents if each not in before.documents]
+    for place in _PLACES:
+        old, now = before.urls.get(place, ()), after.urls.get(place, ())
+        if old != now:
+            found += _listed(place, old, now)
+    return found
+
+
+def is_same_but_version(one: str, other: str) -> bool:
+    """Whether two URLs are of the same manifest, perhaps in different versions."""
+    return _VERSION.sub("*", one) == _VERSION.sub("*", other)
+
+
+def _listed(place: tuple[str, ...], old: Sequence[str], now: Sequence[str]) -> list[Document]:
+    found: list[Document] = []
+    if place == _CNI and not now:
+        # Without URLs it is none of Talos's any more; the word for somebody else's is "none".
+        return [_at(place[:-1], _DELETE), _at(place[:-1], {"name": "none"})]
+    if old:
+        found.append(_at(place, _DELETE))
+    if now:
+        found.append(_at(place, list(now)))
+    return found
+
+
+def _at(place: Sequence[str], value: Any) -> Document:
+    for part in reversed(("cluster", *place)):
+        value = {part: value}
+    return mapping(value)
+
+
+def _called(document: Document) -> str:
+    return text(document, "url") if document.get("kind") == EXTERNAL else text(document, "name")
+
+
+# Machine configs out of drafts: generated, patched and validated, before any machine sees one.
+#
+# There are two renditions. A cluster that was never bootstrapped begins with the inline manifests that were rendered;
+# later the machines keep those that they have, since one that comes back would take an object from its new owner. For the
+# same reason a URL of what passes to the engine is only for a machine that has it.
 
 
 async def make(draft: MachineDraft, world: World) -> Secret:
@@ -31,8 +149,8 @@ async def make(draft: MachineDraft, world: World) -> Secret:
     patches = [await _text(each, world) for each in draft.patches]
     try:
         whole = await _text(draft.whole, world) if draft.whole is not None else await _generated(draft, world)
-        return await cluster_keys.program(world).patch_config(whole, patches) if patches else whole
-    except talosctl.Rejected as error:
+        return await cluster_access.talosctl_program(world).patch_config(whole, patches) if patches else whole
+    except talosctl.TalosRejected as error:
         places = ", ".join(dict.fromkeys(each.place.path for each in draft.patches))
         raise errors.Refused(
             f"{draft.machine.name}: no config comes of its declaration: {error.detail}",
@@ -43,11 +161,11 @@ async def make(draft: MachineDraft, world: World) -> Secret:
 async def _generated(draft: MachineDraft, world: World) -> Secret:
     """What talosctl makes of the secrets. It applies patches to control planes and workers alike: none are given."""
     is_control_plane = draft.machine.role is MachineRole.CONTROL_PLANE
-    return await cluster_keys.program(world).gen_config(
+    return await cluster_access.talosctl_program(world).gen_config(
         "controlplane" if is_control_plane else "worker",
         cluster=draft.cluster,
         endpoint=draft.endpoint,
-        secrets=await cluster_keys.secrets(world),
+        secrets=await cluster_access.secrets(world),
         kubernetes_version=draft.kubernetes.removeprefix("v"),
         talos_version=draft.talos,
         install_disk=draft.install_disk,
@@ -66,7 +184,7 @@ async def bootstrap(draft: MachineDraft, config: Secret, world: World) -> Secret
     return await listing(config, dataclasses.replace(before, inline={**before.inline, **rendered}), world)
 
 
-async def steady(draft: MachineDraft, config: Secret, world: World, *, has: Held) -> Secret:
+async def steady(draft: MachineDraft, config: Secret, world: World, *, has: ConfigManifests) -> Secret:
     """The rendition for a cluster that is there: with the inline manifests that its machines have, and no others.
 
     URLs are as they are declared. Only one of what passes to the engine is left out where the machine does not have it,
@@ -82,7 +200,7 @@ async def steady(draft: MachineDraft, config: Secret, world: World, *, has: Held
         return config
 
     def is_released(url: str) -> bool:
-        return url in draft.passing and not any(config_manifests.is_same_but_version(url, each) for each in has.names)
+        return url in draft.passing and not any(is_same_but_version(url, each) for each in has.names)
 
     urls = {
         place: rest
@@ -98,7 +216,7 @@ async def validate(configs: Mapping[str, Secret], world: World) -> None:
     Raises:
         errors.Refused: One of them is wrong; everything that is wrong is said.
     """
-    offline = cluster_keys.program(world)
+    offline = cluster_access.talosctl_program(world)
     found = await asyncio.gather(*(offline.validate(each) for each in configs.values()))
     problems = [f"{name}: {each}" for name, one in zip(configs, found, strict=True) for each in one.problems]
     if problems:
@@ -108,9 +226,9 @@ async def validate(configs: Mapping[str, Secret], world: World) -> None:
         )
 
 
-def manifests(config: Secret) -> Held:
+def manifests(config: Secret) -> ConfigManifests:
     """The Kubernetes manifests that a config lists."""
-    return config_manifests.of(documents(config))
+    return manifests_in(documents(config))
 
 
 def inline_manifests(config: Secret) -> Mapping[str, str]:
@@ -128,14 +246,14 @@ def documents(config: Secret) -> tuple[Mapping[str, Any], ...]:
     return tuple(each for each in values if isinstance(each, Mapping))
 
 
-async def listing(config: Secret, wanted: Held, world: World) -> Secret:
+async def listing(config: Secret, wanted: ConfigManifests, world: World) -> Secret:
     """A config with these manifests, and no others."""
     patches = [
         Secret(yaml.dump(each, Dumper=yaml.CSafeDumper, sort_keys=False))
-        for each in config_manifests.patches(manifests(config), wanted)
+        for each in manifest_patches(manifests(config), wanted)
     ]
-    return await cluster_keys.program(world).patch_config(config, patches) if patches else config
+    return await cluster_access.talosctl_program(world).patch_config(config, patches) if patches else config
 
 
-async def _text(patch: Patch, world: World) -> Secret:
+async def _text(patch: DraftPatch, world: World) -> Secret:
     return patch.text if patch.text is not None else await world.resolve(patch.reference)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import yaml
 
-from firstlight.execute.world import Resolve
-from firstlight.model.secret import MASK, Secret
+from firstlight.model.secret import MASK, Resolve, Secret
 
 _SHORTEST = 3
 """Characters of a value below which masking it would only spoil what is read."""

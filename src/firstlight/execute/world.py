@@ -5,29 +5,25 @@ import contextlib
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from firstlight import errors
-from firstlight.model.cluster import Cluster
-from firstlight.model.reach import Reach
-from firstlight.model.secret import Secret
-
-if TYPE_CHECKING:
-    from firstlight.clients.kube import Client, Config
-    from firstlight.execute.commands import Commands
-    from firstlight.observe.watching import Watching
+from firstlight.clients import kube
+from firstlight.clients.kube.client import Client
+from firstlight.clients.kube.client_config import ClientConfig
+from firstlight.execute.repo_commands import RepoCommands
+from firstlight.model.cluster import AddressBook, Cluster
+from firstlight.model.secret import Resolve, Secret
+from firstlight.observe.gate_watch import Watching
 
 T = TypeVar("T")
 
 LONGEST = 2.0
 """Seconds between two tries to reach the API: a run that waits for it should notice when it is back."""
 
-Resolve = Callable[[str], Awaitable[Secret]]
-"""A reference made its value: ``await resolve("op://vault/item/field")``."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
+class RunPrograms:
     """Where the programs are that a run calls; None for one that it does not need."""
 
     talosctl: Path | None = None
@@ -41,13 +37,13 @@ class World:
     """What the actions of one run share. Made once, closed with the run."""
 
     cluster: Cluster
-    programs: Programs
+    programs: RunPrograms
     resolve: Resolve
     state: Path
     """``.firstlight`` of the repo, or of the rehearsal: runs, what is known of the cluster, kubeconfig, talosconfig."""
     run: str = ""
     """The run's id: the API server hears it as the user agent, and its audit log has it."""
-    reach: Reach = dataclasses.field(default_factory=Reach)
+    reach: AddressBook = dataclasses.field(default_factory=AddressBook)
     tell: Callable[[str, str], None] = lambda step, text: None
     """How far a step is."""
     on_reached: Callable[[], None] = lambda: None
@@ -72,10 +68,10 @@ class World:
     """How many steps run at once."""
     keys: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
     """Held while the cluster's keys are made or read: two steps want them at the same time."""
-    commands: "Commands | None" = None
+    commands: RepoCommands | None = None
     """Runs what the repo declares and the user has allowed; None where nothing of a repo may run."""
-    _kube: "Client | None" = None
-    _watching: "Watching | None" = None
+    _kube: Client | None = None
+    _watching: Watching | None = None
     _stack: contextlib.AsyncExitStack = dataclasses.field(default_factory=contextlib.AsyncExitStack)
 
     @property
@@ -84,26 +80,23 @@ class World:
         return self._kube is not None
 
     @property
-    def kube(self) -> "Client":
+    def kube(self) -> Client:
         """The API, once there is a way to it."""
         if self._kube is None:
             raise errors.Refused("the Kubernetes API is not reached yet")
         return self._kube
 
     @property
-    def watching(self) -> "Watching":
+    def watching(self) -> Watching:
         """Watches that all gates share."""
         if self._watching is None:
             raise errors.Refused("the Kubernetes API is not reached yet")
         return self._watching
 
-    async def connect(self, config: "Config") -> None:
+    async def connect(self, config: ClientConfig) -> None:
         """Open the API for all; a second call replaces nothing."""
-        from firstlight.clients import kube
-        from firstlight.observe.watching import Watching
-
         if self._kube is None:
-            client = kube.Client(config, policy=kube.Policy(longest_delay=LONGEST), agent=self.run)
+            client = kube.Client(config, policy=kube.RetryPolicy(longest_delay=LONGEST), agent=self.run)
             self._kube = await self._stack.enter_async_context(client)
             if self.commands is not None and self.kubeconfig is not None:
                 self.commands.lead_to(self.kubeconfig, at=self.reach.kubernetes)
@@ -121,3 +114,18 @@ class World:
     async def close(self) -> None:
         """End all connections and watches."""
         await self._stack.aclose()
+
+
+# What a step has to write, found by looking; nothing is written before it is performed.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PendingChange:
+    """Writes that bring the world from what it is to what it must be."""
+
+    writes: tuple[str, ...]
+    """Each for people: ``create Deployment kube-system/cilium-operator``, ``apply the config of cp-1 (reboot)``."""
+    perform: Callable[[], Awaitable[None]] = dataclasses.field(repr=False)
+    """Convergent: killed half-way and looked at again, what is left is another change."""
+    danger: str = ""
+    """What cannot be undone, or takes something down; confirmed by a person before it is performed."""

@@ -1,24 +1,22 @@
 """Whether the Kubernetes API is ready."""
 
-from firstlight.gates import parts
-from firstlight.gates.ground import GateGround
-from firstlight.gates.parts import Part
-from firstlight.gates.question import Question
-from firstlight.model.observation import Ask, Asked, View
+from firstlight.gates import gate_parts
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model.observation import Ask, AskRequest, GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import Task
 
-_READYZ = Asked(Ask.READYZ, "/readyz")
+_READYZ = AskRequest(Ask.READYZ, "/readyz")
 
 
-def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """What the API server says of itself."""
     hint = "See the control plane's pods: talosctl -n NODE containers --kubernetes"
-    return parts.question(gate, "api", Part((), _judge, (_READYZ,)), hint=hint)
+    return gate_parts.make_question(gate, "api", GatePart((), _judge, (_READYZ,)), hint=hint)
 
 
-def _judge(view: View) -> Verdict:
+def _judge(view: GateView) -> Verdict:
     answer = view.answers.get(_READYZ)
     if answer is None:
         return Waiting("the API server has not answered yet")

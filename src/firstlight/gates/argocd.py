@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import revisions, status, unfinished
+from firstlight.engines import revisions
+from firstlight.gates import conditions
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
 _SKIPPED = "argocd.argoproj.io/skip-reconcile"
@@ -26,15 +27,15 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
         url: The repository that the commit is of.
         now: Seconds since the epoch.
     """
-    if status.is_going(value):
-        since = status.moment(text(value, "metadata", "deletionTimestamp"))
-        return status.waiting(f"{name} is being deleted", now=now, since=since)
+    if conditions.is_going(value):
+        since = conditions.moment(text(value, "metadata", "deletionTimestamp"))
+        return conditions.waiting(f"{name} is being deleted", now=now, since=since)
     if (resting := skipped(value, name)) is not None:
         return resting
     sync = text(value, "status", "sync", "status")
     if not text(value, "status", "reconciledAt") and not sync:
         usually = "the application controller does not run, or does not watch its namespace"
-        return status.waiting(f"{name} was not seen yet", now=now, since=status.created(value), usually=usually)
+        return conditions.waiting(f"{name} was not seen yet", now=now, since=conditions.created(value), usually=usually)
     if complaint := _complaint(value):
         return Waiting(f"{name}: {complaint}")
     if (unsynced := _unsynced(value, name, sync, now)) is not None:
@@ -44,10 +45,10 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
         return Waiting(f"{name} is at {revisions.short(behind)}, not {expected[:7]}; usually {usually}")
     health = text(value, "status", "health", "status")
     if health != "Healthy":
-        told = status.said(text(value, "status", "health", "message"))
-        since = status.moment(text(value, "status", "health", "lastTransitionTime"))
+        told = conditions.said(text(value, "status", "health", "message"))
+        since = conditions.moment(text(value, "status", "health", "lastTransitionTime"))
         what = f"{name} is synced and {health or 'of unknown health'}{f' ({told})' if told else _unhealthy(value)}"
-        return status.waiting(what, now=now, since=since, usually=_HEALTH.get(health, ""))
+        return conditions.waiting(what, now=now, since=since, usually=_HEALTH.get(health, ""))
     return Passed(f"{name} at {revisions.short(_revision(value))}" if _revision(value) else name)
 
 
@@ -68,7 +69,7 @@ def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -
         return None
     if is_declared:
         return Skipped(f"{name} rests, and Git says so")
-    return unfinished.handover(value, name) or Waiting(
+    return conditions.unfinished_handover(value, name) or Waiting(
         f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}"
     )
 
@@ -77,19 +78,21 @@ def _complaint(value: Mapping[str, Any]) -> str:
     """What Argo CD itself could not do; its warnings about resources are not of that kind."""
     for each in sequence(value, "status", "conditions"):
         if text(each, "type") in ("ComparisonError", "InvalidSpecError", "UnknownError"):
-            return f"{text(each, 'type')}: {status.said(text(each, 'message'))}"
+            return f"{text(each, 'type')}: {conditions.said(text(each, 'message'))}"
     return ""
 
 
 def _unsynced(value: Mapping[str, Any], name: str, sync: str, now: float) -> Verdict | None:
     operation = mapping(value, "status", "operationState")
-    phase, message = text(operation, "phase"), status.said(text(operation, "message"))
-    since = status.moment(text(operation, "startedAt"))
+    phase, message = text(operation, "phase"), conditions.said(text(operation, "message"))
+    since = conditions.moment(text(operation, "startedAt"))
     if phase in ("Failed", "Error"):
         usually = "the server refuses an object, or a hook failed"
-        return status.waiting(f"{name}: its sync ended in {phase}: {message}", now=now, since=since, usually=usually)
+        return conditions.waiting(
+            f"{name}: its sync ended in {phase}: {message}", now=now, since=since, usually=usually
+        )
     if phase in ("Running", "Terminating"):
-        return status.waiting(f"{name} syncs: {message or 'no word yet'}", now=now, since=since)
+        return conditions.waiting(f"{name} syncs: {message or 'no word yet'}", now=now, since=since)
     if sync == "Synced":
         # Without an operation nothing had to be done: everything was as Git says already.
         return None

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import sequence, text
-from firstlight.gates import crds, looking, parts, status, workload
-from firstlight.gates.parts import Part
+from firstlight.gates import conditions, crds, gate_parts, workload
+from firstlight.gates.gate_parts import GatePart
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import Look, View
+from firstlight.model.observation import GateView, WatchTarget
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 AGENT = ObjectId("apps", "DaemonSet", "kube-system", "cilium")
 OPERATOR = ObjectId("apps", "Deployment", "kube-system", "cilium-operator")
 _TAINT = "node.cilium.io/agent-not-ready"
-_NODES = Look(api_version="cilium.io/v2", kind="CiliumNode", with_content=False)
+_NODES = WatchTarget(api_version="cilium.io/v2", kind="CiliumNode", with_content=False)
 
 
 def is_it(item: Object) -> bool:
@@ -24,7 +24,7 @@ def is_it(item: Object) -> bool:
     return item.id.kind == "DaemonSet" and item.id.group == "apps" and is_agent
 
 
-def of(objects: Sequence[Object]) -> Part:
+def of(objects: Sequence[Object]) -> GatePart:
     """The question about Cilium; objects are those of its chart, as far as they are known."""
     agent = next((each for each in objects if is_it(each)), None)
     operator = next((each for each in objects if each.id.kind == "Deployment" and "operator" in each.id.name), None)
@@ -38,18 +38,18 @@ def of(objects: Sequence[Object]) -> Part:
         f"the operator, which makes it, fails: kubectl --namespace {at.namespace} logs deployment/{at.name} "
         "(in a plain lab nobody plays it: docs/lab.md)"
     )
-    kinds = [crds.of(f"{each}.cilium.io", usually=usually) for each in _kinds(settings)]
+    kinds = [crds.crd_part(f"{each}.cilium.io", usually=usually) for each in _kinds(settings)]
     # The operator makes the kinds, the agents wait for them, and nodes are what agents say: the first cause is told.
-    whole = parts.in_turn([operators, *kinds, agents, Part((looking.NODES, _NODES), _nodes)])
+    whole = gate_parts.in_turn([operators, *kinds, agents, GatePart((gate_parts.NODES, _NODES), _nodes)])
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         verdict = whole.judge(view)
         if not isinstance(verdict, Passed):
             return verdict
         counts = [each.judge(view).reason.partition(" ")[2] for each in (agents, operators)]
         return Passed(f"agents {counts[0]}, operator {counts[1]}, nodes report CiliumIsUp")
 
-    return Part(whole.looks, judge, whole.asks)
+    return GatePart(whole.looks, judge, whole.asks)
 
 
 def _kinds(settings: Mapping[str, Any]) -> list[str]:
@@ -62,21 +62,21 @@ def _kinds(settings: Mapping[str, Any]) -> list[str]:
     return kinds
 
 
-def _nodes(view: View) -> Verdict:
-    nodes = view.all(looking.NODES)
+def _nodes(view: GateView) -> Verdict:
+    nodes = view.all(gate_parts.NODES)
     if not nodes:
         return Waiting("no node has joined yet")
     known = {text(each, "metadata", "name") for each in view.all(_NODES)}
     for node in nodes:
         name = text(node, "metadata", "name")
-        network = status.condition(node, "NetworkUnavailable")
+        network = conditions.condition(node, "NetworkUnavailable")
         if name not in known:
             usually = "its agent does not run yet"
             return Waiting(f"node {name} has no CiliumNode yet; usually {usually}")
         if text(network, "status") != "False" or text(network, "reason") != "CiliumIsUp":
             said = text(network, "reason") or "nothing"
             what = f"node {name} does not report CiliumIsUp yet (it says {said})"
-            return status.waiting(what, now=view.now, since=status.since(node, "NetworkUnavailable"))
+            return conditions.waiting(what, now=view.now, since=conditions.condition_since(node, "NetworkUnavailable"))
         if any(text(each, "key") == _TAINT for each in sequence(node, "spec", "taints")):
             usually = "the operator does not run"
             return Waiting(f"node {name} still has the taint {_TAINT}; usually {usually}")

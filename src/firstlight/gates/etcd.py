@@ -7,8 +7,8 @@ So every control plane must have said that it has no data before one of them is 
 import dataclasses
 from collections.abc import Sequence
 
-from firstlight.gates import machines
-from firstlight.model.machine_report import EtcdData, MachineReport, Standing
+from firstlight.gates import machine_stage
+from firstlight.model.machine_report import EtcdData, MachineReport, MachineStanding
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 
 
@@ -33,19 +33,19 @@ class Doubtful:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Split:
+class SplitBrain:
     """There are two of it."""
 
     reason: str
 
 
-History = Virgin | Bootstrapped | Doubtful | Split
+History = Virgin | Bootstrapped | Doubtful | SplitBrain
 
 
 def history(reports: Sequence[MachineReport]) -> History:
     """Whether etcd was ever bootstrapped, from what every control plane says."""
     if split := _split(reports):
-        return Split(split)
+        return SplitBrain(split)
     silent = [f"{each.machine.name} {_silence(each)}" for each in reports if _is_silent(each)]
     having = tuple(each.machine.name for each in reports if each.etcd.data is EtcdData.SOME)
     if having:
@@ -113,13 +113,13 @@ def without(reports: Sequence[MachineReport], name: str) -> Verdict:
 def is_well(report: MachineReport) -> bool:
     """Whether a machine has a voting member of etcd that runs and knows a leader."""
     sight = report.etcd
-    is_running = report.standing is Standing.OURS and sight.state == "Running" and bool(sight.member)
+    is_running = report.standing is MachineStanding.OURS and sight.state == "Running" and bool(sight.member)
     return is_running and bool(sight.leader) and not sight.errors and sight.member not in sight.learners
 
 
 def _sickness(report: MachineReport) -> str:
-    if report.standing is not Standing.OURS:
-        return machines.state_of(report)
+    if report.standing is not MachineStanding.OURS:
+        return machine_stage.state_of(report)
     return f"is not well ({report.etcd.errors or report.etcd.state or 'its etcd says nothing'})"
 
 
@@ -135,13 +135,13 @@ def _split(reports: Sequence[MachineReport]) -> str:
 
 
 def _is_silent(report: MachineReport) -> bool:
-    if report.standing is Standing.MAINTENANCE:
+    if report.standing is MachineStanding.MAINTENANCE:
         return False  # it has no config, so that nothing runs on it; its data, if any, is not this cluster's
-    return report.standing is not Standing.OURS or report.etcd.data is EtcdData.UNKNOWN
+    return report.standing is not MachineStanding.OURS or report.etcd.data is EtcdData.UNKNOWN
 
 
 def _silence(report: MachineReport) -> str:
-    if report.standing is not Standing.OURS:
+    if report.standing is not MachineStanding.OURS:
         return f"does not answer ({report.why})" if report.why else "does not answer"
     sight = report.etcd
     return f"does not say whether etcd has data there ({sight.errors or sight.state or 'no such service yet'})"

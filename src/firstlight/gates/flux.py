@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import ready, revisions, status, unfinished
-from firstlight.model.observation import Look
+from firstlight.engines import revisions
+from firstlight.gates import conditions
+from firstlight.model.observation import WatchTarget
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
 SOURCES = "source.toolkit.fluxcd.io"
-GIT = Look(api_version=f"{SOURCES}/v1", kind="GitRepository")
+GIT = WatchTarget(api_version=f"{SOURCES}/v1", kind="GitRepository")
 """All of them: which one a Kustomization follows is known only when it is seen."""
 _USUALLY = {
     "DependencyNotReady": "what it depends on is not ready: look there first",
@@ -29,7 +30,7 @@ def suspended(value: Mapping[str, Any], name: str, *, is_declared: bool = False)
         return None
     if is_declared:
         return Skipped(f"{name} is suspended, and Git says so")
-    return unfinished.handover(value, name) or Waiting(
+    return conditions.unfinished_handover(value, name) or Waiting(
         f"{name} is suspended: nothing reconciles it until it is resumed"
     )  # fmt: skip
 
@@ -47,7 +48,7 @@ def kustomization(
         sources: All GitRepositories.
         now: Seconds since the epoch.
     """
-    verdict = _explained(value, ready.judged(value, name, now=now, expected=("Ready",)), name=name, now=now)
+    verdict = _explained(value, conditions.judged_ready(value, name, now=now, expected=("Ready",)), name=name, now=now)
     if not isinstance(verdict, Passed):
         return verdict
     applied = text(value, "status", "lastAppliedRevision")
@@ -85,7 +86,7 @@ def _source(value: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> M
 
 def helm_release(value: Mapping[str, Any], name: str, *, now: float) -> Verdict:
     """The verdict on a HelmRelease: Ready says that the release of its generation is deployed."""
-    verdict = _explained(value, ready.judged(value, name, now=now, expected=("Ready",)), name=name, now=now)
+    verdict = _explained(value, conditions.judged_ready(value, name, now=now, expected=("Ready",)), name=name, now=now)
     if not isinstance(verdict, Passed):
         return verdict
     history = sequence(value, "status", "history")
@@ -97,11 +98,11 @@ def _explained(value: Mapping[str, Any], verdict: Verdict, *, name: str, now: fl
     """With what usually causes it, and what a dependency is called, where Flux says so."""
     if not isinstance(verdict, Waiting):
         return verdict
-    found = status.condition(value, "Ready")
+    found = conditions.condition(value, "Ready")
     reason, message = text(found, "reason"), text(found, "message")
     if reason == "DependencyNotReady" and (other := re.search(r"dependency '([^']+)'", message)):
-        since = status.since(value, "Ready")
-        return status.waiting(f"{name} waits for {other[1]}, which is not ready", now=now, since=since)
+        since = conditions.condition_since(value, "Ready")
+        return conditions.waiting(f"{name} waits for {other[1]}, which is not ready", now=now, since=since)
     if (usually := _USUALLY.get(reason)) and "; usually" not in verdict.reason:
         return Waiting(f"{verdict.reason}; usually {usually}")
     return verdict

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.machine import Disk, Link
+from firstlight.model.machine import InstallDisk, NetworkLink
 
 _SIZE = re.compile(r"\s*(?P<op>[<>=]=?)?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kKMGTPE]?i?)[bB]?\s*")
 _COMPARE = {
@@ -23,18 +23,18 @@ _MADE = ("bond", "bridge", "dummy", "wireguard")
 
 
 def missing(
-    documents: Sequence[Mapping[str, Any]], *, disks: Sequence[Disk], links: Mapping[str, Link]
+    documents: Sequence[Mapping[str, Any]], *, disks: Sequence[InstallDisk], links: Mapping[str, NetworkLink]
 ) -> tuple[str, ...]:
     """What a config names and the machine does not have, with what it has instead."""
     return (*_disk(documents, disks), *_links(documents, links))
 
 
-def matches(selector: Mapping[str, Any], disk: Disk) -> bool:
+def matches(selector: Mapping[str, Any], disk: InstallDisk) -> bool:
     """Whether a ``diskSelector`` of Talos means a disk."""
     return all(_has(disk, str(key), str(value)) for key, value in selector.items())
 
 
-def _disk(documents: Sequence[Mapping[str, Any]], disks: Sequence[Disk]) -> Iterator[str]:
+def _disk(documents: Sequence[Mapping[str, Any]], disks: Sequence[InstallDisk]) -> Iterator[str]:
     install: dict[str, Any] = {}
     for each in documents:
         install |= _mapping(_mapping(each.get("machine")).get("install"))
@@ -48,11 +48,11 @@ def _disk(documents: Sequence[Mapping[str, Any]], disks: Sequence[Disk]) -> Iter
         yield f"there is no disk {name}; there are: {there}"
 
 
-def _is(name: str, disk: Disk) -> bool:
+def _is(name: str, disk: InstallDisk) -> bool:
     return name == disk.dev_path or name in disk.symlinks
 
 
-def _links(documents: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> Iterator[str]:
+def _links(documents: Sequence[Mapping[str, Any]], links: Mapping[str, NetworkLink]) -> Iterator[str]:
     physical = {name: each for name, each in links.items() if each.type == "ether" and not each.kind}
     there = ", ".join(f"{name} ({each.hardware_addr})" for name, each in sorted(physical.items())) or "none"
     for entry in _interfaces(documents):
@@ -81,13 +81,13 @@ def _interfaces(documents: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str,
                 yield from ({"deviceSelector": each} for each in _list(made.get("deviceSelectors")))
 
 
-def _is_there(name: str, links: Mapping[str, Link]) -> bool:
+def _is_there(name: str, links: Mapping[str, NetworkLink]) -> bool:
     if name == "lo" or "." in name:  # a VLAN, which is made
         return True
     return name in links or any(name in each.alt_names for each in links.values())
 
 
-def _is_meant(selector: Mapping[str, Any], link: Link) -> bool:
+def _is_meant(selector: Mapping[str, Any], link: NetworkLink) -> bool:
     known = {
         "hardwareAddr": link.hardware_addr, "permanentAddr": link.permanent_addr or link.hardware_addr,
         "busPath": link.bus_path, "driver": link.driver,
@@ -99,7 +99,7 @@ def _is_meant(selector: Mapping[str, Any], link: Link) -> bool:
     return True
 
 
-def _has(disk: Disk, key: str, value: str) -> bool:
+def _has(disk: InstallDisk, key: str, value: str) -> bool:
     match key:
         case "size":
             return _fits(value, disk.size)
@@ -121,7 +121,7 @@ def _fits(wanted: str, size: int) -> bool:
     return bool(_COMPARE[match["op"] or ""](size, round(float(match["number"]) * base ** _POWERS[unit.rstrip("i")])))
 
 
-def _type(disk: Disk) -> str:
+def _type(disk: InstallDisk) -> str:
     if disk.transport == "nvme":
         return "nvme"
     if disk.transport == "mmc":
@@ -129,7 +129,7 @@ def _type(disk: Disk) -> str:
     return "hdd" if disk.rotational else "ssd"
 
 
-def _shown(disk: Disk) -> str:
+def _shown(disk: InstallDisk) -> str:
     about = ", ".join(filter(None, [disk.pretty_size, disk.model]))
     return f"{disk.dev_path} ({about})" if about else disk.dev_path
 

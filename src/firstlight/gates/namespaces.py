@@ -4,47 +4,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import sequence, text
-from firstlight.gates import ground as grounds
-from firstlight.gates import looking, parts, status
-from firstlight.gates.ground import GateGround
-from firstlight.gates.parts import Part
-from firstlight.gates.question import Question
+from firstlight.gates import conditions, gate_parts
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import View
+from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 from firstlight.model.work import Task
 
 
-def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The namespaces of a step, or the one of the gate."""
-    found = [each.id for each in grounds.of_task(task) if each.id.kind == "Namespace" and not each.id.group]
+    found = [each.id for each in gate_parts.task_objects(task) if each.id.kind == "Namespace" and not each.id.group]
     asked = [_of(each) for each in ([gate.object] if gate.object else found)]
-    return parts.question(gate, "namespaces", parts.together(asked)) if asked else None
+    return gate_parts.make_question(gate, "namespaces", gate_parts.together(asked)) if asked else None
 
 
-def _of(identity: ObjectId) -> Part:
-    look = looking.at(identity)
+def _of(identity: ObjectId) -> GatePart:
+    look = gate_parts.look_at(identity)
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         found = view.one(look)
         if found is None:
             return Waiting(f"the namespace {identity.name} is not there yet")
-        if text(found, "status", "phase") == "Active" and not status.is_going(found):
+        if text(found, "status", "phase") == "Active" and not conditions.is_going(found):
             return Passed(identity.name)
-        if status.is_going(found) or text(found, "status", "phase") == "Terminating":
+        if conditions.is_going(found) or text(found, "status", "phase") == "Terminating":
             return _going(found, identity.name, view.now)
         return Waiting(f"the namespace {identity.name} is not active yet")
 
-    return Part((look,), judge)
+    return GatePart((look,), judge)
 
 
 def _going(found: Mapping[str, Any], name: str, now: float) -> Failed:
     """It does not come back by itself: once it is gone, somebody must make it anew."""
-    since = status.moment(text(found, "metadata", "deletionTimestamp"))
-    when = f", since {status.clock(since, now)}" if since is not None else ""
+    since = conditions.moment(text(found, "metadata", "deletionTimestamp"))
+    when = f", since {conditions.clock(since, now)}" if since is not None else ""
     told = [
-        status.said(text(each, "message"))
+        conditions.said(text(each, "message"))
         for each in sequence(found, "status", "conditions")
         if text(each, "status") == "True" and text(each, "message")
     ]

@@ -1,11 +1,9 @@
 """Whether the engine has brought what it was told to: its own word for the object that declares a component."""
 
 from firstlight.document.within import at
-from firstlight.gates import argocd, flux, looking, parts, ready
-from firstlight.gates.ground import GateGround
-from firstlight.gates.parts import Part
-from firstlight.gates.question import Question
-from firstlight.model.observation import View
+from firstlight.gates import argocd, conditions, flux, gate_parts
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Verdict
 from firstlight.model.work import Task, Watch
@@ -14,21 +12,21 @@ _TIMEOUT = 1800.0
 """A chart may take its own five minutes several times before the engine gives up."""
 
 
-def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The declaring object of the gate; None where the gate names none."""
     if gate.object is None:
         return None
     identity = gate.object
     declared = ground.declared(identity, task)
-    look, name = looking.at(identity, declared), str(identity)
+    look, name = gate_parts.look_at(identity, declared), str(identity)
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
     is_kustomization = (identity.group, identity.kind) == ("kustomize.toolkit.fluxcd.io", "Kustomization")
     is_suspended = at(declared, "spec", "suspend") is True or argocd.is_skipped(declared)
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         found = view.one(look)
         if found is None:
-            return ready.absent(identity, is_served=look not in view.unserved)
+            return conditions.absent(identity, is_served=look not in view.unserved)
         if (paused := flux.suspended(found, name, is_declared=is_suspended)) is not None:
             return paused
         if (paused := argocd.skipped(found, name, is_declared=is_suspended)) is not None:
@@ -42,12 +40,12 @@ def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
                 return flux.helm_release(found, name, now=view.now)
             case "argoproj.io", "Application":
                 return argocd.application(found, name, expected=expected, url=url, now=view.now)
-        return ready.judged(found, name, now=view.now)
+        return conditions.judged_ready(found, name, now=view.now)
 
     looks = (look, flux.GIT) if is_kustomization else (look,)
     hint = f"See: kubectl -n {identity.namespace} describe {identity.kind.lower()} {identity.name}"
-    name_of_question = f"{identity.kind} {looking.short(identity)}"
-    return parts.question(gate, name_of_question, Part(looks, judge), hint=hint, timeout=_TIMEOUT)
+    name_of_question = f"{identity.kind} {gate_parts.short_name(identity)}"
+    return gate_parts.make_question(gate, name_of_question, GatePart(looks, judge), hint=hint, timeout=_TIMEOUT)
 
 
 # A Kustomization that waits for another (kustomize-controller 1.7):

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import at, mapping, number, text
-from firstlight.gates import placing, status
+from firstlight.gates import conditions, pod_placement
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedReplicas:
     """How many replicas are declared, and how many the nodes take now."""
 
     all: int
@@ -25,15 +25,15 @@ class Wanted:
     """What the others wait for."""
 
 
-def wanted(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Wanted:
+def wanted(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> WantedReplicas:
     """min(replicas, nodes that can take one), and at least one."""
     declared = at(value, "spec", "replicas")
     total = max(0, declared) if isinstance(declared, int) and not isinstance(declared, bool) else 1
-    room = placing.room(mapping(value, "spec", "template"), nodes)
+    room = pod_placement.room(mapping(value, "spec", "template"), nodes)
     if not room.apart or room.most is None or room.most >= total:
-        return Wanted(total, total)
+        return WantedReplicas(total, total)
     least = max(1, room.most)
-    return Wanted(total, least, _rest(least, total) if least < total else "")
+    return WantedReplicas(total, least, _rest(least, total) if least < total else "")
 
 
 def _rest(least: int, total: int) -> str:
@@ -56,7 +56,7 @@ def deployment(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> 
         return Waiting(f"{count}{_late(value)}")
     if total > updated:
         return Waiting(f"{count}, and {_counted(total - updated, 'old replica')} still to go")
-    if want.now == want.all and status.is_false(value, "Available"):
+    if want.now == want.all and conditions.is_false(value, "Available"):
         return Waiting(f"{count}, not Available")
     return _up(available, want)
 
@@ -69,7 +69,7 @@ def _gone(value: Mapping[str, Any]) -> Verdict:
 
 def _late(value: Mapping[str, Any]) -> str:
     """That the deadline is over, which is no end: a node may join, and the Deployment goes on by itself."""
-    reason = text(status.condition(value, "Progressing"), "reason")
+    reason = text(conditions.condition(value, "Progressing"), "reason")
     return ", past its progress deadline" if reason == "ProgressDeadlineExceeded" else ""
 
 
@@ -77,7 +77,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' if count > 1 else ''}"
 
 
-def _up(available: int, want: Wanted) -> Passed:
+def _up(available: int, want: WantedReplicas) -> Passed:
     return Passed(f"{available}/{want.all}" + (f", {want.rest}" if want.rest else ""))
 
 

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import flux, looking, parts, ready, status
-from firstlight.gates import ground as grounds
-from firstlight.gates.ground import GateGround
-from firstlight.gates.parts import Part
-from firstlight.gates.question import Question
+from firstlight.gates import conditions as gates_conditions
+from firstlight.gates import flux, gate_parts
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import View
+from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Passed, Verdict
 from firstlight.model.work import Task
@@ -22,28 +20,30 @@ _ROOTS = {
 }
 
 
-def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The root object that a step creates, or the one of the gate."""
-    found = [each.id for each in grounds.of_task(task) if (each.id.group, each.id.kind) in _ROOTS]
+    found = [each.id for each in gate_parts.task_objects(task) if (each.id.group, each.id.kind) in _ROOTS]
     asked = [_of(each, ground.declared(each, task)) for each in ([gate.object] if gate.object is not None else found)]
-    return parts.question(gate, "root", parts.together(asked)) if asked else None
+    return gate_parts.make_question(gate, "root", gate_parts.together(asked)) if asked else None
 
 
-def _of(identity: ObjectId, declared: Mapping[str, Any]) -> Part:
-    look, name = looking.at(identity, declared), str(identity)
+def _of(identity: ObjectId, declared: Mapping[str, Any]) -> GatePart:
+    look, name = gate_parts.look_at(identity, declared), str(identity)
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         found = view.one(look)
         if found is None:
-            return ready.absent(identity, is_served=look not in view.unserved)
+            return gates_conditions.absent(identity, is_served=look not in view.unserved)
         if (paused := flux.suspended(found, name)) is not None:
             return paused
         if _is_seen(found):
             return Passed(f"{name} is seen")
         usually = "its controller does not run, or does not watch its namespace"
-        return status.waiting(f"{name} was not seen yet", now=view.now, since=status.created(found), usually=usually)
+        return gates_conditions.waiting(
+            f"{name} was not seen yet", now=view.now, since=gates_conditions.created(found), usually=usually
+        )
 
-    return Part((look,), judge)
+    return GatePart((look,), judge)
 
 
 def _is_seen(found: Mapping[str, Any]) -> bool:
@@ -54,7 +54,7 @@ def _is_seen(found: Mapping[str, Any]) -> bool:
     # Flux writes -1 before its first look has ended, and tells in a condition which generation it looks at.
     observed = [each for each in said if isinstance(each, int)]
     has_looked = max(observed) >= max(1, number(found, "metadata", "generation")) if observed else bool(conditions)
-    return has_looked and not status.is_going(found)
+    return has_looked and not gates_conditions.is_going(found)
 
 
 # A Kustomization that kustomize-controller has only just met:

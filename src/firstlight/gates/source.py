@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, text
-from firstlight.gates import flux, looking, parts, ready, revisions, secret, status
-from firstlight.gates import ground as grounds
-from firstlight.gates.ground import GateGround
-from firstlight.gates.parts import Part
-from firstlight.gates.question import Question
-from firstlight.model.observation import View
+from firstlight.engines import revisions
+from firstlight.gates import conditions, flux, gate_parts, secret
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Passed, Verdict, Waiting
@@ -25,43 +23,43 @@ _CAUSES = {
 }
 
 
-def question(gate: Gate, task: Task, ground: GateGround) -> Question | None:
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The source objects of a step, or the one of the gate."""
-    asked = [_of(each, ground.revision) for each in grounds.of_task(task) if each.id.group == flux.SOURCES]
-    asked += [secret.of(each.id, ()) for each in grounds.of_task(task) if each.id.kind == "Secret"]
+    asked = [_of(each, ground.revision) for each in gate_parts.task_objects(task) if each.id.group == flux.SOURCES]
+    asked += [secret.of(each.id, ()) for each in gate_parts.task_objects(task) if each.id.kind == "Secret"]
     if gate.object is not None:
         asked = [_of(Object({**ground.declared(gate.object, task), **_called(gate)}), ground.revision)]
     hint = "See: flux get sources all -A" if asked and asked[0].looks[0].kind != "Secret" else ""
-    return parts.question(gate, "source", parts.together(asked), hint=hint) if asked else None
+    return gate_parts.make_question(gate, "source", gate_parts.together(asked), hint=hint) if asked else None
 
 
 def _called(gate: Gate) -> Mapping[str, Any]:
     assert gate.object is not None
-    look = looking.at(gate.object)
+    look = gate_parts.look_at(gate.object)
     names = {"name": gate.object.name, "namespace": gate.object.namespace}
     return {"apiVersion": look.api_version, "kind": look.kind, "metadata": names}
 
 
-def _of(item: Object, revision: str) -> Part:
-    look = looking.at(item.id, item.value)
+def _of(item: Object, revision: str) -> GatePart:
+    look = gate_parts.look_at(item.id, item.value)
     name = str(item.id)
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         found = view.one(look)
         if found is None:
-            return ready.absent(item.id, is_served=look not in view.unserved)
+            return conditions.absent(item.id, is_served=look not in view.unserved)
         return judged(found, name, revision=revision, now=view.now)
 
-    return Part((look,), judge)
+    return GatePart((look,), judge)
 
 
 def judged(found: Mapping[str, Any], name: str, *, revision: str, now: float) -> Verdict:
     """The verdict on a source of Flux that is there."""
     if (paused := flux.suspended(found, name)) is not None:
         return paused
-    verdict = ready.judged(found, name, now=now, expected=("Ready",))
+    verdict = conditions.judged_ready(found, name, now=now, expected=("Ready",))
     if not isinstance(verdict, Passed):
-        usually = _CAUSES.get(text(status.condition(found, "Ready"), "reason"), "")
+        usually = _CAUSES.get(text(conditions.condition(found, "Ready"), "reason"), "")
         told = f"{verdict.reason}; usually {usually}"
         return Waiting(told) if usually and isinstance(verdict, Waiting) else verdict
     artifact = mapping(found, "status", "artifact")

@@ -4,12 +4,14 @@ The lab makes its own, or takes over those of a machine config, whatever kind of
 loopback address: clients reach the API server there and verify it by name.
 """
 
+import base64
 import dataclasses
 import datetime
 import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -17,7 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from firstlight import errors
-from firstlight.lab import directory
+from firstlight.lab import lab_directory, loopback_network
+from firstlight.lab.control_plane.cluster_config import ClusterConfig
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 SERVER_NAME = "kubernetes.default.svc"
@@ -26,19 +29,19 @@ LIFETIME = datetime.timedelta(days=3650)
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class CertificatePair:
     """A certificate and its key, as files."""
 
     certificate: Path
     key: Path
 
 
-class Authority:
+class CertificateAuthority:
     """Signs certificates into a directory; made once, then read."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
-        self.pair = Pair(folder / f"{name}.crt", folder / f"{name}.key")
+        self.pair = CertificatePair(folder / f"{name}.crt", folder / f"{name}.key")
         if not _is_whole(self.pair):
             self._make(name)
         self._certificate = x509.load_pem_x509_certificate(self.pair.certificate.read_bytes())
@@ -53,9 +56,9 @@ class Authority:
         common_name: str,
         organizations: Sequence[str] = (),
         server_names: Sequence[str] = (),
-    ) -> Pair:
+    ) -> CertificatePair:
         """A certificate for a client, and for a server too if it has names; one that is there stays if it fits."""
-        pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
+        pair = CertificatePair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
         wanted = sorted({str(_general_name(each).value) for each in server_names})
         if _is_whole(pair) and _names(pair.certificate) == wanted and self._has_signed(pair.certificate):
             return pair
@@ -104,13 +107,13 @@ class Authority:
         _write(self.pair, builder.sign(key, hashes.SHA256()), key)
 
 
-def adopt(source: Path, target: Path, name: str) -> None:
+def adopt_authority(source: Path, target: Path, name: str) -> None:
     """Take over an authority from elsewhere; files that are the same already stay.
 
     Raises:
         errors.LabError: Certificate and key are not there, or do not belong together.
     """
-    pair = Pair(source / f"{name}.crt", source / f"{name}.key")
+    pair = CertificatePair(source / f"{name}.crt", source / f"{name}.key")
     if not _is_whole(pair):
         raise errors.LabError(f"{pair.certificate} and its key are no authority")
     adopt_key(pair.key, target / f"{name}.key")
@@ -129,7 +132,7 @@ def _readable(pem: bytes) -> bytes:
 
 def _replace(path: Path, content: bytes, mode: int = 0o600) -> None:
     if not path.exists() or path.read_bytes() != content:
-        directory.write_whole(path, content, mode)
+        lab_directory.write_whole(path, content, mode)
 
 
 def signing_key(path: Path) -> Path:
@@ -160,7 +163,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
     )
 
 
-def _is_whole(pair: Pair) -> bool:
+def _is_whole(pair: CertificatePair) -> bool:
     """Whether certificate and key are there and belong together: a power failure may have left one of them."""
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
@@ -186,12 +189,138 @@ def _names(certificate: Path) -> list[str]:
     return sorted(str(name.value) for name in names)
 
 
-def _write(pair: Pair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+def _write(pair: CertificatePair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
     # The key first: a certificate without its key would be taken for a finished pair.
     _write_key(pair.key, key)
-    directory.write_whole(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM), mode=0o644)
+    lab_directory.write_whole(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM), mode=0o644)
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    directory.write_whole(path, pem)
+    lab_directory.write_whole(path, pem)
+
+
+# Kubeconfig files of a lab: one for each part and for the administrator, with certificates inside.
+
+
+def write_kubeconfig(
+    path: Path, *, server: str, authority: Path, user: str, pair: CertificatePair, context: str
+) -> None:
+    """Write a kubeconfig for its owner alone; JSON is YAML, and every client reads it."""
+    identity = {
+        "client-certificate-data": _encoded(pair.certificate),
+        "client-key-data": _encoded(pair.key),
+    }
+    _kubeconfig_write(path, server=server, authority=authority, user=user, identity=identity, context=context)
+
+
+def write_token_kubeconfig(path: Path, *, server: str, authority: Path, user: str, token: Path, context: str) -> None:
+    """Write a kubeconfig whose token is in another file, which may be renewed."""
+    _kubeconfig_write(
+        path, server=server, authority=authority, user=user, identity={"tokenFile": str(token)}, context=context
+    )
+
+
+def _kubeconfig_write(
+    path: Path, *, server: str, authority: Path, user: str, identity: dict[str, str], context: str
+) -> None:
+    cluster = {
+        "server": server,
+        "tls-server-name": SERVER_NAME,
+        "certificate-authority-data": _encoded(authority),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": context, "cluster": cluster}],
+        "users": [{"name": user, "user": identity}],
+        "contexts": [{"name": context, "context": {"cluster": context, "user": user}}],
+        "current-context": context,
+    }
+    lab_directory.write_whole(path, msgspec.json.format(msgspec.json.encode(config), indent=2) + b"\n")
+
+
+def _encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+# The certificates that the parts of a control plane name in their flags, and the kubeconfigs of those who use it.
+
+
+AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
+SIGNING_KEY = "service-accounts.key"
+
+
+class Pki:
+    """The pairs that the parts name in their flags."""
+
+    def __init__(self, folder: Path, config: ClusterConfig) -> None:
+        self.cluster = CertificateAuthority(folder, "ca")
+        self.etcd = CertificateAuthority(folder, "etcd-ca")
+        self.front = CertificateAuthority(folder, "front-proxy-ca")
+        self.signing = signing_key(folder / SIGNING_KEY)
+        services = [str(ipaddress.ip_network(each, strict=False)[1]) for each in config.service_cidrs]
+        names = [
+            "kubernetes",
+            "kubernetes.default",
+            SERVER_NAME,
+            f"{SERVER_NAME}.{config.dns_domain}",
+        ]
+        self.api = self.cluster.issue(
+            "apiserver", common_name="kube-apiserver", server_names=[*names, *services, *config.names]
+        )
+        self.etcd_client = self.etcd.issue("apiserver-etcd", common_name="kube-apiserver")
+        self.front_client = self.front.issue("front-proxy", common_name="front-proxy")
+        self.kubelet_client = self.cluster.issue(
+            "apiserver-kubelet", common_name="kube-apiserver-kubelet", organizations=["system:masters"]
+        )
+        self.parts = self.cluster.issue("parts", common_name="lab:parts", server_names=[SERVER_NAME])
+
+    def etcd_server(self, loopback: str) -> CertificatePair:
+        """That of the lab's own etcd, which is no Kubernetes object and has no other address than this one."""
+        return self.etcd.issue("etcd", common_name="etcd", server_names=[loopback])
+
+
+def make_pki(home: lab_directory.LabDirectory, net: loopback_network.LoopbackNetwork, config: ClusterConfig) -> Pki:
+    """All certificates, and a kubeconfig for each user of the API."""
+    pki = Pki(home.certificates, config)
+    direct = f"https://{net.loopback}:{net.api}"
+    ca = pki.cluster.pair.certificate
+    users = {
+        "admin": ("admin", ["system:masters"]),
+        "kube-controller-manager": ("system:kube-controller-manager", []),
+        "kube-scheduler": ("system:kube-scheduler", []),
+        "kwok": ("lab:kwok", ["system:masters"]),
+        "simulator": ("lab:simulator", ["system:masters"]),
+    }
+    for name, (user, groups) in users.items():
+        pair = pki.cluster.issue(name, common_name=user, organizations=groups)
+        path = home.kubeconfig if name == "admin" else home.certificates / f"{name}.kubeconfig"
+        context = f"lab-{home.name}"
+        write_kubeconfig(path, server=direct, authority=ca, user=user, pair=pair, context=context)
+        if name == "admin":
+            through = f"https://{net.loopback}:{net.faults}"
+            write_kubeconfig(
+                home.kubeconfig_faults, server=through, authority=ca, user=user, pair=pair, context=f"{context}-faults"
+            )
+    return pki
+
+
+def adopt_authorities(source: Path, target: Path) -> None:
+    """Take over the authorities of a machine config.
+
+    Raises:
+        errors.LabError: They are not all there.
+    """
+    for name in AUTHORITIES:
+        adopt_authority(source, target, name)
+    try:
+        adopt_key(source / SIGNING_KEY, target / SIGNING_KEY)
+    except OSError as error:
+        raise errors.LabError(f"{source / SIGNING_KEY} cannot be read: {error.strerror}") from error
+
+
+def forget_cluster(home: lab_directory.LabDirectory) -> None:
+    """Take away the way in to a cluster that is no more."""
+    for path in (home.kubeconfig, home.kubeconfig_faults, home.certificates / "cluster"):
+        path.unlink(missing_ok=True)

@@ -8,16 +8,15 @@ import msgspec
 from aiohttp import web
 
 from firstlight import errors
-from firstlight.lab import directory
-from firstlight.lab import settings as lab_settings
-from firstlight.lab.keeper import Keeper
-from firstlight.model.lab_status import LabStatus
+from firstlight.lab import lab_directory, lab_settings
+from firstlight.lab.lab_status import LabStatus
+from firstlight.lab.part_keeper import Keeper
 
 
-class Supervisor(Protocol):
+class OrderHandler(Protocol):
     """Who carries them out."""
 
-    home: directory.Directory
+    home: lab_directory.LabDirectory
     keepers: dict[str, Keeper]
 
     @property
@@ -33,7 +32,7 @@ class Supervisor(Protocol):
     async def restore(self, name: str) -> None:
         """Put a state back."""
 
-    async def change(self, wanted: lab_settings.Settings) -> None:
+    async def change(self, wanted: lab_settings.LabSettings) -> None:
         """Take new settings."""
 
     def retry(self) -> None:
@@ -43,10 +42,10 @@ class Supervisor(Protocol):
         """End the lab."""
 
 
-class Orders:
+class SupervisorOrders:
     """The requests, and what each means."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: OrderHandler) -> None:
         self._lab = supervisor
 
     def app(self) -> web.Application:
@@ -119,7 +118,7 @@ class Orders:
     def _named(self, action: Callable[[str], Awaitable[None]]) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
             name = request.match_info["name"]
-            if not directory.NAME.fullmatch(name):
+            if not lab_directory.LAB_NAME.fullmatch(name):
                 return _refused(400, f"{name!r} cannot be a name")
             await action(name)
             return _json(self._lab.status())
@@ -127,7 +126,7 @@ class Orders:
         return handle
 
     async def _post_settings(self, request: web.Request) -> web.Response:
-        await self._lab.change(msgspec.json.decode(await request.read(), type=lab_settings.Settings))
+        await self._lab.change(msgspec.json.decode(await request.read(), type=lab_settings.LabSettings))
         return _json(self._lab.status())
 
     async def _post_retry(self, request: web.Request) -> web.Response:

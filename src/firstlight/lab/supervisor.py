@@ -19,30 +19,23 @@ import msgspec
 from aiohttp import web
 
 from firstlight.lab import (
-    actor_parts,
-    actors,
-    cluster_config,
-    cold_copy,
-    control_plane,
-    control_plane_files,
-    directory,
-    follower,
-    keeper,
-    machines,
-    network,
+    lab_directory,
+    lab_part,
+    lab_settings,
+    loopback_network,
     orders,
-    processes,
-    rewrites,
-    source_part,
-    standin_part,
-    unlocked,
+    part_keeper,
+    procfs,
+    rewrite_rules,
 )
-from firstlight.lab import settings as lab_settings
-from firstlight.lab.part import Part
-from firstlight.model.lab_status import LabStatus
+from firstlight.lab.actors import actor_parts, actor_table
+from firstlight.lab.control_plane import cluster_config, control_plane_follower, control_plane_parts
+from firstlight.lab.lab_part import Part
+from firstlight.lab.lab_status import LabStatus
+from firstlight.lab.machines import virtual_machines
 
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-EXTRA = (source_part.NAME, standin_part.NAME)
+EXTRA = (lab_part.SOURCES, lab_part.STANDINS)
 """Parts that come and go with the settings."""
 LOOK = 0.2
 """Seconds between two looks at what the machines and the simulator say."""
@@ -53,24 +46,24 @@ class Supervisor:
 
     def __init__(
         self,
-        home: directory.Directory,
-        claim: network.Claim,
+        home: lab_directory.LabDirectory,
+        claim: loopback_network.NetworkClaim,
         *,
-        wanted: lab_settings.Settings,
+        wanted: lab_settings.LabSettings,
         programs: dict[str, Path],
     ) -> None:
         self.home = home
-        self.keepers: dict[str, keeper.Keeper] = {}
+        self.keepers: dict[str, part_keeper.Keeper] = {}
         self._wanted = wanted
         self._programs = programs
         self._net = claim.network
         self._claim = claim
-        self._book: machines.Book | None = None
+        self._book: virtual_machines.MachineBook | None = None
         self._tls: ssl.SSLContext | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._done = asyncio.Event()
         self._busy = asyncio.Lock()
-        self._follower: follower.Follower | None = None
+        self._follower: control_plane_follower.ControlPlaneFollower | None = None
         self._actors = actor_parts.ActorParts(
             home, programs=programs, keepers=self.keepers, keep=self._start, drop=self._end
         )
@@ -87,7 +80,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._done.set)
         await self._prepare()
-        runner = web.AppRunner(orders.Orders(self).app(), access_log=None)
+        runner = web.AppRunner(orders.SupervisorOrders(self).app(), access_log=None)
         await runner.setup()
         self.home.control.unlink(missing_ok=True)
         await web.UnixSite(runner, os.path.relpath(self.home.control)).start()
@@ -111,31 +104,35 @@ class Supervisor:
 
     async def _prepare(self) -> None:
         if not self._wanted.machines:
-            self._keep(control_plane.build(self.home, self._net, self._wanted, self._programs))
+            self._keep(control_plane_parts.build(self.home, self._net, self._wanted, self._programs))
             self._keep(self._extra_parts(self._wanted))
-            self._tls = follower.tls(self.home)
+            self._tls = control_plane_follower.tls(self.home)
             return
-        self._book = machines.prepare(self.home, self._net, self._wanted)
-        self._keep(machines.part(self.home, each.name, self._programs) for each in self._wanted.machines)
-        self._keep(control_plane.unknown())
+        self._book = virtual_machines.prepare_machines(self.home, self._net, self._wanted)
+        self._keep(
+            virtual_machines.machine_part(self.home, each.name, self._programs) for each in self._wanted.machines
+        )
+        self._keep(control_plane_parts.unknown())
         self._keep(self._extra_parts(self._wanted))
-        self._follower = follower.Follower(self.home, self._net, programs=self._programs, keepers=self.keepers)
+        self._follower = control_plane_follower.ControlPlaneFollower(
+            self.home, self._net, programs=self._programs, keepers=self.keepers
+        )
         await self._follower.look(self._wanted)
 
-    def _extra_parts(self, wanted: lab_settings.Settings) -> Iterator[Part]:
+    def _extra_parts(self, wanted: lab_settings.LabSettings) -> Iterator[Part]:
         """Those that not every lab has."""
         if wanted.has_sources:
-            yield source_part.part(self.home, self._net)
+            yield lab_part.sources_part(self.home, self._net)
         if wanted.standins:
-            standin_part.put_op(self.home)
-            yield standin_part.part(self.home, self._net)
+            lab_part.write_op(self.home)
+            yield lab_part.standins_part(self.home, self._net)
 
     def _keep(self, parts: Iterable[Part]) -> None:
         # Nothing else of the caller's: neither proxies nor tokens are the parts' business.
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        env[processes.MARK] = str(self.home.path)
+        env[procfs.LAB_MARK] = str(self.home.path)
         for part in parts:
-            self.keepers[part.name] = keeper.Keeper(
+            self.keepers[part.name] = part_keeper.Keeper(
                 part, log=self.home.logs / f"{part.name}.log", cwd=self.home.run, env=env, tls=self._current_tls,
                 is_ready=self._is_ready,
             )  # fmt: skip
@@ -186,15 +183,17 @@ class Supervisor:
     def status(self) -> LabStatus:
         """All parts, now."""
         entries = [each for each in (self._book.machines if self._book else ()) if each.name in self.keepers]
-        newer = [each.name for each in entries if machines.is_hardware_newer(self.home, self.keepers[each.name])]
+        newer = [
+            each.name for each in entries if virtual_machines.is_hardware_newer(self.home, self.keepers[each.name])
+        ]
         notes = [*self._wanted.notes, *(self._follower.notes if self._follower else ())]
         notes += self._actors.notes
-        notes += rewrites.notes(self._wanted.rewrites)
+        notes += rewrite_rules.rewrite_notes(self._wanted.rewrites)
         notes += [f"{name}: its new hardware is there at its next boot" for name in newer]
         return LabStatus(
             name=self.home.name, directory=str(self.home.path), loopback=self._net.loopback,
             declared=self._net.declared, parts=tuple(each.status() for each in self.keepers.values()),
-            machines=tuple(machines.status(self.home, each, self._net.apid, self.keepers[each.name])
+            machines=tuple(virtual_machines.machine_status(self.home, each, self._net.apid, self.keepers[each.name])
                            for each in entries),
             followed=self._follower.followed if self._follower else "",
             notes=tuple(notes),
@@ -203,33 +202,33 @@ class Supervisor:
     def retry(self) -> None:
         """Try again what was given up; what machines are told is written anew, should somebody have damaged it."""
         if self._wanted.machines:
-            self._book = machines.prepare(self.home, self._net, self._wanted)
+            self._book = virtual_machines.prepare_machines(self.home, self._net, self._wanted)
         for each in self.keepers.values():
             each.retry()
 
     async def save(self, name: str) -> None:
         """A cold copy of etcd's data, or of the machines, under a name."""
         async with self._at_rest():
-            await asyncio.to_thread(cold_copy.save, self._state, self.home.saved, name)
+            await asyncio.to_thread(lab_directory.save_copy, self._state, self.home.saved, name)
 
     async def restore(self, name: str) -> None:
         """Put a copy back; what happened since is gone."""
-        cold_copy.check(self.home.saved, name, lab=self.home.name)
+        lab_directory.check_copy(self.home.saved, name, lab=self.home.name)
         async with self._at_rest():
-            await asyncio.to_thread(cold_copy.restore, self._state, self.home.saved, name)
+            await asyncio.to_thread(lab_directory.restore_copy, self._state, self.home.saved, name)
             if self._follower is not None:
-                self._book = machines.prepare(self.home, self._net, self._wanted)
+                self._book = virtual_machines.prepare_machines(self.home, self._net, self._wanted)
 
-    async def change(self, wanted: lab_settings.Settings) -> None:
+    async def change(self, wanted: lab_settings.LabSettings) -> None:
         """New settings while running: what kwok and the kubelet read is written again, and kwok starts anew."""
         async with self._busy:
             if self._follower is None:
                 config = cluster_config.of_settings(wanted, self._net)
-                control_plane_files.write_for_kubelets(self.home, wanted, config)
+                cluster_config.write_kubelet_files(self.home, wanted, config)
             else:
                 self._follower.write_files(wanted)
                 await self._change_machines(wanted)
-            directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
+            lab_directory.write_whole(self.home.settings, msgspec.json.encode(wanted))
             self._wanted = wanted
             extra = {part.name: part for part in self._extra_parts(wanted)}
             await self._end([name for name in EXTRA if name in self.keepers and name not in extra])
@@ -239,15 +238,15 @@ class Supervisor:
                     await self.keepers[name].rest("takes new settings")
                     self.keepers[name].resume()
 
-    async def _change_machines(self, wanted: lab_settings.Settings) -> None:
+    async def _change_machines(self, wanted: lab_settings.LabSettings) -> None:
         """Machines that are new start, those that are no longer declared are scrapped, others stay as they are."""
         names = [each.name for each in wanted.machines]
         for name in [each.name for each in self._wanted.machines if each.name not in names]:
             await self._end([name])
-            await asyncio.to_thread(machines.remove, self.home, name)
-        self._book = machines.prepare(self.home, self._net, wanted)
+            await asyncio.to_thread(virtual_machines.remove_machine, self.home, name)
+        self._book = virtual_machines.prepare_machines(self.home, self._net, wanted)
         new = [name for name in names if name not in self.keepers]
-        self._start(machines.part(self.home, name, self._programs) for name in new)
+        self._start(virtual_machines.machine_part(self.home, name, self._programs) for name in new)
         ordered = [*names, *(name for name in self.keepers if name not in names)]
         for name in ordered:
             self.keepers[name] = self.keepers.pop(name)
@@ -268,7 +267,7 @@ class Supervisor:
         async with self._busy:
             why = "while its data is copied"
             stores = [self.keepers[name] for name in self._stores]
-            writers, api = [self.keepers[name] for name in control_plane.ACTORS], self.keepers["kube-apiserver"]
+            writers, api = [self.keepers[name] for name in control_plane_parts.ACTORS], self.keepers["kube-apiserver"]
             try:
                 await self._actors.rest(why)
                 if self._follower is None:
@@ -296,7 +295,7 @@ class Supervisor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _hold_lock(home: directory.Directory) -> int:
+def _hold_lock(home: lab_directory.LabDirectory) -> int:
     fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for _ in range(100):
         try:
@@ -308,25 +307,27 @@ def _hold_lock(home: directory.Directory) -> int:
     sys.exit(0)  # another supervisor serves this lab: the wish is fulfilled
 
 
-def _claim(home: directory.Directory, wanted: lab_settings.Settings) -> network.Claim:
-    preferred = network.of_place(str(home.path)) if wanted.machines else None
+def _claim(home: lab_directory.LabDirectory, wanted: lab_settings.LabSettings) -> loopback_network.NetworkClaim:
+    preferred = loopback_network.network_of_place(str(home.path)) if wanted.machines else None
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        preferred = msgspec.json.decode(home.network.read_bytes(), type=network.Network)
-    needs = network.Needs(bool(wanted.machines), wanted.has_sources, actors.ports(wanted.actors), wanted.standins)
-    claim = network.claim(preferred, needs=needs, others=not machines.has_members(home))
-    directory.write_whole(home.network, msgspec.json.encode(claim.network))
+        preferred = msgspec.json.decode(home.network.read_bytes(), type=loopback_network.LoopbackNetwork)
+    needs = loopback_network.NetworkNeeds(
+        bool(wanted.machines), wanted.has_sources, actor_table.actor_ports(wanted.actors), wanted.standins
+    )
+    claim = loopback_network.claim_network(preferred, needs=needs, others=not virtual_machines.has_members(home))
+    lab_directory.write_whole(home.network, msgspec.json.encode(claim.network))
     return claim
 
 
 def serve(path: Path, programs: dict[str, Path], owner: int) -> None:
     """Run the supervisor of a lab in this process."""
-    home = directory.Directory(path)
+    home = lab_directory.LabDirectory(path)
     _hold_lock(home)
     with contextlib.suppress(OSError):
-        unlocked.remove(home.run)
+        lab_directory.remove_tree(home.run)
     home.make()
     os.chdir(home.run)
-    wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.Settings)
+    wanted = msgspec.json.decode(home.settings.read_bytes(), type=lab_settings.LabSettings)
 
     async def run() -> None:
         await Supervisor(home, _claim(home, wanted), wanted=wanted, programs=programs).run(owner)
@@ -341,7 +342,9 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    log = os.open(directory.Directory(path).logs / "supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = os.open(
+        lab_directory.LabDirectory(path).logs / "supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
+    )
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(log, 1)

@@ -4,11 +4,11 @@ import dataclasses
 import enum
 
 from firstlight.model.component import ObjectId
-from firstlight.model.plan import Severity
+from firstlight.model.plan import ProblemSeverity
 from firstlight.model.remark import Remark
 
 
-class Standing(enum.StrEnum):
+class BoundaryStanding(enum.StrEnum):
     """How the two sides stand to each other."""
 
     EQUAL = "equal"
@@ -17,7 +17,7 @@ class Standing(enum.StrEnum):
     ONLY_GITOPS = "only gitops"
 
 
-class Event(enum.StrEnum):
+class LifecycleEvent(enum.StrEnum):
     """What may happen to an object in the life of a cluster."""
 
     RECONCILE = "first reconcile"
@@ -26,7 +26,7 @@ class Event(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Difference:
+class ValueDifference:
     """One value that differs; what a Secret holds is masked."""
 
     path: tuple[str, ...]
@@ -46,19 +46,19 @@ class Difference:
 class Consequence:
     """What an event does to an object."""
 
-    event: Event
+    event: LifecycleEvent
     effect: str
     """A sentence without its subject and without a full stop."""
-    severity: Severity = Severity.INFO
+    severity: ProblemSeverity = ProblemSeverity.INFO
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedObject:
     """One object, on both sides."""
 
     id: ObjectId
-    standing: Standing
-    differences: tuple[Difference, ...] = ()
+    standing: BoundaryStanding
+    differences: tuple[ValueDifference, ...] = ()
     consequences: tuple[Consequence, ...] = ()
 
 
@@ -70,7 +70,7 @@ class Boundary:
     cluster: str
     versions: tuple[str, str] = ("", "")
     """As declared, bootstrap's and GitOps'; known also where nothing could be rendered."""
-    objects: tuple[Compared, ...]
+    objects: tuple[ComparedObject, ...]
     remarks: tuple[Remark, ...] = ()
     """What could not be rendered, so that it is not compared."""
     stays: Consequence | None = None
@@ -79,4 +79,4 @@ class Boundary:
     @property
     def is_equal(self) -> bool:
         """Whether both sides apply the same."""
-        return not self.remarks and all(each.standing == Standing.EQUAL for each in self.objects)
+        return not self.remarks and all(each.standing == BoundaryStanding.EQUAL for each in self.objects)

@@ -7,7 +7,7 @@ from firstlight.model.baseline import OwnerSeen
 from firstlight.model.component import ObjectId
 
 
-class Claim(enum.StrEnum):
+class CertificateClaim(enum.StrEnum):
     """What is claimed of an object, a workload or a machine, and was tried."""
 
     SAME_OBJECT = "it is the same object as before"
@@ -29,18 +29,26 @@ class Claim(enum.StrEnum):
     CANARY = "a label added and removed in Git came and went"
 
 
-OF_THE_MOMENT = frozenset({Claim.REPEATED, Claim.SAME_TEMPLATE, Claim.SAME_REVISION, Claim.SAME_PODS, Claim.CANARY})
+OF_THE_MOMENT = frozenset(
+    {
+        CertificateClaim.REPEATED,
+        CertificateClaim.SAME_TEMPLATE,
+        CertificateClaim.SAME_REVISION,
+        CertificateClaim.SAME_PODS,
+        CertificateClaim.CANARY,
+    }
+)
 """What is claimed of the handover itself: pods that are replaced a week later are no flaw of it."""
 
-OF_PODS = frozenset({Claim.SAME_TEMPLATE, Claim.SAME_REVISION, Claim.SAME_PODS})
+OF_PODS = frozenset({CertificateClaim.SAME_TEMPLATE, CertificateClaim.SAME_REVISION, CertificateClaim.SAME_PODS})
 """What somebody may agree to do without: a node that was rebooted meanwhile, an engine that replaces pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class ClaimProof:
     """One claim, and whether it held."""
 
-    claim: Claim
+    claim: CertificateClaim
     holds: bool
     says: str = ""
     """What was seen: where it failed and why; for one that cannot be tried here, why not."""
@@ -72,7 +80,7 @@ class ObjectProof:
     """When that was so, in seconds since the epoch."""
     before: tuple[OwnerSeen, ...] = ()
     after: tuple[OwnerSeen, ...] = ()
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[ClaimProof, ...] = ()
 
     @property
     def is_proven(self) -> bool:
@@ -82,7 +90,7 @@ class ObjectProof:
     @property
     def is_staying(self) -> bool:
         """Whether Talos keeps it as well."""
-        return any(each.claim == Claim.RELEASED and not each.is_tried for each in self.proofs)
+        return any(each.claim == CertificateClaim.RELEASED and not each.is_tried for each in self.proofs)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +99,7 @@ class MachineProof:
 
     machine: str
     """Empty for Talos as a whole."""
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[ClaimProof, ...] = ()
 
     @property
     def is_proven(self) -> bool:
@@ -99,7 +107,7 @@ class MachineProof:
         return all(each.holds for each in self.proofs)
 
 
-class Stage(enum.StrEnum):
+class CertificateStage(enum.StrEnum):
     """How far the handover was when a certificate was made."""
 
     PROVISIONAL = "provisional"
@@ -123,7 +131,7 @@ class Certificate:
     """Seconds since the epoch; whole ones, which every program writes alike."""
     baseline_at: int
     """When the baseline was saved that it is held against."""
-    stage: Stage
+    stage: CertificateStage
     objects: tuple[ObjectProof, ...]
     machines: tuple[MachineProof, ...] = ()
     released: tuple[str, ...] = ()
@@ -156,7 +164,7 @@ class Certificate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class VerifiedCertificate:
     """A certificate that was held against the cluster again."""
 
     given: Certificate

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ObjectId
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 
 
-class Verb(enum.StrEnum):
+class ChangeVerb(enum.StrEnum):
     """What became of something."""
 
     ADDED = "added"
@@ -69,13 +69,13 @@ def written(steps: Sequence[str]) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class ChangedField:
     """One value that differs."""
 
     steps: tuple[str, ...]
     """The way to it from the top of its document. An item of a list is ``[name=web]`` where its name tells it from the
     others, else ``[0]``."""
-    verb: Verb
+    verb: ChangeVerb
     place: Place
     before: Any = dataclasses.field(default=None, repr=False)
     after: Any = dataclasses.field(default=None, repr=False)
@@ -97,7 +97,7 @@ class Change:
     """What became of one object, config or file."""
 
     matter: Matter
-    verb: Verb
+    verb: ChangeVerb
     place: Place
     """Where it stands now; where it stood, if it is gone."""
     title: str
@@ -107,7 +107,7 @@ class Change:
     object: ObjectId | None = None
     kind: str = ""
     """Of an object its kind; of a document of Talos its kind, ``v1alpha1`` for the oldest; of other things empty."""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[ChangedField, ...] = ()
     """What differs. Of something new or gone every leaf of it."""
     level: Level = Level.SOURCE
     before: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)

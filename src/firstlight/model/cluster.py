@@ -5,7 +5,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 
 OMNI_TEMPLATE = "Omni template"
 """What ``Cluster.documents`` calls one."""
@@ -144,3 +144,20 @@ class Cluster:
             return ""
         declared = self.machines[0].place.path
         return declared if declared in found or not found else found[0]
+
+
+# Where declared addresses are really reached: as they are, or, in a rehearsal, on loopback.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AddressBook:
+    """The address book of a run; an empty one means that everything is where it says."""
+
+    machines: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """By declared address: where the machine's Talos API listens, as ``host`` or ``host:port``."""
+    kubernetes: str = ""
+    """The URL at which the Kubernetes API is reached, instead of the one in the kubeconfig."""
+
+    def machine(self, address: str) -> str:
+        """Where a machine's Talos API listens."""
+        return self.machines.get(address, address)

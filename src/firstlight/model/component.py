@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from firstlight.model.hook import Hook
-from firstlight.model.own_gate import OwnGate
-from firstlight.model.place import Place
-from firstlight.model.source import Source, Sources
+from firstlight.model.own_gates import Hook, OwnGate
+from firstlight.model.remark import Place
+from firstlight.model.source import SeveralSources, Source
 
 _VALUES = re.compile(r"\s(?:--values|-f)[= ]['\"]?([^\s'\"]+)")
 
@@ -53,7 +52,7 @@ class Certainty(enum.StrEnum):
     """A command says it, and parts are variables that only a run would tell."""
 
 
-class Form(enum.StrEnum):
+class SourceForm(enum.StrEnum):
     """In which form a repo says that something is deployed."""
 
     KUSTOMIZATION = "Kustomization"
@@ -128,7 +127,7 @@ class Stated(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class ComponentNeed:
     """That one thing needs another."""
 
     id: str
@@ -155,7 +154,7 @@ class SecretNeed:
 class Origin:
     """One place that deploys something: what a reader finds. Components are made of these."""
 
-    form: Form
+    form: SourceForm
     side: Side
     place: Place
     name: str
@@ -165,10 +164,10 @@ class Origin:
     """Empty where nothing says to which cluster it belongs."""
     phase: Phase | None = None
     """Where the form alone tells it."""
-    source: Source | Sources
+    source: Source | SeveralSources
     version: str = ""
     """As people call it: the chart's version, a tag, a revision."""
-    needs: tuple[Need, ...] = ()
+    needs: tuple[ComponentNeed, ...] = ()
     parent: str = ""
     """The id of the origin that brings this one: the Kustomization of a HelmRelease, the app of an app."""
     certainty: Certainty = Certainty.DECLARED
@@ -201,7 +200,7 @@ class Origin:
 
         Where the chart is not known this is all that is known of them; some of the paths may lead to nothing.
         """
-        if self.form is not Form.HELM_COMMAND:
+        if self.form is not SourceForm.HELM_COMMAND:
             return ()
         written = [each for each in _VALUES.findall(self.command) if not {"$", "{", "*"} & set(each)]
         homes = ("", posixpath.dirname(self.place.path))
@@ -226,7 +225,7 @@ class Component:
     version: str = ""
     needs: tuple[str, ...] = ()
     """Names of components of the same cluster."""
-    missing: tuple[Need, ...] = ()
+    missing: tuple[ComponentNeed, ...] = ()
     """Needs that nothing in the cluster meets."""
     parent: str = ""
     """The name of the component that brings this one."""

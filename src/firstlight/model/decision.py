@@ -4,9 +4,9 @@ import dataclasses
 import enum
 import functools
 
-from firstlight.model.change import Change, Field
+from firstlight.model.change import Change, ChangedField
 from firstlight.model.component import Side
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 
 
 @functools.total_ordering
@@ -72,7 +72,7 @@ class TreePath:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Factor:
+class RiskFactor:
     """Something that raises a risk."""
 
     id: str
@@ -91,11 +91,11 @@ class Ruling:
     risk: Risk
     """The rule's own, raised by the factors."""
     why: str
-    field: Field | None = None
+    field: ChangedField | None = None
     """None for an object as a whole."""
     criteria: tuple[str, ...] = ()
     """Ids of the documents' criteria for a side that apply."""
-    factors: tuple[Factor, ...] = ()
+    factors: tuple[RiskFactor, ...] = ()
     procedure: str = ""
     """The id of a procedure; empty for the usual one of its side."""
     checks: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Touched:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class DecisionItem:
     """The answer for one change."""
 
     change: Change
@@ -164,7 +164,7 @@ class CheckState(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class ChangeCheck:
     """One item of a checklist."""
 
     id: str
@@ -194,11 +194,11 @@ class Decision:
 
     side: Side | None
     risk: Risk
-    items: tuple[Item, ...]
+    items: tuple[DecisionItem, ...]
     """The gravest first."""
     procedure: tuple[ProcedureStep, ...] = ()
     rollback: tuple[ProcedureStep, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ChangeCheck, ...] = ()
     doubts: tuple[str, ...] = ()
     """What could not be seen, so that the answer may be too mild."""
     title: str = ""

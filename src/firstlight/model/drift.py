@@ -6,7 +6,7 @@ import enum
 from firstlight.model.component import ObjectId
 
 
-class Difference(enum.StrEnum):
+class DriftKind(enum.StrEnum):
     """In which way an object differs."""
 
     CHANGED = "changed"
@@ -38,7 +38,7 @@ class Drifted:
 
     id: ObjectId
     component: str
-    difference: Difference
+    difference: DriftKind
     says: str
     fields: tuple[FieldDifference, ...] = ()
     owner: str = ""

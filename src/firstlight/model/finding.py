@@ -5,10 +5,10 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 
 
-class Severity(enum.StrEnum):
+class FindingSeverity(enum.StrEnum):
     """How bad a finding is, from the mildest on."""
 
     NOTE = "note"
@@ -23,11 +23,11 @@ class Severity(enum.StrEnum):
     @property
     def rank(self) -> int:
         """The greater the worse."""
-        return list(Severity).index(self)
+        return list(FindingSeverity).index(self)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evidence:
+class FindingEvidence:
     """One thing that shows it, and where it is said; live things have a place with the cluster for a path."""
 
     text: str
@@ -49,7 +49,7 @@ class EditVerb(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class FileEdit:
     """One small change of one file, as data: whoever writes it splices it in and touches nothing else."""
 
     path: str
@@ -65,23 +65,23 @@ class Finding:
     """One result of an audit."""
 
     rule: str
-    severity: Severity
+    severity: FindingSeverity
     message: str
     """What is wrong here; a sentence without a full stop, safe to print on one line."""
     place: Place
     clusters: tuple[str, ...] = ()
     """Empty where it concerns the repo and no cluster."""
     component: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[FindingEvidence, ...] = ()
     fix: str = ""
     """What to do here."""
-    edits: tuple[Edit, ...] = dataclasses.field(default=(), repr=False)
+    edits: tuple[FileEdit, ...] = dataclasses.field(default=(), repr=False)
     """The safe way to do it; empty where a person has to decide."""
     key: str = ""
     """What makes it the same finding after lines have moved."""
 
 
-class Standing(enum.StrEnum):
+class PatternStanding(enum.StrEnum):
     """How a cluster stands to a pattern."""
 
     FOLLOWS = "yes"
@@ -92,22 +92,22 @@ class Standing(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class MatrixCell:
     """A cluster, or a reference, against one pattern."""
 
-    standing: Standing
+    standing: PatternStanding
     why: str = ""
     rules: tuple[str, ...] = ()
     """The rules whose findings say so."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MatrixRow:
     """One pattern against all clusters."""
 
     pattern: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[MatrixCell, ...]
     """In the order of the matrix's columns."""
 
 
@@ -118,7 +118,7 @@ class Matrix:
     columns: tuple[str, ...]
     references: int = 0
     """How many of the last columns are references and no clusters."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[MatrixRow, ...] = ()
 
 
 class Excuse(enum.StrEnum):

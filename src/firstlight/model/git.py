@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-Status = Literal["added", "modified", "deleted", "renamed", "copied", "type-changed", "unmerged", "untracked"]
-Kind = Literal["file", "executable", "symlink", "submodule"]
+FileStatus = Literal["added", "modified", "deleted", "renamed", "copied", "type-changed", "unmerged", "untracked"]
+FileKind = Literal["file", "executable", "symlink", "submodule"]
 PushOutcome = Literal["created", "updated", "forced", "unchanged"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Person:
+class GitPerson:
     """Who wrote or made a commit."""
 
     name: str
@@ -25,19 +25,19 @@ class Commit:
 
     id: str
     parents: tuple[str, ...]
-    author: Person
+    author: GitPerson
     authored: datetime.datetime
-    committer: Person
+    committer: GitPerson
     committed: datetime.datetime
     subject: str
     body: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class FileChange:
     """What became of a file. Names that are not UTF-8 have surrogates, as the names that Python lists have."""
 
-    status: Status
+    status: FileStatus
     path: str
     old_path: str = ""
     """Where it was, if it was renamed or copied."""
@@ -62,22 +62,22 @@ class Head:
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """A file in a commit."""
 
     path: str
-    kind: Kind
+    kind: FileKind
     id: str
     size: int
     """Bytes; 0 for a submodule."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Content:
+class FileContent:
     """A file of a commit, of the index, or of what a patch would make of a commit, with what is in it."""
 
     path: str
-    kind: Kind
+    kind: FileKind
     data: bytes | None = dataclasses.field(repr=False)
     """Of a symbolic link the path to which it leads; None for a submodule, and for what is too large."""
 
@@ -86,8 +86,8 @@ class Content:
 class Patched:
     """What a patch would make of a commit."""
 
-    changes: tuple[Change, ...]
-    files: Mapping[str, Content]
+    changes: tuple[FileChange, ...]
+    files: Mapping[str, FileContent]
     """Those that the patch touches, as they would be; what it deletes is not among them."""
 
 
@@ -122,7 +122,7 @@ class RemoteRefs:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pushed:
+class PushResult:
     """What a push did."""
 
     branch: str

@@ -6,7 +6,8 @@ The names are Talos's own. Fields that a release may lack have a default; unknow
 import dataclasses
 import datetime
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
-class Resource(Generic[T]):
+class TalosResource(Generic[T]):
     """One resource of one machine; what it contains is not shown, since many contain secrets."""
 
     node: str
@@ -30,7 +31,7 @@ class Resource(Generic[T]):
 
 
 @dataclasses.dataclass(frozen=True)
-class Version:
+class RunningVersion:
     """What a machine runs."""
 
     node: str
@@ -42,7 +43,7 @@ class Version:
     has_rbac: bool = False
 
 
-class Member(msgspec.Struct, frozen=True, rename="camel"):
+class DiscoveredMember(msgspec.Struct, frozen=True, rename="camel"):
     """A machine of the cluster, as discovery knows it."""
 
     node_id: str
@@ -59,19 +60,19 @@ class UnmetCondition(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Readiness(msgspec.Struct, frozen=True, rename="camel"):
+class MachineReadiness(msgspec.Struct, frozen=True, rename="camel"):
     """Whether a machine is ready, and if not, why."""
 
     ready: bool
     unmet_conditions: tuple[UnmetCondition, ...] = ()
 
 
-class Status(msgspec.Struct, frozen=True):
+class MachineStage(msgspec.Struct, frozen=True):
     """How far a machine is."""
 
     stage: str
     """booting, installing, maintenance, running, rebooting, shutting down, resetting, upgrading or unknown."""
-    status: Readiness
+    status: MachineReadiness
 
     @property
     def is_ready(self) -> bool:
@@ -79,7 +80,7 @@ class Status(msgspec.Struct, frozen=True):
         return self.stage == "running" and self.status.ready
 
 
-class Disk(msgspec.Struct, frozen=True):
+class InstallDisk(msgspec.Struct, frozen=True):
     """A disk that could be installed to."""
 
     dev_path: str
@@ -104,7 +105,7 @@ class SystemDisk(msgspec.Struct, frozen=True):
     dev_path: str = msgspec.field(name="devPath")
 
 
-class Link(msgspec.Struct, frozen=True, rename="camel"):
+class NetworkLink(msgspec.Struct, frozen=True, rename="camel"):
     """A network interface."""
 
     type: str
@@ -119,7 +120,7 @@ class Link(msgspec.Struct, frozen=True, rename="camel"):
     alt_names: tuple[str, ...] = ()
 
 
-class Address(msgspec.Struct, frozen=True, rename="camel"):
+class LinkAddress(msgspec.Struct, frozen=True, rename="camel"):
     """An address of an interface, with its prefix."""
 
     address: str
@@ -135,7 +136,7 @@ class Nodename(msgspec.Struct, frozen=True, rename="camel"):
     skip_node_registration: bool = False
 
 
-class Service(msgspec.Struct, frozen=True):
+class TalosService(msgspec.Struct, frozen=True):
     """A service of Talos, as a resource: only running ones are there."""
 
     running: bool
@@ -149,7 +150,7 @@ class Service(msgspec.Struct, frozen=True):
 
 
 @dataclasses.dataclass(frozen=True)
-class ServiceState:
+class TalosServiceState:
     """A service of Talos in whatever state, with the last that happened to it."""
 
     node: str
@@ -162,7 +163,7 @@ class ServiceState:
     """Seconds since then."""
 
 
-class Diagnostic(msgspec.Struct, frozen=True):
+class TalosDiagnostic(msgspec.Struct, frozen=True):
     """Something that Talos warns of."""
 
     message: str
@@ -195,13 +196,103 @@ class Clock:
 
 
 @dataclasses.dataclass(frozen=True)
-class Manifest:
+class TalosManifest:
     """Kubernetes objects that a control-plane machine applies: Talos's own, extra and inline ones."""
 
     objects: tuple[Mapping[str, Any], ...] = dataclasses.field(repr=False)
 
 
-class ManifestStatus(msgspec.Struct, frozen=True, rename="camel"):
+class TalosManifestStatus(msgspec.Struct, frozen=True, rename="camel"):
     """The manifests that a control-plane machine has applied, by their ids."""
 
     manifests_applied: tuple[str, ...] = ()
+
+
+# etcd as Talos's machines run it: its members, their state, and snapshots of what it holds.
+
+
+@dataclasses.dataclass(frozen=True)
+class EtcdMember:
+    """A member as one machine knows it."""
+
+    node: str
+    """The machine that was asked."""
+    id: str
+    hostname: str
+    peer_urls: tuple[str, ...]
+    client_urls: tuple[str, ...]
+    is_learner: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class EtcdStatus:
+    """How the member on a machine is."""
+
+    node: str
+    member: str
+    leader: str
+    """The member that leads; empty if none does."""
+    size: int
+    """Bytes of the database, rounded by talosctl to two or three digits."""
+    in_use: int
+    raft_index: int
+    raft_term: int
+    raft_applied_index: int
+    is_learner: bool
+    errors: str = ""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this member leads."""
+        return self.member == self.leader
+
+
+@dataclasses.dataclass(frozen=True)
+class EtcdAlarm:
+    """An alarm that a member has raised, such as NOSPACE."""
+
+    node: str
+    member: str
+    alarm: str
+
+
+@dataclasses.dataclass(frozen=True)
+class EtcdSnapshot:
+    """A snapshot in a file."""
+
+    path: Path
+    hash: str
+    revision: int
+    keys: int
+    size: int
+
+
+# What ``talosctl health`` finds, check by check.
+
+
+HealthCheckState = Literal["passed", "skipped", "waiting", "failing"]
+
+
+@dataclasses.dataclass(frozen=True)
+class HealthCheck:
+    """One check in its last state."""
+
+    name: str
+    state: HealthCheckState
+    detail: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterHealth:
+    """All checks that were made; the first that does not pass ends them."""
+
+    is_healthy: bool
+    checks: tuple[HealthCheck, ...]
+    reason: str = ""
+    """Why it ended if it is not healthy."""
+    lines: tuple[str, ...] = ()
+
+    @property
+    def pending(self) -> tuple[HealthCheck, ...]:
+        """Those that did not pass."""
+        return tuple(check for check in self.checks if check.state in {"waiting", "failing"})

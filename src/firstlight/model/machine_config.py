@@ -1,8 +1,11 @@
 """What becomes of a machine config: whether it is valid, and what applying it did."""
 
 import dataclasses
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
+from firstlight.model.cluster import Machine
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 
 ApplyMode = Literal["auto", "no-reboot", "reboot", "staged", "try"]
@@ -13,7 +16,7 @@ ValidationMode = Literal["metal", "cloud", "container"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Applied:
+class AppliedConfig:
     """What a machine did, or would do, with a config."""
 
     effect: Effect
@@ -32,7 +35,7 @@ class Applied:
 
 
 @dataclasses.dataclass(frozen=True)
-class Validation:
+class ConfigValidation:
     """Whether a config would be accepted."""
 
     problems: tuple[str, ...] = ()
@@ -42,3 +45,42 @@ class Validation:
     def is_valid(self) -> bool:
         """Whether there is no problem; warnings are none."""
         return not self.problems
+
+
+# A machine's config before it is one: what goes into it, without the cluster's secrets.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DraftPatch:
+    """A strategic merge patch, or a whole config document."""
+
+    place: Place
+    text: Secret | None = None
+    """What it says; None where it is encrypted, and ``reference`` tells how to read it."""
+    reference: str = ""
+    """``sops:PATH`` for a file that is decrypted at the last moment."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MachineDraft:
+    """What one machine is to be."""
+
+    machine: Machine
+    cluster: str
+    endpoint: str
+    """The URL of the Kubernetes API."""
+    whole: DraftPatch | None = None
+    """A complete config, where the repo has one; then it holds the cluster's secrets itself."""
+    patches: tuple[DraftPatch, ...] = ()
+    """In their order; the last wins."""
+    talos: str = ""
+    kubernetes: str = ""
+    install_disk: str = ""
+    disk_selector: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    install_image: str = ""
+    dns_domain: str = ""
+    sans: tuple[str, ...] = ()
+    inline: Mapping[str, Secret] = dataclasses.field(default_factory=dict, repr=False)
+    """Contents of inline manifests by name, rendered anew: what a cluster begins with. Later machines keep theirs."""
+    passing: frozenset[str] = frozenset()
+    """URLs of manifests that pass to the engine: a machine that has one no longer does not get it again."""

@@ -6,7 +6,7 @@ import enum
 from firstlight.model.cluster import Machine
 
 
-class Standing(enum.StrEnum):
+class MachineStanding(enum.StrEnum):
     """Whose a machine is."""
 
     ABSENT = "absent"
@@ -48,7 +48,7 @@ class MachineReport:
     """One machine."""
 
     machine: Machine
-    standing: Standing
+    standing: MachineStanding
     stage: str = ""
     """booting, installing, running … as Talos calls it; empty where it does not tell."""
     unmet: tuple[str, ...] = ()

@@ -4,9 +4,9 @@ import dataclasses
 import enum
 
 from firstlight.model.component import Phase
-from firstlight.model.finding import Edit
-from firstlight.model.place import Place
+from firstlight.model.finding import FileEdit
 from firstlight.model.plan import Problem
+from firstlight.model.remark import Place
 
 
 class Seat(enum.StrEnum):
@@ -21,7 +21,7 @@ class Seat(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MoveRequest:
     """What was asked for."""
 
     component: str
@@ -46,10 +46,10 @@ class Instruction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class MoveProposal:
     """How the repo says what is wished."""
 
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[FileEdit, ...] = ()
     by_hand: tuple[Instruction, ...] = ()
     notes: tuple[str, ...] = ()
     """What is good to know of it."""
@@ -58,7 +58,7 @@ class Proposal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class BootstrapDependent:
     """What in bootstrap needs a component."""
 
     name: str
@@ -69,7 +69,7 @@ class User:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class MoveAnalysis:
     """What a move means for a cold start of one cluster."""
 
     cluster: str
@@ -77,7 +77,7 @@ class Analysis:
     after: Seat
     is_needed: bool
     """Whether the engine cannot start without it."""
-    users: tuple[User, ...] = ()
+    users: tuple[BootstrapDependent, ...] = ()
     """What in bootstrap needs it now."""
     new: tuple[Problem, ...] = ()
     """What stands in the way of a cold start that did not before, or may go wrong."""
@@ -104,7 +104,7 @@ class Relocation:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class OwnerSplit:
     """That a part of what an owner applies gets an owner of its own, as the settings of a hybrid beside its core."""
 
     component: str

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class WatchTarget:
     """What to watch: one object, or all of a kind."""
 
     api_version: str
@@ -37,7 +37,7 @@ class Ask(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class AskRequest:
     """One question that is asked; equal ones are asked once."""
 
     ask: Ask
@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class AskResponse:
     """What came back."""
 
     is_yes: bool
@@ -57,20 +57,20 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class GateView:
     """Everything that a gate looks at, at one moment."""
 
     now: float
     """Seconds since the epoch, for "since when"."""
-    objects: Mapping[Look, tuple[Mapping[str, Any], ...]] = dataclasses.field(default_factory=dict, repr=False)
-    unserved: frozenset[Look] = frozenset()
+    objects: Mapping[WatchTarget, tuple[Mapping[str, Any], ...]] = dataclasses.field(default_factory=dict, repr=False)
+    unserved: frozenset[WatchTarget] = frozenset()
     """Looks whose kind the server does not serve."""
-    answers: Mapping[Asked, Answer] = dataclasses.field(default_factory=dict)
+    answers: Mapping[AskRequest, AskResponse] = dataclasses.field(default_factory=dict)
 
-    def all(self, look: Look) -> tuple[Mapping[str, Any], ...]:
+    def all(self, look: WatchTarget) -> tuple[Mapping[str, Any], ...]:
         """The objects of a look."""
         return self.objects.get(look, ())
 
-    def one(self, look: Look) -> Mapping[str, Any] | None:
+    def one(self, look: WatchTarget) -> Mapping[str, Any] | None:
         """The object of a look; None if it is not there."""
         return next(iter(self.objects.get(look, ())), None)

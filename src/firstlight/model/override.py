@@ -11,7 +11,7 @@ from firstlight.model.component import ObjectId
 
 MANAGER = "firstlight-override"
 """The field manager of every change past Git, by which it is found and taken back."""
-ID, UNTIL, REASON = "firstlight.dev/override", "firstlight.dev/override-until", "firstlight.dev/reason"
+OVERRIDE_ID, UNTIL, REASON = "firstlight.dev/override", "firstlight.dev/override-until", "firstlight.dev/reason"
 """The annotations of whoever rests for an override."""
 LONGEST = 24 * 3600.0
 """Seconds that an override may stand."""
@@ -30,7 +30,7 @@ class Emergency(enum.StrEnum):
     """Something critical is down, and the usual way is too slow."""
 
 
-class Path(enum.StrEnum):
+class EmergencyPath(enum.StrEnum):
     """Which way an emergency is met."""
 
     RECOVERY = "recovery"
@@ -42,15 +42,15 @@ class Path(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class EmergencyRoute:
     """The chosen way, and why."""
 
-    path: Path
+    path: EmergencyPath
     answers: tuple[tuple[str, bool, str], ...]
     """Each question of the flowchart, whether the answer is yes, and what was seen."""
 
 
-class Standing(enum.StrEnum):
+class OverrideStanding(enum.StrEnum):
     """How far an override is. One that begins, ends or aborts was cut off, if nobody works on it."""
 
     BEGINNING = "beginning"
@@ -64,7 +64,7 @@ class Standing(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class SuspendedOwner:
     """A Kustomization, HelmRelease or Application that rests, or something above it that would wake it."""
 
     kind: str
@@ -119,12 +119,12 @@ class Override:
     begun: float
     until: float
     """When it expires: from then on it is red everywhere, and anybody may end it."""
-    standing: Standing
+    standing: OverrideStanding
     scope: tuple[str, ...]
     """What was asked for: ``component shop``, ``Deployment shop/web``."""
     objects: tuple[ObjectId, ...] = ()
     """What may be changed: all of these were looked at before anything was written, and are in the snapshot."""
-    held: tuple[Held, ...] = ()
+    held: tuple[SuspendedOwner, ...] = ()
     changes: tuple[AppliedChange, ...] = ()
     is_discarded: bool = False
     """It ends with Git's form and not with its own."""
@@ -142,12 +142,12 @@ class Override:
     @property
     def is_over(self) -> bool:
         """Whether nothing rests for it any more."""
-        return self.standing in (Standing.ENDED, Standing.ABORTED, Standing.GONE)
+        return self.standing in (OverrideStanding.ENDED, OverrideStanding.ABORTED, OverrideStanding.GONE)
 
     @property
     def is_cut_off(self) -> bool:
         """Whether somebody has begun to begin, end or abort it; nobody works on it any more, if the lease is free."""
-        return self.standing in (Standing.BEGINNING, Standing.ENDING, Standing.ABORTING)
+        return self.standing in (OverrideStanding.BEGINNING, OverrideStanding.ENDING, OverrideStanding.ABORTING)
 
     @property
     def changed(self) -> tuple[ObjectId, ...]:
@@ -160,7 +160,7 @@ class Override:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class OverrideStatus:
     """An override as it was found."""
 
     override: Override

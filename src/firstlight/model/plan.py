@@ -8,13 +8,13 @@ import contextlib
 import dataclasses
 import enum
 import graphlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from firstlight.model import verdict as verdicts
+from firstlight.model import verdict
 from firstlight.model.component import ObjectId, Phase, Side
-from firstlight.model.hook import Hook
-from firstlight.model.place import Place
+from firstlight.model.own_gates import Hook
+from firstlight.model.remark import Place
 from firstlight.model.verdict import Verdict
 
 
@@ -141,7 +141,7 @@ class Step:
     place: Place | None = None
 
 
-class Severity(enum.StrEnum):
+class ProblemSeverity(enum.StrEnum):
     """How bad a problem is."""
 
     ERROR = "error"
@@ -153,7 +153,7 @@ class Severity(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Link:
+class ProblemLink:
     """One member of the chain that causes a problem."""
 
     name: str
@@ -168,10 +168,10 @@ class Problem:
     """One thing that stands in the way of a run, or is good to know before it."""
 
     rule: str
-    severity: Severity
+    severity: ProblemSeverity
     message: str
     """What and why; a sentence without a full stop."""
-    chain: tuple[Link, ...] = ()
+    chain: tuple[ProblemLink, ...] = ()
     """What leads to what, first to last."""
     way_out: str = ""
     component: str = ""
@@ -220,7 +220,7 @@ class Plan:
     @property
     def is_blocked(self) -> bool:
         """Whether an error stands in the way."""
-        return any(each.severity == Severity.ERROR for each in self.problems)
+        return any(each.severity == ProblemSeverity.ERROR for each in self.problems)
 
     def ready(self, outcomes: Mapping[str, Verdict]) -> tuple[Step, ...]:
         """The steps without an outcome that have everything they need."""
@@ -264,7 +264,7 @@ class Plan:
         return _longest(self.order(), durations or {each.id: 1.0 for each in self.steps})
 
     def _unmet(self, step: Step, outcomes: Mapping[str, Verdict]) -> tuple[StepNeed, ...]:
-        return tuple(each for each in step.needs if not verdicts.lets_on(outcomes.get(each.step)))
+        return tuple(each for each in step.needs if not verdict.lets_on(outcomes.get(each.step)))
 
     def _bottom(self, step: Step, outcomes: Mapping[str, Verdict]) -> tuple[str, ...]:
         """Follow unmet needs down to what has an outcome, could run now, or is met again."""
@@ -303,3 +303,36 @@ def _back(name: str, before: Mapping[str, str]) -> Iterator[str]:
     while name:
         yield name
         name = before.get(name, "")
+
+
+# The needs of a plan without those that follow from others: what people want to see, in text and in pictures.
+
+
+def direct_needs(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """For each step what it needs directly; what one of these needs already is left out."""
+    order = [each.id for each in plan.order()]
+    stuck = [each.id for each in plan.stuck()]
+    needs = {each.id: [need.step for need in each.needs if need.step in plan.by_id] for each in plan.steps}
+    return {**reduced(order, {name: needs[name] for name in order}), **{name: tuple(needs[name]) for name in stuck}}
+
+
+def reduced(order: Sequence[str], needs: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The transitive reduction of a graph without cycles.
+
+    Args:
+        order: All names, each after everything that it needs.
+        needs: What each needs.
+    """
+    number = {name: index for index, name in enumerate(order)}
+    reach: dict[str, int] = {}  # as bits: a set of a thousand names is one number
+    found: dict[str, tuple[str, ...]] = {}
+    for name in order:
+        kept: list[str] = []
+        covered = 0
+        for need in sorted(dict.fromkeys(needs.get(name, ())), key=number.__getitem__, reverse=True):
+            if not covered >> number[need] & 1:
+                kept.append(need)
+                covered |= reach[need]
+        reach[name] = covered | 1 << number[name]
+        found[name] = tuple(need for need in dict.fromkeys(needs.get(name, ())) if need in kept)
+    return found

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.component import Component, Origin
-from firstlight.model.place import Place
-from firstlight.model.remark import Remark
+from firstlight.model.component import Component, ObjectId, Origin
+from firstlight.model.remark import Place, Remark
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +59,16 @@ class Platform:
             for need in each.needs:
                 found.setdefault((each.cluster, need), []).append(each.name)
         return found
+
+
+# A Secret that stands in a repo as anybody can read it.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ClearSecret:
+    """A Secret with values in clear; the values are not among what is known of it."""
+
+    id: ObjectId
+    keys: tuple[str, ...]
+    place: Place
+    """Of the first of the keys."""

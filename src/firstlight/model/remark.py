@@ -1,9 +1,23 @@
-"""What there is to say about a file that was read: what is wrong in it, or was not understood."""
+"""Where something is said: a file of the repo, a line, a column."""
 
 import dataclasses
 import enum
 
-from firstlight.model.place import Place
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in a file; lines and columns count from 1, and 0 means the whole file."""
+
+    path: str
+    """Relative to the repo, with forward slashes."""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return ":".join([self.path, *(str(each) for each in (self.line, self.column) if each)])
+
+
+# What there is to say about a file that was read: what is wrong in it, or was not understood.
 
 
 class Grade(enum.StrEnum):

@@ -27,7 +27,7 @@ class Object:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class VersionPin:
     """What a moving reference was when it was rendered."""
 
     source: str
@@ -46,6 +46,33 @@ class Rendition:
     """Bootstrap or GitOps: a hybrid has one rendition of each."""
     objects: tuple[Object, ...] = ()
     """In the order in which the tool wrote them; CRDs are among them."""
-    pins: tuple[Pin, ...] = ()
+    pins: tuple[VersionPin, ...] = ()
     remarks: tuple[Remark, ...] = ()
     """What could not be rendered, and why; a rendition with an ERROR is not whole."""
+
+
+# What a renderer made.
+
+
+@dataclasses.dataclass(frozen=True)
+class RendererOutput:
+    """Manifests as text; they are not shown, since there may be Secrets among them."""
+
+    text: str = dataclasses.field(repr=False)
+    warnings: tuple[str, ...] = ()
+    """What the renderer said besides."""
+
+
+def has_secrets(obj: Object) -> bool:
+    """Whether it is a Secret whose data can be read: not an empty one, and not one that sops has encrypted."""
+    if obj.id.kind != "Secret" or obj.id.group:
+        return False
+    is_encrypted = isinstance(obj.value.get("sops"), Mapping)
+    for field in ("data", "stringData"):
+        data = obj.value.get(field)
+        for value in data.values() if isinstance(data, Mapping) else ():
+            if value and not (is_encrypted and str(value).startswith("ENC[")):
+                return True
+    metadata = obj.value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    return isinstance(annotations, Mapping) and "kubectl.kubernetes.io/last-applied-configuration" in annotations

@@ -14,17 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from firstlight.model.component import Phase
-from firstlight.model.event import (
-    Event,
-    Judged,
-    RunEnded,
-    RunStarted,
-    StepBrief,
-    StepEnded,
-    StepStarted,
-    Told,
-    Writing,
-)
+from firstlight.model.event import Event, Judged, RunEnded, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 
 
 class StepState(enum.StrEnum):
@@ -73,7 +63,7 @@ DONE = (StepState.PASSED, StepState.SKIPPED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Span:
+class RunSpan:
     """A stretch of time of a step; one that has no end goes on."""
 
     kind: SpanKind
@@ -120,7 +110,7 @@ class StepRun:
     is_given_up: bool = False
     """It still waited when its time was over."""
     gates: tuple[GateRun, ...] = ()
-    spans: tuple[Span, ...] = ()
+    spans: tuple[RunSpan, ...] = ()
     causes: tuple[str, ...] = ()
     """The failed steps that block it."""
 
@@ -151,7 +141,7 @@ class PhaseRun:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Cause:
+class FailureCause:
     """A failed step, and everything that cannot begin because of it."""
 
     step: StepRun
@@ -234,10 +224,10 @@ class RunState:
         )
 
     @cached_property
-    def causes(self) -> tuple[Cause, ...]:
+    def causes(self) -> tuple[FailureCause, ...]:
         """What failed, with what it blocks; the one that blocks most on top, else the one that failed first."""
         found = [
-            Cause(step, tuple(each.id for each in self.steps if step.id in each.causes))
+            FailureCause(step, tuple(each.id for each in self.steps if step.id in each.causes))
             for step in self.steps
             if step.state == StepState.FAILED
         ]
@@ -360,14 +350,14 @@ def _turned(step: StepRun, kind: SpanKind, at: float) -> StepRun:
     state = StepState.RUNNING if kind == SpanKind.WORK else StepState.WAITING
     spans = step.spans
     if not spans or spans[-1].kind != kind:
-        spans = (*_closed(spans, at), Span(kind, at))
+        spans = (*_closed(spans, at), RunSpan(kind, at))
     since = step.since if step.state == state else at
     return dataclasses.replace(
         step, state=state, since=since, started=at if step.started is None else step.started, spans=spans
     )
 
 
-def _closed(spans: tuple[Span, ...], at: float) -> tuple[Span, ...]:
+def _closed(spans: tuple[RunSpan, ...], at: float) -> tuple[RunSpan, ...]:
     if not spans or spans[-1].end is not None:
         return spans
     return (*spans[:-1], dataclasses.replace(spans[-1], end=at))

@@ -1,5 +1,7 @@
 """A value that must not be seen: it masks itself wherever it is printed, logged or formatted."""
 
+import dataclasses
+from collections.abc import Awaitable, Callable
 from typing import final
 
 MASK = "•••"
@@ -37,3 +39,32 @@ class Secret:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("a Secret is not pickled")
+
+
+# What is shown to a server of repositories or charts to be let in.
+
+
+@dataclasses.dataclass(frozen=True)
+class Login:
+    """A name and a password, or a token in its place."""
+
+    username: str
+    password: Secret
+
+
+@dataclasses.dataclass(frozen=True)
+class SshKey:
+    """A private key without a passphrase, and the keys of the hosts that may be trusted."""
+
+    key: Secret
+    known_hosts: str
+    """Lines of a known_hosts file; hosts that are not in it are not trusted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnSsh:
+    """Whatever the user's own ssh does: their agent, keys, known hosts and config."""
+
+
+Resolve = Callable[[str], Awaitable[Secret]]
+"""A reference made its value: ``await resolve("op://vault/item/field")``."""

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Values:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class ChartSource:
     """A Helm release: its chart and what it is given."""
 
     name: str
@@ -62,7 +62,7 @@ class Chart:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class ObjectReference:
     """An object that another one names."""
 
     kind: str
@@ -75,7 +75,7 @@ class Reference:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Directory:
+class DirectorySource:
     """A directory (or file) of this repo with manifests, and what the engine does to them."""
 
     path: str
@@ -86,10 +86,10 @@ class Directory:
     include: str = ""
     exclude: str = ""
     """Globs, for plain directories of Argo CD."""
-    source: Reference | None = None
+    source: ObjectReference | None = None
     """The GitRepository or OCIRepository that a Flux Kustomization reads."""
     substitute: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
-    substitute_from: tuple[Reference, ...] = ()
+    substitute_from: tuple[ObjectReference, ...] = ()
     target_namespace: str = ""
     name_prefix: str = ""
     name_suffix: str = ""
@@ -102,7 +102,7 @@ class Directory:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class RemoteSource:
     """Manifests that are not in this repo: a URL, another Git repository, an OCI artifact."""
 
     url: str
@@ -132,23 +132,23 @@ class Unresolved:
     reason: str
 
 
-Source = Chart | Directory | Remote | Embedded | Unresolved
+Source = ChartSource | DirectorySource | RemoteSource | Embedded | Unresolved
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class SeveralSources:
     """Several sources of one component, as Argo CD has them."""
 
     each: tuple[Source, ...]
 
 
-def namespace(source: Source | Sources) -> str:
+def namespace(source: Source | SeveralSources) -> str:
     """Where objects go that name no namespace; empty where nothing says so."""
     match source:
-        case Chart():
+        case ChartSource():
             return source.namespace
-        case Directory():
+        case DirectorySource():
             return source.target_namespace
-        case Sources():
+        case SeveralSources():
             return next((found for each in source.each if (found := namespace(each))), "")
     return ""

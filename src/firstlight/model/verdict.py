@@ -38,3 +38,34 @@ Verdict = Passed | Waiting | Failed | Skipped
 def lets_on(verdict: Verdict | None) -> bool:
     """Whether what needs it may begin."""
     return isinstance(verdict, Passed | Skipped)
+
+
+# What ``firstlight verify`` found: checks with verdicts.
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationCheck:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: Verdict
+    detail: tuple[str, ...] = ()
+    """Lines below it: the warnings, the writes."""
+    seconds: float = 0.0
+    is_simulated: bool = False
+    """Whether what it found is the lab's word, and not the world's."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All checks of a cluster."""
+
+    cluster: str
+    checks: tuple[VerificationCheck, ...]
+    notes: tuple[str, ...] = ()
+    """What was not looked at, and why."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing failed, and nothing is still waited for."""
+        return all(lets_on(each.verdict) for each in self.checks)

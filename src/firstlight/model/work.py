@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from firstlight.model import helm
+from firstlight.model import helm_chart
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
-from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.machine_config import MachineDraft
 from firstlight.model.plan import Plan
 from firstlight.model.platform import FoundationSecret
 from firstlight.model.rendition import Object
@@ -81,14 +81,14 @@ class Installation:
 
     name: str
     namespace: str
-    chart: helm.LocalChart
+    chart: helm_chart.LocalChart
     """Fetched already, and pinned."""
     version: str
     values: Secret = dataclasses.field(repr=False)
     """As JSON: Git may hold some of it encrypted."""
     digest: str = ""
     """Of all files of the chart: charts change without a new version."""
-    options: helm.ReleaseOptions = dataclasses.field(default_factory=helm.ReleaseOptions)
+    options: helm_chart.ReleaseOptions = dataclasses.field(default_factory=helm_chart.ReleaseOptions)
     hooks_disabled: bool = False
     once: bool = False
     """Only installed: a release that is deployed is left alone, whatever its values; a later step has all of them."""
@@ -138,7 +138,7 @@ class MigrateOwners:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class ReleaseFromTalos:
     """Make Talos forget what the engine owns: configs of all control planes, inventory, annotations."""
 
     manifests: tuple[str, ...]
@@ -207,7 +207,7 @@ Task = (
     | CreateSecret
     | SaveBaseline
     | MigrateOwners
-    | Release
+    | ReleaseFromTalos
     | Certify
     | Watch
     | Leave

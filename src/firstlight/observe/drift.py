@@ -2,19 +2,21 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
+from firstlight.clients.kube.discovery import ApiResource
+from firstlight.document.within import mapping, text
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drifted
 from firstlight.model.owner import ObjectOwner
-from firstlight.observe import extra_objects, live_objects
-from firstlight.observe.live_objects import Kind, Kinds
-from firstlight.ownership import drifting, ignoring, stray_fields
-from firstlight.ownership.drifting import Judgement, Wanted
-from firstlight.ownership.ignoring import Scaled
+from firstlight.observe import live_objects, owned_objects
+from firstlight.observe.live_objects import Kinds, LiveObjectsOfKind
+from firstlight.ownership import drift_judgement, ignored_fields, stray_fields
+from firstlight.ownership.drift_judgement import Judgement, WantedObject
+from firstlight.ownership.ignored_fields import Scaled
 
 NAMESPACE = "default"
 """Where engines put objects that name no namespace, and whose owner names none."""
@@ -26,7 +28,7 @@ PROBE = "firstlight-look"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class DriftResult:
     """What came of a look at one object."""
 
     judgement: Judgement
@@ -38,10 +40,10 @@ class Result:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparedObjects:
     """What came of a look at all of them."""
 
-    results: Mapping[ObjectId, Result]
+    results: Mapping[ObjectId, DriftResult]
     extra: tuple[Drifted, ...] = ()
     unread: tuple[str, ...] = ()
     """Kinds that could not be listed."""
@@ -56,12 +58,12 @@ class Compared:
 
 
 async def compare(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedObject],
     client: kube.Client,
     *,
     owners: Mapping[ObjectOwner, str],
     known: Collection[ObjectId] = (),
-) -> Compared:
+) -> ComparedObjects:
     """Look at everything once.
 
     Args:
@@ -79,38 +81,38 @@ async def compare(
     scaled = _scaled(wanted, autoscalers)
     turns = asyncio.Semaphore(PARALLEL)
 
-    async def one(each: Wanted) -> Result:
+    async def one(each: WantedObject) -> DriftResult:
         kind = kinds[kind_of(each)]
         live = kind.live.get(kind.key(each.id, namespace=NAMESPACE))
         return await judge(each, live, client, kind=kind, scaled=scaled, turns=turns)
 
     results = await asyncio.gather(*map(one, wanted))
     there = {*known, *(placed(each, kinds) for each in wanted)}
-    extra, unread = await extra_objects.find(client, owners, there=there, kinds=kinds) if owners else ((), ())
+    extra, unread = await find_extra(client, owners, there=there, kinds=kinds) if owners else ((), ())
     found = {each.id: result for each, result in zip(wanted, results, strict=True)}
-    return Compared(results=found, extra=extra, unread=unread, kinds=kinds, scaled=scaled)
+    return ComparedObjects(results=found, extra=extra, unread=unread, kinds=kinds, scaled=scaled)
 
 
-def kind_of(wanted: Wanted) -> tuple[str, str]:
+def kind_of(wanted: WantedObject) -> tuple[str, str]:
     """The apiVersion and kind in which an object is read."""
     return str(wanted.object.value.get("apiVersion") or ""), wanted.id.kind
 
 
-def placed(wanted: Wanted, kinds: Kinds) -> ObjectId:
+def placed(wanted: WantedObject, kinds: Kinds) -> ObjectId:
     """What an object is called in the cluster."""
     namespace, name = kinds[kind_of(wanted)].key(wanted.id, namespace=NAMESPACE)
     return ObjectId(wanted.id.group, wanted.id.kind, namespace, name)
 
 
 async def judge(
-    wanted: Wanted,
+    wanted: WantedObject,
     live: Mapping[str, Any] | None,
     client: kube.Client,
     *,
-    kind: Kind,
+    kind: LiveObjectsOfKind,
     scaled: Scaled = frozenset(),
     turns: asyncio.Semaphore | None = None,
-) -> Result:
+) -> DriftResult:
     """Look at one object; the server is asked only where that is needed.
 
     Args:
@@ -121,79 +123,84 @@ async def judge(
         scaled: What autoscalers have the replicas of.
         turns: How many may ask at once.
     """
-    wanted = drifting.settled(wanted, live)
-    ignored = drifting.ignored(wanted, live=live, scaled=scaled)
+    wanted = drift_judgement.settled(wanted, live)
+    ignored = drift_judgement.ignored(wanted, live=live, scaled=scaled)
     if ignored.is_whole:
-        return Result(judgement=Judgement(None, 1))
+        return DriftResult(judgement=Judgement(None, 1))
     if live is None and kind.problem:
         why = f"{wanted.id} could not be read: {kind.problem}"
-        return Result(judgement=Judgement(), unread=why)
+        return DriftResult(judgement=Judgement(), unread=why)
     if live is None:
         says = "it is not there" if kind.resource is not None else "it is not there: its kind is not served"
-        return Result(judgement=Judgement(drifting.missing(wanted, says)))
+        return DriftResult(judgement=Judgement(drift_judgement.missing(wanted, says)))
     if "deletionTimestamp" in (live.get("metadata") or {}):
-        return Result(judgement=Judgement(drifting.missing(wanted, "it is being deleted")))
+        return DriftResult(judgement=Judgement(drift_judgement.missing(wanted, "it is being deleted")))
     if ignored.is_once:
-        return Result(judgement=Judgement())
+        return DriftResult(judgement=Judgement())
     if wanted.doubt:
-        return Result(judgement=Judgement(), is_compared=False)  # it is told once for all of a component
+        return DriftResult(judgement=Judgement(), is_compared=False)  # it is told once for all of a component
     if not wanted.is_known:
         why = f"{wanted.id} is encrypted in Git: only that it is there was looked at"
-        return Result(judgement=Judgement(), unread=why)
-    value = drifting.form(wanted, live)
-    is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=kind.has_status)
-    if not is_in_doubt and not drifting.strays(wanted, value, live, has_scale=_is_scaled(kind, ignored)):
-        return Result(judgement=Judgement())
+        return DriftResult(judgement=Judgement(), unread=why)
+    value = drift_judgement.form(wanted, live)
+    is_in_doubt = drift_judgement.is_in_doubt(value, live, manager=wanted.manager, has_status=kind.has_status)
+    if not is_in_doubt and not drift_judgement.strays(wanted, value, live, has_scale=_is_scaled(kind, ignored)):
+        return DriftResult(judgement=Judgement())
     async with turns or asyncio.Semaphore():
         return await _tried(wanted, live, client, ignored=ignored, kind=kind)
 
 
 async def _tried(
-    wanted: Wanted, live: Mapping[str, Any], client: kube.Client, *, ignored: ignoring.Ignored, kind: Kind
-) -> Result:
+    wanted: WantedObject,
+    live: Mapping[str, Any],
+    client: kube.Client,
+    *,
+    ignored: ignored_fields.IgnoreRules,
+    kind: LiveObjectsOfKind,
+) -> DriftResult:
     """What the server's dry runs tell; somebody who writes at the same time is not taken for a difference."""
     asked = 0
     seen: Mapping[str, Any] | None = live
     for _ in range(_TRIES):
         if seen is None:
-            return Result(judgement=Judgement(drifting.missing(wanted)), dry_runs=asked)
-        value = drifting.form(wanted, seen)
+            return DriftResult(judgement=Judgement(drift_judgement.missing(wanted)), dry_runs=asked)
+        value = drift_judgement.form(wanted, seen)
         after: Mapping[str, Any] | None = None
         try:
-            if drifting.is_in_doubt(value, seen, manager=wanted.manager, has_status=kind.has_status):
+            if drift_judgement.is_in_doubt(value, seen, manager=wanted.manager, has_status=kind.has_status):
                 asked += 1
                 after = await client.apply(_placed(value, seen), manager=wanted.manager, force=True, dry_run=True)
-            strays = drifting.strays(wanted, value, seen, has_scale=_is_scaled(kind, ignored))
+            strays = drift_judgement.strays(wanted, value, seen, has_scale=_is_scaled(kind, ignored))
             if ignored.is_merged:
                 strays = tuple(each for each in strays if each.is_pause)
             if strays:
                 asked += 1
                 strays = stray_fields.real(strays, await cleaned(strays, seen, client))
-            judgement = drifting.judged(wanted, seen, ignored=ignored, after=after, strays=strays)
+            judgement = drift_judgement.judged(wanted, seen, ignored=ignored, after=after, strays=strays)
         except kube.Invalid as error:
-            judgement = Judgement(drifting.refused(wanted, seen, why=_short(error)))
+            judgement = Judgement(drift_judgement.refused(wanted, seen, why=_short(error)))
         except errors.ClientError as error:
-            said = drifting.told(wanted, error.message) or type(error).__name__
+            said = drift_judgement.told(wanted, error.message) or type(error).__name__
             why = f"{wanted.id} could not be compared: {said}"
-            return Result(judgement=Judgement(), dry_runs=asked, unread=why)
+            return DriftResult(judgement=Judgement(), dry_runs=asked, unread=why)
         if judgement == Judgement():
-            return Result(judgement=judgement, dry_runs=asked)
+            return DriftResult(judgement=judgement, dry_runs=asked)
         # What was tried was what is there now, which may be another one than what was seen.
         try:
             fresh = await live_objects.one(kind_of(wanted), kind.key(wanted.id, namespace=NAMESPACE), client)
         except live_objects.UNREADABLE as error:
             why = f"{wanted.id} could not be read again: {error.message}"
-            return Result(judgement=Judgement(), dry_runs=asked, unread=why)
-        if fresh is not None and drifting.is_unchanged(seen, fresh):
-            return Result(judgement=judgement, dry_runs=asked)
+            return DriftResult(judgement=Judgement(), dry_runs=asked, unread=why)
+        if fresh is not None and drift_judgement.is_unchanged(seen, fresh):
+            return DriftResult(judgement=judgement, dry_runs=asked)
         seen = fresh
     why = f"{wanted.id} changes all the time, so that it could not be compared"
-    return Result(judgement=Judgement(), dry_runs=asked, unread=why)
+    return DriftResult(judgement=Judgement(), dry_runs=asked, unread=why)
 
 
-def _is_scaled(kind: Kind, ignored: ignoring.Ignored) -> bool:
+def _is_scaled(kind: LiveObjectsOfKind, ignored: ignored_fields.IgnoreRules) -> bool:
     """Whether somebody may have scaled an object who was not to."""
-    return kind.has_scale and ignoring.REPLICAS not in ignored.paths
+    return kind.has_scale and ignored_fields.REPLICAS not in ignored.paths
 
 
 async def cleaned(
@@ -229,7 +236,7 @@ async def cleaned(
         return None
 
 
-async def scaled(wanted: Iterable[Wanted], client: kube.Client) -> Scaled:
+async def scaled(wanted: Iterable[WantedObject], client: kube.Client) -> Scaled:
     """What autoscalers have the replicas of.
 
     Args:
@@ -245,9 +252,9 @@ async def scaled(wanted: Iterable[Wanted], client: kube.Client) -> Scaled:
         return _scaled(wanted, ())
 
 
-def _scaled(wanted: Iterable[Wanted], autoscalers: Iterable[Mapping[str, Any]]) -> Scaled:
-    declared = (each.object.value for each in wanted if ignoring.is_autoscaler(each.object.value))
-    return ignoring.scaled_by((*autoscalers, *declared))
+def _scaled(wanted: Iterable[WantedObject], autoscalers: Iterable[Mapping[str, Any]]) -> Scaled:
+    declared = (each.object.value for each in wanted if ignored_fields.is_autoscaler(each.object.value))
+    return ignored_fields.scaled_by((*autoscalers, *declared))
 
 
 async def _autoscalers(client: kube.Client) -> tuple[Mapping[str, Any], ...]:
@@ -273,3 +280,91 @@ def _placed(value: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[st
 
 def _short(error: kube.ApiError) -> str:
     return " ".join(error.detail.split())[:300]
+
+
+# Objects that an engine applied for an owner of this repo, and Git does not have any more.
+
+
+_DERIVED = frozenset(
+    {"Endpoints", "EndpointSlice", "Event", "Lease", "Pod", "ReplicaSet", "ControllerRevision", "Node", "CSINode",
+     "ComponentStatus", "PodMetrics", "NodeMetrics", "CertificateSigningRequest"}
+)  # fmt: skip
+"""What controllers make, and no repo has."""
+_LABELS = {"Kustomization": "kustomize.toolkit.fluxcd.io/name", "HelmRelease": "helm.toolkit.fluxcd.io/name"}
+
+_STAY = ("kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/reconcile")
+_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+
+
+async def find_extra(
+    client: kube.Client, owners: Mapping[ObjectOwner, str], *, there: Collection[ObjectId], kinds: Kinds
+) -> tuple[tuple[Drifted, ...], tuple[str, ...]]:
+    """What is extra, and the kinds that could not be listed.
+
+    Args:
+        client: The API.
+        owners: Of whom everything is known that Git has, with the component of each.
+        there: What Git has.
+        kinds: What was listed already.
+    """
+    catalog = await client.catalog()
+    unread: list[str] = []
+    found: dict[ObjectId, Drifted] = {}
+
+    async def look(resource: ApiResource, labels: str) -> None:
+        try:
+            listing = await client.list(resource.api_version, resource.kind, labels=labels, metadata_only=True)
+            found.update(extra_among(listing.items, owners, there))
+        except (kube.Forbidden, kube.ServerError, kube.UnknownKind) as error:
+            unread.append(f"{resource.kind} of {resource.api_version} could not be listed: {error.message}")
+        except kube.ApiError:
+            pass  # not every kind can be listed that says so
+
+    asks: list[Awaitable[None]] = []
+    whole: set[tuple[str, str]] = set()
+    for (version, kind), known in kinds.items():
+        if known.is_whole:
+            whole.add((version.rpartition("/")[0], kind))
+            found.update(extra_among(known.live.values(), owners, there))
+    for resource in owned_objects.kinds(catalog):
+        if resource.kind not in _DERIVED and (resource.group, resource.kind) not in whole:
+            asks += [look(resource, labels) for labels in selectors(owners)]
+    await asyncio.gather(*asks)
+    return tuple(found[each] for each in sorted(found)), tuple(sorted(set(unread)))
+
+
+def selectors(owners: Iterable[ObjectOwner]) -> tuple[str, ...]:
+    """The labels of owners' marks; those of Argo CD are annotations, which cannot be selected by."""
+    kinds = {each.name.partition(" ")[0] for each in owners}
+    if "Application" in kinds:
+        return ("",)
+    return tuple(label for kind, label in _LABELS.items() if kind in kinds)
+
+
+def is_kept(live: Mapping[str, Any]) -> bool:
+    """Whether an object says itself that it stays when Git has it no more."""
+    labels, annotations = mapping(live, "metadata", "labels"), mapping(live, "metadata", "annotations")
+    # Flux takes its settings from both, in any case.
+    is_disabled = any(
+        str(each.get(name) or "").lower() == "disabled" for each in (labels, annotations) for name in _STAY
+    )
+    options = [each.strip() for each in text(annotations, _SYNC_OPTIONS).split(",")]
+    is_helms = text(annotations, "helm.sh/resource-policy") == "keep"
+    return (
+        is_disabled
+        or is_helms
+        or "Prune=false" in options
+        or ignored_fields.ignore_rules({}, {}, live=live).is_extra_fine
+    )
+
+
+def extra_among(
+    items: Iterable[Mapping[str, Any]], owners: Mapping[ObjectOwner, str], there: Collection[ObjectId]
+) -> Iterator[tuple[ObjectId, Drifted]]:
+    """Those of some objects that are extra."""
+    for each in items:
+        id, owner = ObjectId.of(each), drift_judgement.applier(each)
+        if owner is None or owner not in owners or id in there or is_kept(each):
+            continue
+        since = str((each.get("metadata") or {}).get("creationTimestamp") or "")
+        yield id, drift_judgement.surplus(id, component=owners[owner], owner=owner, since=since)

@@ -11,8 +11,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.model.observation import Look
-from firstlight.observe.pace import Pace
+from firstlight.model.observation import WatchTarget
 
 SILENCE = 90.0
 """Seconds of silence after which a connection counts as dead; bookmarks come about each minute."""
@@ -26,7 +25,7 @@ class SharedWatch:
     """What one look sees, kept up to date as long as somebody looks."""
 
     def __init__(
-        self, client: kube.Client, look: Look, *, on_kinds: Callable[[], None], clock: Callable[[], float]
+        self, client: kube.Client, look: WatchTarget, *, on_kinds: Callable[[], None], clock: Callable[[], float]
     ) -> None:
         """Prepare; the first who joins starts it.
 
@@ -187,3 +186,29 @@ class SharedWatch:
 def _key(item: Mapping[str, Any]) -> tuple[str, str]:
     metadata = item.get("metadata") or {}
     return metadata.get("namespace") or "", metadata.get("name") or ""
+
+
+# How long to wait before looking again: short at first, because most things come soon, then longer.
+
+
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 1.0
+
+
+class Pace:
+    """Pauses that double from the first to the longest."""
+
+    def __init__(self, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> None:
+        self._first = min(first, longest)
+        self._longest = longest
+        self._next = self._first
+
+    def next(self) -> float:
+        """Seconds to wait now."""
+        pause = self._next
+        self._next = min(self._longest, pause * 2)
+        return pause
+
+    def reset(self) -> None:
+        """Something happened: what is waited for may come soon."""
+        self._next = self._first

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import mapping, text
+from firstlight.engines import engine_marks
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import engine_marks, inventories
-from firstlight.ownership import managers as managing
+from firstlight.ownership import inventories
+from firstlight.ownership import managers as ownership_managers
 from firstlight.ownership.inventories import Inventories
 from firstlight.ownership.managers import Manager
 
@@ -24,7 +25,7 @@ _LEFT_OUT = ("kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class OwnershipClaim:
     """That somebody owns an object."""
 
     owner: ObjectOwner
@@ -36,7 +37,7 @@ class Claim:
     """What is wrong with it, in words."""
 
 
-def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> tuple[Claim, ...]:
+def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> tuple[OwnershipClaim, ...]:
     """All claims; those of engines first, and of them the one whose mark the object carries.
 
     Args:
@@ -50,7 +51,7 @@ def of(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager])
         for each in known.listing.get(id, ())
         if not _has_let_go(each, live, known, managers)
     }
-    found: dict[ObjectOwner, Claim] = {}
+    found: dict[ObjectOwner, OwnershipClaim] = {}
     for mark in engine_marks.every(live):
         owner = known.resolve(ObjectOwner(_PARTIES[mark.engine], mark.owner))
         if owner in listed:
@@ -68,13 +69,13 @@ def _has_let_go(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories,
     """Whether an owner that rests lists what somebody else has by now: neither its mark nor a field of its is there."""
     if not known.by_owner[owner].is_resting or any(each.owner == owner.name for each in engine_marks.every(live)):
         return False
-    applies = managing.APPLIES.get(owner.name.partition(" ")[0])
+    applies = ownership_managers.APPLIES.get(owner.name.partition(" ")[0])
     return bool(managers) and all(each.name != applies for each in managers)
 
 
-def _listed(owner: ObjectOwner, id: ObjectId, known: Inventories) -> Claim:
+def _listed(owner: ObjectOwner, id: ObjectId, known: Inventories) -> OwnershipClaim:
     gone = f"Git does not have it any more: {owner.name} is to prune it" if id in known.by_owner[owner].left else ""
-    return Claim(owner=owner, is_listed=True, wrong=gone)
+    return OwnershipClaim(owner=owner, is_listed=True, wrong=gone)
 
 
 def _is_own(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> bool:
@@ -82,7 +83,7 @@ def _is_own(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, man
     if owner.party == Party.ARGOCD:
         # A tracking id names its object; the label alone is one that charts use as well.
         return _TRACKING in mapping(live, "metadata", "annotations") or owner in known.by_owner
-    applies = managing.APPLIES.get(owner.name.partition(" ")[0])
+    applies = ownership_managers.APPLIES.get(owner.name.partition(" ")[0])
     return not managers or any(each.name == applies for each in managers)
 
 
@@ -92,26 +93,26 @@ def is_hook(obj: Mapping[str, Any]) -> bool:
     return any(each in annotations for each in _HOOKS)
 
 
-def _marked(owner: ObjectOwner, id: ObjectId, live: Mapping[str, Any], known: Inventories) -> Claim:
+def _marked(owner: ObjectOwner, id: ObjectId, live: Mapping[str, Any], known: Inventories) -> OwnershipClaim:
     """What the mark of an owner says that does not list the object."""
     kind = owner.name.partition(" ")[0]
     inventory = known.by_owner.get(owner)
     if inventory is None:
         gone = f"{owner.name} does not exist" if kind in known.known else ""
-        return Claim(owner=owner, is_alive=not gone, wrong=gone)
+        return OwnershipClaim(owner=owner, is_alive=not gone, wrong=gone)
     annotations, labels = mapping(live, "metadata", "annotations"), mapping(live, "metadata", "labels")
     is_left_out = is_hook(live) or any(each in marks for each in _LEFT_OUT for marks in (annotations, labels))
     # helm-controller writes no namespace where it does not know the kind yet.
     bare = dataclasses.replace(id, namespace="")
     if inventory.objects is None or is_left_out or bare in inventory.objects:
-        return Claim(owner=owner)
-    return Claim(owner=owner, is_alive=False, wrong=f"{owner.name} does not list it")
+        return OwnershipClaim(owner=owner)
+    return OwnershipClaim(owner=owner, is_alive=False, wrong=f"{owner.name} does not list it")
 
 
-def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> Iterator[Claim]:
+def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manager]) -> Iterator[OwnershipClaim]:
     """The release of which an object is a part, or the record."""
     if key := inventories.release_key(live):
-        yield Claim(owner=known.release(*key) or _release(key))
+        yield OwnershipClaim(owner=known.release(*key) or _release(key))
         return
     annotations = mapping(live, "metadata", "annotations")
     key = (text(annotations, _RELEASE_NAMESPACE), text(annotations, _RELEASE))
@@ -121,10 +122,10 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
     if owner is not None and owner.party == Party.FLUX:
         listed = known.by_owner[owner].objects
         if listed is None or is_hook(live):
-            yield Claim(owner=owner)
+            yield OwnershipClaim(owner=owner)
         return
     gone = f"the Helm release {key[0]}/{key[1]} does not exist" if owner is None and known.are_releases_known else ""
-    yield Claim(owner=owner or _release(key), is_alive=not gone, wrong=gone)
+    yield OwnershipClaim(owner=owner or _release(key), is_alive=not gone, wrong=gone)
 
 
 def _by_helm(managers: Sequence[Manager]) -> bool:

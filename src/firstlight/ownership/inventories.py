@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, number, sequence, text
+from firstlight.engines import engine_marks
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import engine_marks
 
 FLUX_KINDS = {
     "Kustomization": "kustomize.toolkit.fluxcd.io",
@@ -36,7 +36,7 @@ _DIGITS = 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Inventory:
+class OwnerInventory:
     """What one owner says that is its own."""
 
     owner: ObjectOwner
@@ -54,7 +54,7 @@ class Inventory:
 class Inventories:
     """What all owners of a cluster say."""
 
-    by_owner: Mapping[ObjectOwner, Inventory] = dataclasses.field(default_factory=dict)
+    by_owner: Mapping[ObjectOwner, OwnerInventory] = dataclasses.field(default_factory=dict)
     listing: Mapping[ObjectId, tuple[ObjectOwner, ...]] = dataclasses.field(default_factory=dict)
     """Engines that list an object."""
     talos: Mapping[str, frozenset[ObjectId]] = dataclasses.field(default_factory=dict)
@@ -99,7 +99,7 @@ def collect(
     records = [(key, each) for each in releases if (key := release_key(each))]
     by_release = {key: ObjectOwner(Party.HELM, f"release {key[0]}/{key[1]}") for key, _ in records}
     newest = {key: max(_revision(each) for other, each in records if other == key) for key in by_release}
-    by_owner: dict[ObjectOwner, Inventory] = {}
+    by_owner: dict[ObjectOwner, OwnerInventory] = {}
     for each in owners:
         found = _application(each) if text(each, "kind") == APPLICATION[1] else _flux(each)
         by_owner[found.owner] = _together(by_owner.get(found.owner), found)
@@ -144,7 +144,7 @@ def release_key(live: Mapping[str, Any]) -> tuple[str, str] | None:
     return text(live, "metadata", "namespace"), name
 
 
-def _flux(owner: Mapping[str, Any]) -> Inventory:
+def _flux(owner: Mapping[str, Any]) -> OwnerInventory:
     id = ObjectId.of(owner)
     entries = mapping(owner, "status", "inventory").get("entries")
     objects = None
@@ -155,7 +155,7 @@ def _flux(owner: Mapping[str, Any]) -> Inventory:
     namespace, _, name = text(owner, "status", "helmChart").partition("/")
     charts = [ObjectId("source.toolkit.fluxcd.io", "HelmChart", namespace, name)] if name else []
     called = f"{id.kind} {id.namespace}/{id.name}"
-    return Inventory(
+    return OwnerInventory(
         owner=ObjectOwner(Party.FLUX, called), objects=objects, besides=frozenset(charts),
         is_resting=engine_marks.is_suspended(owner),
     )  # fmt: skip
@@ -181,15 +181,15 @@ def _revision(record: Mapping[str, Any]) -> int:
     return int(written) if written.isdecimal() and len(written) < _DIGITS else 0
 
 
-def _application(owner: Mapping[str, Any]) -> Inventory:
+def _application(owner: Mapping[str, Any]) -> OwnerInventory:
     called = ObjectOwner(Party.ARGOCD, f"Application {text(owner, 'metadata', 'name')}")
     destination = mapping(owner, "spec", "destination")
     resources = mapping(owner, "status").get("resources")
     is_here = text(destination, "server").rstrip("/") in _HERE and text(destination, "name") in ("", "in-cluster")
     if not is_here or not isinstance(resources, list):
-        return Inventory(owner=called, objects=None)
+        return OwnerInventory(owner=called, objects=None)
     mine = [each for each in resources if isinstance(each, Mapping) and not each.get("hook")]
-    return Inventory(
+    return OwnerInventory(
         owner=called,
         objects=frozenset(map(_resource, mine)),
         left=frozenset(_resource(each) for each in mine if each.get("requiresPruning")),
@@ -200,9 +200,58 @@ def _resource(entry: Mapping[str, Any]) -> ObjectId:
     return ObjectId(text(entry, "group"), text(entry, "kind"), text(entry, "namespace"), text(entry, "name"))
 
 
-def _together(one: Inventory | None, other: Inventory) -> Inventory:
+def _together(one: OwnerInventory | None, other: OwnerInventory) -> OwnerInventory:
     """Two Applications of the same name in two namespaces: their marks may be the same."""
     if one is None:
         return other
     objects = None if one.objects is None or other.objects is None else one.objects | other.objects
-    return Inventory(owner=one.owner, objects=objects, left=one.left | other.left, besides=one.besides | other.besides)
+    return OwnerInventory(
+        owner=one.owner, objects=objects, left=one.left | other.left, besides=one.besides | other.besides
+    )
+
+
+# The engine's objects that own others: which one it is, what it lists as its own, which commit it has applied.
+
+
+_VERSIONS = {"Kustomization": "v1", "HelmRelease": "v2", "FluxInstance": "v1", "ResourceSet": "v1"}
+
+
+def holder_of(owner: ObjectOwner) -> ObjectId | None:
+    """The engine's object that an owner is, None if it is none; an Application may be in any namespace."""
+    kind, _, place = owner.name.partition(" ")
+    namespace, _, name = place.rpartition("/")
+    if kind == "Application":
+        return ObjectId(APPLICATION[0], kind, namespace, name)
+    group = FLUX_KINDS.get(kind)
+    return ObjectId(group, kind, namespace, name) if group else None
+
+
+def api_version(holder: ObjectId) -> str:
+    """In which version an engine's object is read."""
+    return f"{holder.group}/{_VERSIONS.get(holder.kind, 'v1alpha1')}"
+
+
+def objects_of(holder: Mapping[str, Any]) -> frozenset[ObjectId] | None:
+    """What an engine's object lists as its own; None if it keeps no list, as helm-controller before 1.5."""
+    for each in collect([holder]).by_owner.values():
+        return each.objects
+    return None
+
+
+def revision_of(holder: Mapping[str, Any]) -> str:
+    """The commit that an engine's object has applied, as far as it follows Git."""
+    if holder.get("kind") == "Application":
+        several = [each for each in sequence(holder, "status", "sync", "revisions") if isinstance(each, str)]
+        return text(holder, "status", "sync", "revision") or next(iter(several), "")
+    return text(holder, "status", "lastAppliedRevision").rpartition(":")[2]
+
+
+def namespace_of(holder: Mapping[str, Any]) -> str:
+    """Where an engine puts objects that name no namespace; empty where nothing says so."""
+    spec = mapping(holder, "spec")
+    match holder.get("kind"):
+        case "Application":
+            return text(spec, "destination", "namespace")
+        case "HelmRelease":
+            return text(spec, "targetNamespace") or text(holder, "metadata", "namespace")
+    return text(spec, "targetNamespace")

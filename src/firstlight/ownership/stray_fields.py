@@ -5,11 +5,81 @@ What is there by default does not count: a field that comes back by itself when 
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
-from firstlight.ownership import field_values, writers
-from firstlight.ownership.field_values import ABSENT, Leaf, Path
-from firstlight.ownership.writers import Writer
+from firstlight.document.within import mapping, sequence, text
+from firstlight.ownership import field_values, managers
+from firstlight.ownership.field_set import FieldSet, Path, plain
+from firstlight.ownership.field_values import ABSENT, Leaf
+
+# Who wrote which field of a live object, as its ``managedFields`` tell.
+
+
+@dataclasses.dataclass(frozen=True)
+class Writer:
+    """One entry of an object's ``managedFields``."""
+
+    manager: str
+    operation: str
+    subresource: str
+    since: str
+    """When it wrote last."""
+    tree: Mapping[str, Any] = dataclasses.field(repr=False)
+    """Its fields, as they are written."""
+
+    @cached_property
+    def fields(self) -> FieldSet:
+        """Its fields."""
+        return FieldSet.of(self.tree)
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is a tool that people use by hand."""
+        return managers.is_by_hand(self.manager)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is one that no longer writes once an engine does; people always may."""
+        return managers.is_old(self.manager) and not self.is_person
+
+    def has(self, path: Path) -> bool:
+        """Whether it owns a field, something in it, or the whole that it is in."""
+        wanted, above = plain(path), self.tree
+        for step in wanted:
+            if not above:
+                return True
+            if step not in above:
+                return False
+            above = above[step]
+        return True
+
+
+def writers_of(live: Mapping[str, Any]) -> tuple[Writer, ...]:
+    """Everybody who owns fields of an object; those who wrote by its status aside."""
+    return tuple(each for each in every_writer(live) if each.subresource != "status")
+
+
+def every_writer(live: Mapping[str, Any]) -> tuple[Writer, ...]:
+    """Everybody who owns fields of an object or of its status."""
+    return tuple(
+        Writer(
+            manager=text(each, "manager"),
+            operation=text(each, "operation"),
+            subresource=text(each, "subresource"),
+            since=text(each, "time"),
+            tree=mapping(each, "fieldsV1"),
+        )
+        for each in sequence(live, "metadata", "managedFields")
+    )
+
+
+def writer_text(live: Mapping[str, Any], path: Path, *, manager: str) -> Writer | None:
+    """Who owns a field beside a manager, the last one of several; the manager itself where nobody else does."""
+    having = [each for each in every_writer(live) if each.has(path)]
+    others = [each for each in having if each.manager != manager]
+    return max(others or having, key=lambda each: each.since, default=None)
+
 
 _BOOKKEEPING = (
     "kubectl.kubernetes.io/last-applied-configuration", "kubectl.kubernetes.io/restartedAt",
@@ -21,14 +91,14 @@ _BOOKKEEPING = (
 """Annotations by which tools remember or ask something: they say nothing of what an object is."""
 
 
-_REPLICAS: Path = ("f:spec", "f:replicas")
+_REPLICAS: field_values.Path = ("f:spec", "f:replicas")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stray:
     """One such field, and who put it there."""
 
-    path: Path
+    path: field_values.Path
     value: Any = dataclasses.field(repr=False)
     writer: Writer | None
     """None where nobody owns it, so that no engine would take it away."""
@@ -36,7 +106,9 @@ class Stray:
     """Whether it keeps the engine away from the object, so that it counts whoever wrote it."""
 
 
-def of(form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kept: bool = False) -> tuple[Stray, ...]:
+def stray_fields_of(
+    form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kept: bool = False
+) -> tuple[Stray, ...]:
     """Fields that Git does not have, and that people, or what came before the engine, own.
 
     Args:
@@ -45,10 +117,10 @@ def of(form: Mapping[str, Any], live: Mapping[str, Any], *, manager: str, is_kep
         manager: Whose it is to be.
         is_kept: Whether bootstrap keeps it, so that nothing came before.
     """
-    everybody = writers.of(live)
+    everybody = writers_of(live)
     is_applied = any(_is_of(each, manager) for each in everybody)
-    found: dict[Path, Stray] = {}
-    for one in writers.every(live):
+    found: dict[field_values.Path, Stray] = {}
+    for one in every_writer(live):
         if one.manager == manager:
             # Who applies writes no more by updates, except to what is its own: anybody may use its name.
             is_stray = is_applied and one.operation == "Update" and not one.subresource
@@ -87,7 +159,7 @@ def scaled(form: Mapping[str, Any], live: Mapping[str, Any]) -> Stray | None:
     value = field_values.at(live, _REPLICAS)
     if value is ABSENT or field_values.at(form, _REPLICAS) is not ABSENT:
         return None
-    if any(each.has(_REPLICAS) for each in writers.of(live)):
+    if any(each.has(_REPLICAS) for each in writers_of(live)):
         return None
     is_default = value == 1 and str(live.get("apiVersion") or "").startswith("apps/")
     return None if is_default else Stray(_REPLICAS, value, None)
@@ -116,8 +188,8 @@ def as_leaf(stray: Stray) -> Leaf:
 
 
 def _fields(
-    owned: Mapping[str, Any], form: Any, live: Any, path: Path, others: Iterable[Writer]
-) -> Iterator[tuple[Path, Any]]:
+    owned: Mapping[str, Any], form: Any, live: Any, path: field_values.Path, others: Iterable[Writer]
+) -> Iterator[tuple[field_values.Path, Any]]:
     for key, below in owned.items():
         value, here = field_values.child(live, key), (*path, key)
         if key == "." or value is ABSENT or here == ("f:metadata", "f:managedFields"):
@@ -131,8 +203,8 @@ def _fields(
 
 
 def _whole(
-    key: str, below: Mapping[str, Any], value: Any, path: Path, others: Iterable[Writer]
-) -> Iterator[tuple[Path, Any]]:
+    key: str, below: Mapping[str, Any], value: Any, path: field_values.Path, others: Iterable[Writer]
+) -> Iterator[tuple[field_values.Path, Any]]:
     """All of something that nobody else has a part of; labels and annotations one by one, since tools have theirs."""
     if key in ("f:annotations", "f:labels") and isinstance(value, Mapping):
         yield from _fields({each: {} for each in below if each != "."}, {}, value, path, others)

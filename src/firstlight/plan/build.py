@@ -4,28 +4,26 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Phase, Side
-from firstlight.model.plan import Link, Plan, Problem, Severity, Step, Tie
+from firstlight.model.component import Component, Phase, Side
+from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity, Smallest, Step, Tie
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Rendition
 from firstlight.plan import (
+    bootstrap_steps,
+    cluster_facts,
     cycles,
     deadlocks,
-    early,
-    facts,
-    foundation,
+    gitops_steps,
     network,
+    plan_context,
     scheduling,
-    smallest,
-    versions,
-    webhooks,
+    version_matrix,
 )
-from firstlight.plan.ground import Ground
-from firstlight.plan.stages import bootstrap, gitops, handover, machine
+from firstlight.plan.plan_context import PlanContext
 
 _PHASES = list(Phase)
-_SEVERITIES = list(Severity)
+_SEVERITIES = list(ProblemSeverity)
 _SOFT = (Tie.ORDER, Tie.LIKELY)
 """Ties that give way to others, the surer one first."""
 
@@ -38,11 +36,11 @@ def build(platform: Platform, cluster: Cluster, *, renditions: Iterable[Renditio
         cluster: One of its clusters.
         renditions: What components deploy, of this and other clusters.
     """
-    known = Ground(facts.of(platform, cluster, renditions))
+    known = PlanContext(cluster_facts.of(platform, cluster, renditions))
     steps = _steps(known)
     found = [*_problems(known, steps)]
-    least = smallest.of(known, steps, found)
-    found += smallest.spare(known, least)
+    least = smallest_set(known, steps, found)
+    found += spare_problems(known, least)
     return Plan(
         cluster=cluster.name,
         steps=tuple(steps),
@@ -52,13 +50,13 @@ def build(platform: Platform, cluster: Cluster, *, renditions: Iterable[Renditio
     )
 
 
-def _steps(known: Ground) -> list[Step]:
-    first = [*machine.steps(known), *bootstrap.steps(known)]
-    tree = gitops.Tree(known)
-    steps = [*first, *handover.steps(known, tree, first), *gitops.steps(known, tree)]
+def _steps(known: PlanContext) -> list[Step]:
+    first = [*bootstrap_steps.machine_steps(known), *bootstrap_steps.bootstrap_steps(known)]
+    tree = gitops_steps.EngineTree(known)
+    steps = [*first, *gitops_steps.handover_steps(known, tree, first), *gitops_steps.gitops_steps(known, tree)]
     there = {each.id for each in steps}
     steps = [_whole(each, there) for each in steps]
-    steps = handover.with_the_way_there(_without_contradictions(steps))
+    steps = gitops_steps.with_the_way_there(_without_contradictions(steps))
     return sorted(steps, key=lambda each: _PHASES.index(each.phase))
 
 
@@ -81,58 +79,62 @@ def _without_contradictions(steps: Sequence[Step]) -> list[Step]:
     ]
 
 
-def _problems(known: Ground, steps: Sequence[Step]) -> Iterator[Problem]:
+def _problems(known: PlanContext, steps: Sequence[Step]) -> Iterator[Problem]:
     yield from _no_engine(known)
     yield from cycles.problems(steps)
     yield from cycles.missing(known.facts)
-    yield from deadlocks.problems(known)
+    yield from deadlocks.deadlock_problems(known)
     yield from network.problems(known.facts)
     yield from scheduling.problems(known.facts)
-    yield from webhooks.problems(known.facts)
-    yield from foundation.problems(known.facts)
-    yield from early.problems(known)
+    yield from deadlocks.webhook_problems(known.facts)
+    yield from deadlocks.foundation_problems(known.facts)
+    yield from deadlocks.early_problems(known)
     yield from _halves(known)
     yield from _unrendered(known)
-    yield from versions.problems(known.facts)
+    yield from version_matrix.problems(known.facts)
     yield from _omni(known)
 
 
-def _omni(known: Ground) -> Iterator[Problem]:
+def _omni(known: PlanContext) -> Iterator[Problem]:
     """That what Omni does cannot be tried before."""
     cluster = known.facts.cluster
     if cluster.omni_template:
         yield Problem(
             rule="not-rehearsed",
-            severity=Severity.INFO,
+            severity=ProblemSeverity.INFO,
             message="Omni: not rehearsed. It configures the machines and bootstraps etcd by itself",
-            chain=(Link(cluster.omni_template, "is the Omni template", cluster.place),),
+            chain=(ProblemLink(cluster.omni_template, "is the Omni template", cluster.place),),
             way_out="firstlight lab omni TEMPLATE merges its patches as Omni would, and starts what comes of it.",
         )
 
 
-def _halves(known: Ground) -> Iterator[Problem]:
+def _halves(known: PlanContext) -> Iterator[Problem]:
     """Components that bootstrap and GitOps declare in two versions; a range may mean both."""
     for component in known.facts.bootstrap:
-        first, then = facts.versions(component)
-        if first.removeprefix("v") != then.removeprefix("v") and versions.minor(first) and versions.minor(then):
+        first, then = cluster_facts.versions(component)
+        if (
+            first.removeprefix("v") != then.removeprefix("v")
+            and version_matrix.minor(first)
+            and version_matrix.minor(then)
+        ):
             places = [half[0].place for half in component.halves]
             yield Problem(
                 rule="halves-differ",
-                severity=Severity.INFO,
+                severity=ProblemSeverity.INFO,
                 message=f"{component.name} is {first} in bootstrap and {then} in GitOps: "
                 "the first reconcile changes it at once",
                 chain=(
-                    Link(component.name, f"{first} in bootstrap", places[0]),
-                    Link(component.name, f"{then} in GitOps", places[1]),
+                    ProblemLink(component.name, f"{first} in bootstrap", places[0]),
+                    ProblemLink(component.name, f"{then} in GitOps", places[1]),
                 ),
                 way_out="Let bootstrap read the version that Git has; firstlight boundary shows what differs.",
                 component=component.name,
             )
 
 
-def _unrendered(known: Ground) -> Iterator[Problem]:
+def _unrendered(known: PlanContext) -> Iterator[Problem]:
     """What could not be rendered, so that the plan knows only what the repo says of it."""
-    for side, severity in ((Side.BOOTSTRAP, Severity.WARNING), (Side.GITOPS, Severity.INFO)):
+    for side, severity in ((Side.BOOTSTRAP, ProblemSeverity.WARNING), (Side.GITOPS, ProblemSeverity.INFO)):
         failed = [
             (name, next(each for each in rendition.remarks if each.grade == Grade.ERROR))
             for (name, other), rendition in known.facts.renditions.items()
@@ -144,23 +146,25 @@ def _unrendered(known: Ground) -> Iterator[Problem]:
                 rule="not-rendered",
                 severity=severity,
                 message=f"{names} could not be rendered for {side}: only what the repo says of them is known",
-                chain=tuple(Link(name, remark.message, remark.place) for name, remark in failed),
+                chain=tuple(ProblemLink(name, remark.message, remark.place) for name, remark in failed),
                 way_out="See firstlight render.",
             )
 
 
-def _no_engine(known: Ground) -> Iterator[Problem]:
+def _no_engine(known: PlanContext) -> Iterator[Problem]:
     cluster = known.facts.cluster
     if known.engines or not known.facts.gitops:
         return
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
     yield Problem(
         rule="engine-missing",
-        severity=Severity.ERROR,
+        severity=ProblemSeverity.ERROR,
         message=f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
         chain=(
-            Link(cluster.name, f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place),
-            Link("bootstrap", "has no engine"),
+            ProblemLink(
+                cluster.name, f"has {_counted(len(known.facts.gitops))} that only GitOps brings", cluster.place
+            ),
+            ProblemLink("bootstrap", "has no engine"),
         ),
         way_out=f"Give the component that installs {name} the phase engine in firstlight.yaml.",
     )
@@ -168,3 +172,68 @@ def _no_engine(known: Ground) -> Iterator[Problem]:
 
 def _counted(number: int) -> str:
     return "1 component" if number == 1 else f"{number} components"
+
+
+# The smallest bootstrap set: what the engine cannot work without, by what things are and what objects refer to.
+#
+# What the repo declares as a need is not counted: Flux that is installed after cert-manager need not need it.
+
+
+_MISSING = {"cni-missing": "a CNI", "dns-missing": "cluster DNS", "engine-missing": "an engine"}
+
+
+def smallest_set(known: PlanContext, steps: Sequence[Step], problems: Iterable[Problem]) -> Smallest:
+    """What is needed, what of it is missing, and what is there without need."""
+    if not known.engines:
+        return Smallest(missing=tuple(_MISSING[each.rule] for each in problems if each.rule in _MISSING))
+    needed = _closure(known, steps)
+    mine = [each for each in known.facts.bootstrap if each.phase != Phase.MACHINE]
+    others = [each for each in mine if each.name not in needed]
+    # Whose kinds somebody uses is not known before everything that is needed was rendered.
+    is_sure = all(known.facts.rendition(each, Side.BOOTSTRAP) for each in mine if each.name in needed)
+    unknown = [each.name for each in others if each.phase == Phase.CRDS and not is_sure]
+    return Smallest(
+        needed=tuple(each.name for each in mine if each.name in needed),
+        missing=tuple(dict.fromkeys(_missing(known, needed, problems))),
+        spare=tuple(each.name for each in others if each.name not in unknown),
+        unknown=tuple(unknown),
+    )
+
+
+def _closure(known: PlanContext, steps: Sequence[Step]) -> set[str]:
+    by_id = {each.id: each for each in steps}
+    waiting = [plan_context.SOURCE, *(plan_context.bootstrap_id(each) for each in known.engines)]
+    seen: set[str] = set()
+    while waiting:
+        step = by_id.get(name := waiting.pop())
+        if name in seen or step is None:
+            continue
+        seen.add(name)
+        waiting += [need.step for need in step.needs if need.tie == Tie.FACT]
+    return {by_id[name].component for name in seen} - {""}
+
+
+def _missing(known: PlanContext, needed: set[str], problems: Iterable[Problem]) -> Iterable[str]:
+    later = {each.name for each in known.facts.gitops}
+    for each in problems:
+        if each.rule in _MISSING:
+            yield each.component or _MISSING[each.rule]
+        elif each.severity == ProblemSeverity.ERROR and each.component in needed:
+            yield from (link.name for link in each.chain if link.name in later)
+
+
+def spare_problems(known: PlanContext, found: Smallest) -> list[Problem]:
+    """What bootstrap has without need, as information."""
+    return [_spare(known.facts.by_name[name]) for name in found.spare]
+
+
+def _spare(component: Component) -> Problem:
+    declared = f" ({component.why})" if component.is_why_declared else ""
+    return Problem(
+        rule="without-need",
+        severity=ProblemSeverity.INFO,
+        message=f"{component.name} is in bootstrap{declared}, and nothing that the engine needs uses it",
+        chain=(ProblemLink(component.name, component.why, cluster_facts.place(component, Side.BOOTSTRAP)),),
+        way_out="Nothing must be done; it could as well be left to GitOps.",
+        component=component.name,
+    )

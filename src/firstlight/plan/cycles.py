@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from firstlight.model.component import Certainty, Phase
-from firstlight.model.plan import Link, Problem, Severity, Step, StepNeed, Tie
-from firstlight.plan import facts
-from firstlight.plan.facts import Facts
+from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity, Step, StepNeed, Tie
+from firstlight.plan import cluster_facts
+from firstlight.plan.cluster_facts import ClusterFacts
 
 _STARTS = 50
 """Steps from which the way round is sought: nobody reads a knot of thousands, and every start costs its whole size."""
@@ -109,7 +109,7 @@ def _problem(way: Sequence[Step]) -> Problem:
     links = tuple(_link(step, needs[index], way[(index + 1) % len(way)]) for index, step in enumerate(way))
     return Problem(
         rule="cycle",
-        severity=Severity.ERROR,
+        severity=ProblemSeverity.ERROR,
         message=f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
         if len(names) > 1
         else f"{names[0]} waits for itself",
@@ -138,26 +138,26 @@ def _way_out(way: Sequence[Step], needs: Sequence[StepNeed]) -> str:
     return f"Bring {then} in another way: {first} cannot work without."
 
 
-def _link(step: Step, need: StepNeed, other: Step) -> Link:
+def _link(step: Step, need: StepNeed, other: Step) -> ProblemLink:
     why = "" if need.why in ("needs", "") else f": {need.why}"
-    return Link(step.name, f"needs {other.name}{why}", need.place or step.place)
+    return ProblemLink(step.name, f"needs {other.name}{why}", need.place or step.place)
 
 
 def _need(step: Step, other: Step) -> StepNeed:
     return next(each for each in step.needs if each.step == other.id)
 
 
-def missing(known: Facts) -> Iterator[Problem]:
+def missing(known: ClusterFacts) -> Iterator[Problem]:
     """Needs that nothing in the cluster meets, and needs of what is suspended."""
     for component in known.components:
         is_certain = all(each.certainty == Certainty.DECLARED for each in component.origins)
         for need in component.missing:
-            is_sure = is_certain and need.why != facts.TASK_ORDER
+            is_sure = is_certain and need.why != cluster_facts.TASK_ORDER
             yield Problem(
                 rule="missing-need",
-                severity=Severity.ERROR if is_sure else Severity.WARNING,
+                severity=ProblemSeverity.ERROR if is_sure else ProblemSeverity.WARNING,
                 message=f"{component.name} needs {need.id}, which nothing in {known.cluster.name} deploys",
-                chain=(Link(component.name, f"{need.why or 'needs'} {need.id}", need.place),),
+                chain=(ProblemLink(component.name, f"{need.why or 'needs'} {need.id}", need.place),),
                 way_out="Deploy it in this cluster, or take the need away.",
                 component=component.name,
             )
@@ -167,11 +167,11 @@ def missing(known: Facts) -> Iterator[Problem]:
             if other is not None and halted and len(halted) == len(other.origins):
                 yield Problem(
                     rule="suspended-need",
-                    severity=Severity.WARNING,
+                    severity=ProblemSeverity.WARNING,
                     message=f"{component.name} needs {name}, which is suspended in Git and never becomes ready",
                     chain=(
-                        Link(component.name, f"needs {name}", component.origins[0].place),
-                        Link(name, "suspend: true", halted[0].place),
+                        ProblemLink(component.name, f"needs {name}", component.origins[0].place),
+                        ProblemLink(name, "suspend: true", halted[0].place),
                     ),
                     way_out=f"Resume {name} in Git, or take the need away.",
                     component=component.name,

@@ -2,51 +2,52 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from firstlight.model.component import Component, Phase, Side
-from firstlight.model.plan import Link, Problem, Severity, Tie
-from firstlight.plan import facts
-from firstlight.plan import known as catalogue
-from firstlight.plan.ground import Ground
-from firstlight.plan.provision import Provision, Standing
-from firstlight.plan.stages import bootstrap
-from firstlight.plan.things import Demand, Sort, Supply, Thing
+from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
+from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity, Tie
+from firstlight.model.rendition import Object
+from firstlight.plan import bootstrap_steps, cluster_facts, well_known
+from firstlight.plan.cluster_facts import ClusterFacts
+from firstlight.plan.plan_context import PlanContext
+from firstlight.plan.supplies import ComponentDemand, Provision, ProvisionStanding, Requisite, RequisiteKind, Supply
 
 RULES = {
-    Sort.SECRET: "secret-from-gitops",
-    Sort.CONFIG_MAP: "config-from-gitops",
-    Sort.KIND: "kind-from-gitops",
-    Sort.OPERATOR: "operator-from-gitops",
-    Sort.STORE: "store-from-gitops",
-    Sort.STORAGE_CLASS: "storage-from-gitops",
-    Sort.PRIORITY_CLASS: "priority-from-gitops",
-    Sort.SERVICE: "webhook-before-service",
-    Sort.HOST: "host-from-inside",
+    RequisiteKind.SECRET: "secret-from-gitops",
+    RequisiteKind.CONFIG_MAP: "config-from-gitops",
+    RequisiteKind.KIND: "kind-from-gitops",
+    RequisiteKind.OPERATOR: "operator-from-gitops",
+    RequisiteKind.STORE: "store-from-gitops",
+    RequisiteKind.STORAGE_CLASS: "storage-from-gitops",
+    RequisiteKind.PRIORITY_CLASS: "priority-from-gitops",
+    RequisiteKind.SERVICE: "webhook-before-service",
+    RequisiteKind.HOST: "host-from-inside",
 }
 """What a problem is called, by what comes too late."""
 
 
-def problems(known: Ground) -> Iterator[Problem]:
+def deadlock_problems(known: PlanContext) -> Iterator[Problem]:
     """Everything that bootstrap needs and only GitOps brings, and kinds that nobody brings."""
     for component in known.facts.bootstrap:
         yield from _declared(known, component)
         for demand, way in _together(known.provisions.get((component.name, Side.BOOTSTRAP), ())):
-            if way.standing == Standing.GITOPS:
+            if way.standing == ProvisionStanding.GITOPS:
                 yield _late(known, component, demand, way)
-            elif way.standing == Standing.NOWHERE:
+            elif way.standing == ProvisionStanding.NOWHERE:
                 yield from _nowhere(known, component, demand)
-            elif component.phase == Phase.INLINE and demand.thing.sort == Sort.KIND:
+            elif component.phase == Phase.INLINE and demand.thing.sort == RequisiteKind.KIND:
                 yield from _after_inline(known, component, demand, way)
 
 
-def _together(ways: Iterable[tuple[Demand, Provision]]) -> Iterator[tuple[Demand, Provision]]:
+def _together(ways: Iterable[tuple[ComponentDemand, Provision]]) -> Iterator[tuple[ComponentDemand, Provision]]:
     """What is needed for sure; kinds of one group that come from one place are one demand."""
-    found: dict[tuple[object, ...], list[tuple[Demand, Provision]]] = {}
+    found: dict[tuple[object, ...], list[tuple[ComponentDemand, Provision]]] = {}
     for demand, way in ways:
         if demand.is_soft:
             continue
         key: tuple[object, ...] = (demand.thing,)
-        if demand.thing.sort == Sort.KIND:
+        if demand.thing.sort == RequisiteKind.KIND:
             group = demand.thing.name.rpartition("/")[0]
             key = (group, way.standing, demand.severity, tuple(each.component for each in way.chain))
         found.setdefault(key, []).append((demand, way))
@@ -55,22 +56,24 @@ def _together(ways: Iterable[tuple[Demand, Provision]]) -> Iterator[tuple[Demand
         if len(same) > 1:
             group = demand.thing.name.rpartition("/")[0]
             kinds = ", ".join(each.thing.name.rpartition("/")[2] for each, _ in same)
-            demand = dataclasses.replace(demand, thing=Thing(Sort.KIND, f"{group}/{kinds}"))
+            demand = dataclasses.replace(demand, thing=Requisite(RequisiteKind.KIND, f"{group}/{kinds}"))
         yield demand, way
 
 
-def _declared(known: Ground, component: Component) -> Iterator[Problem]:
+def _declared(known: PlanContext, component: Component) -> Iterator[Problem]:
     """A component that declares to need one that only GitOps has."""
-    for name, need in bootstrap.declared(known, component):
+    for name, need in bootstrap_steps.declared_needs(known, component):
         other = known.facts.by_name.get(name)
-        if other is not None and not facts.in_bootstrap(other) and need.tie == Tie.DECLARED:
+        if other is not None and not cluster_facts.in_bootstrap(other) and need.tie == Tie.DECLARED:
             yield Problem(
                 rule="needs-gitops",
-                severity=Severity.ERROR,
+                severity=ProblemSeverity.ERROR,
                 message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
                 chain=(
-                    Link(component.name, f"needs {name}{'' if need.why == 'needs' else f': {need.why}'}", need.place),
-                    Link(name, "is brought by GitOps", facts.place(other, Side.GITOPS)),
+                    ProblemLink(
+                        component.name, f"needs {name}{'' if need.why == 'needs' else f': {need.why}'}", need.place
+                    ),
+                    ProblemLink(name, "is brought by GitOps", cluster_facts.place(other, Side.GITOPS)),
                     *_round(component.name),
                 ),
                 way_out=f"Install {name} in bootstrap too (components.{name}.phase: core), or take the need away.",
@@ -78,18 +81,18 @@ def _declared(known: Ground, component: Component) -> Iterator[Problem]:
             )
 
 
-def _round(name: str) -> tuple[Link, ...]:
+def _round(name: str) -> tuple[ProblemLink, ...]:
     """The end of every such chain."""
-    return (Link("gitops", f"begins when all of bootstrap is up, {name} among it"),)
+    return (ProblemLink("gitops", f"begins when all of bootstrap is up, {name} among it"),)
 
 
-def _late(known: Ground, component: Component, demand: Demand, way: Provision) -> Problem:
+def _late(known: PlanContext, component: Component, demand: ComponentDemand, way: Provision) -> Problem:
     late = next(each for each in way.chain if each.side == Side.GITOPS)
-    links = [Link(component.name, demand.how, demand.place)]
-    links += [Link(each.component or "foundation", _brings(each), each.place) for each in way.chain]
+    links = [ProblemLink(component.name, demand.how, demand.place)]
+    links += [ProblemLink(each.component or "foundation", _brings(each), each.place) for each in way.chain]
     return Problem(
         rule=RULES[demand.thing.sort],
-        severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
+        severity=ProblemSeverity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is in bootstrap and needs {demand.thing}, which only GitOps brings",
         chain=(*links, *_round(component.name)),
         way_out=_way_out(component, demand, late),
@@ -97,11 +100,11 @@ def _late(known: Ground, component: Component, demand: Demand, way: Provision) -
     )
 
 
-def _is_tried_again(component: Component, demand: Demand) -> bool:
+def _is_tried_again(component: Component, demand: ComponentDemand) -> bool:
     """Whether nothing else is held up: Talos applies the rest and tries again. Not so with a component's own kinds."""
-    about = catalogue.of(component)
+    about = well_known.of(component)
     is_own = about is not None and demand.thing.name.rpartition("/")[0] in about[1].operates
-    return component.phase == Phase.INLINE and demand.thing.sort == Sort.KIND and not is_own
+    return component.phase == Phase.INLINE and demand.thing.sort == RequisiteKind.KIND and not is_own
 
 
 def _brings(supply: Supply) -> str:
@@ -109,70 +112,72 @@ def _brings(supply: Supply) -> str:
     return " ".join(each for each in (f"brings {supply.thing}", supply.how) if each) + side
 
 
-def _way_out(component: Component, demand: Demand, late: Supply) -> str:
+def _way_out(component: Component, demand: ComponentDemand, late: Supply) -> str:
     name, thing = late.component, demand.thing
     # An engine that is left to GitOps would never come.
     install = f"nstall {name} in bootstrap too"
     or_leave = "" if component.role == "engine" else f", or leave {component.name} to GitOps"
     match thing.sort:
-        case Sort.SECRET | Sort.CONFIG_MAP:
+        case RequisiteKind.SECRET | RequisiteKind.CONFIG_MAP:
             return f"Put {thing} into the foundation (secrets: in firstlight.yaml), or i{install}{or_leave}."
-        case Sort.KIND:
+        case RequisiteKind.KIND:
             group = thing.name.rpartition("/")[0]
             return (
                 f"Apply the CRDs of {group} in the phase crds, install {name} in bootstrap too, "
                 f"or switch these objects off in {component.name}."
             )
-        case Sort.HOST:
+        case RequisiteKind.HOST:
             return f"Fetch it from outside the cluster for the start, or install {name} in bootstrap too."
-        case Sort.SERVICE:
+        case RequisiteKind.SERVICE:
             return f"Let {name} bring the webhook too, or give it failurePolicy: Ignore."
-        case Sort.STORAGE_CLASS:
+        case RequisiteKind.STORAGE_CLASS:
             return f"Install {name} in bootstrap too, or let {component.name} start without a volume."
     return f"I{install}{or_leave}."
 
 
-def _nowhere(known: Ground, component: Component, demand: Demand) -> Iterator[Problem]:
+def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) -> Iterator[Problem]:
     """Kinds, stores and classes that nothing brings; Secrets may be made by the component itself when it runs."""
     thing = demand.thing
-    if thing.sort in (Sort.HOST, Sort.CONFIG_MAP):
+    if thing.sort in (RequisiteKind.HOST, RequisiteKind.CONFIG_MAP):
         return
-    if thing.sort == Sort.SECRET and not demand.by_rendering:
+    if thing.sort == RequisiteKind.SECRET and not demand.by_rendering:
         yield Problem(
             rule="secret-unknown",
-            severity=Severity.INFO,
+            severity=ProblemSeverity.INFO,
             message=f"{component.name} needs {thing}, which nothing in the repo brings; perhaps it makes it itself",
-            chain=(Link(component.name, demand.how, demand.place),),
+            chain=(ProblemLink(component.name, demand.how, demand.place),),
             way_out="If it does not: put it into the foundation (secrets: in firstlight.yaml).",
             component=component.name,
         )
         return
-    if thing.sort == Sort.OPERATOR and known.facts.unrendered:
+    if thing.sort == RequisiteKind.OPERATOR and known.facts.unrendered:
         return
     unsure = [each for each in known.facts.unrendered if each != component.name]
-    severity = Severity.WARNING if unsure or _is_tried_again(component, demand) else demand.severity
+    severity = ProblemSeverity.WARNING if unsure or _is_tried_again(component, demand) else demand.severity
     doubt = f"; {len(unsure)} components were not rendered and may bring it" if unsure else ""
     yield Problem(
         rule=f"{RULES[thing.sort].partition('-')[0]}-from-nowhere",
         severity=severity,
         message=f"{component.name} needs {thing}, which nothing in the repo brings{doubt}",
-        chain=(Link(component.name, demand.how, demand.place),),
+        chain=(ProblemLink(component.name, demand.how, demand.place),),
         way_out=_from_nowhere(component, demand),
         component=component.name,
     )
 
 
-def _from_nowhere(component: Component, demand: Demand) -> str:
+def _from_nowhere(component: Component, demand: ComponentDemand) -> str:
     match demand.thing.sort:
-        case Sort.KIND:
+        case RequisiteKind.KIND:
             group = demand.thing.name.rpartition("/")[0]
             return f"Add the CRDs of {group} to the phase crds, or switch these objects off in {component.name}."
-        case Sort.SECRET:
+        case RequisiteKind.SECRET:
             return "Put it into the foundation (secrets: in firstlight.yaml), or into Git, encrypted."
     return f"Add it to bootstrap, or let {component.name} do without."
 
 
-def _after_inline(known: Ground, component: Component, demand: Demand, way: Provision) -> Iterator[Problem]:
+def _after_inline(
+    known: PlanContext, component: Component, demand: ComponentDemand, way: Provision
+) -> Iterator[Problem]:
     """What Talos applies finds only kinds that Talos applied before it."""
     supply = way.chain[0]
     other = known.facts.by_name.get(supply.component)
@@ -180,13 +185,134 @@ def _after_inline(known: Ground, component: Component, demand: Demand, way: Prov
         return
     yield Problem(
         rule="inline-kind-late",
-        severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
+        severity=ProblemSeverity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is inline and needs {demand.thing}, "
         f"which comes after it, in the phase {other.phase}",
         chain=(
-            Link(component.name, demand.how, demand.place),
-            Link(other.name, f"{_brings(supply)} in the phase {other.phase}", supply.place),
+            ProblemLink(component.name, demand.how, demand.place),
+            ProblemLink(other.name, f"{_brings(supply)} in the phase {other.phase}", supply.place),
         ),
         way_out=f"Embed these CRDs too, before {component.name}: firstlight render --inline does it.",
         component=component.name,
     )
+
+
+# What tells the engine to begin before the handover: root objects among bootstrap's own.
+
+
+_ROOTS = {
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+}
+
+
+def early_problems(known: PlanContext) -> Iterator[Problem]:
+    """Components of bootstrap with which Git would begin to act before the baseline is saved."""
+    for component in known.facts.bootstrap:
+        roots = [f"{each.kind} {each.name}" for each in _made(known, component) if (each.group, each.kind) in _ROOTS]
+        roots += [
+            f"the sync of FluxInstance {origin.name}"
+            for origin in cluster_facts.origins(component, Side.BOOTSTRAP)
+            if origin.form == SourceForm.FLUX_INSTANCE and at(origin.definition, "spec", "sync")
+        ]
+        if cluster_facts.value(component, Side.BOOTSTRAP, "instance", "sync"):
+            roots.append("the sync of the FluxInstance")
+        if roots:
+            shown = ", ".join(dict.fromkeys(roots[:3])) + (f" and {len(roots) - 3} more" if len(roots) > 3 else "")
+            yield Problem(
+                rule="root-early",
+                severity=ProblemSeverity.INFO,
+                message=f"{component.name} brings {shown}: Git would begin before the handover",
+                chain=(ProblemLink(component.name, f"has {shown}", cluster_facts.place(component, Side.BOOTSTRAP)),),
+                way_out="Nothing must be done: these are held back (suspended) until the baseline is saved.",
+                component=component.name,
+            )
+
+
+def _made(known: PlanContext, component: Component) -> Iterator[ObjectId]:
+    if known.facts.rendition(component, Side.BOOTSTRAP) is not None:
+        yield from (each.id for each in known.facts.objects(component, Side.BOOTSTRAP))
+        return
+    for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
+        yield from origin.objects
+
+
+# Secrets of the foundation for which nobody has said where their content is.
+
+
+def foundation_problems(known: ClusterFacts) -> Iterator[Problem]:
+    """Secrets without a reference: bootstrap could not create them."""
+    for secret in known.secrets:
+        empty = sorted(key for key, reference in secret.data.items() if not reference)
+        if secret.data and not empty:
+            continue
+        keys = f" ({', '.join(empty)})" if empty else ""
+        name = f"{secret.namespace}/{secret.name}"
+        yield Problem(
+            rule="secret-without-reference",
+            # What is only inferred is created today by somebody's script or hand.
+            severity=ProblemSeverity.ERROR if known.is_declared else ProblemSeverity.WARNING,
+            message=f"nothing says where the Secret {name}{keys} comes from",
+            chain=(ProblemLink(name, secret.why or "is needed before an operator can fetch the rest", secret.place),),
+            way_out="Name its source in firstlight.yaml: secrets, data, with op://, sops:, vault:, env: or file:.",
+        )
+
+
+# Webhooks that stand in their own way: they must admit the pods that answer for them.
+
+
+_KINDS = {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
+
+
+def webhook_problems(known: ClusterFacts) -> Iterator[Problem]:
+    """Webhooks of bootstrap that refuse pods everywhere while nobody answers, their own pods included."""
+    for component in known.bootstrap:
+        objects = known.objects(component, Side.BOOTSTRAP)
+        for item in objects:
+            if item.id.kind not in _KINDS:
+                continue
+            for hook in sequence(item.value, "webhooks"):
+                if _is_strict_on_pods(hook) and _is_own(hook, objects):
+                    name = text(hook, "name") or item.id.name
+                    yield Problem(
+                        rule="webhook-of-itself",
+                        severity=ProblemSeverity.WARNING,
+                        message=f"the webhook {name} must admit the pods that answer for it: "
+                        "once none is left, none can start",
+                        chain=(
+                            ProblemLink(
+                                component.name,
+                                f"{item.id.kind} {item.id.name} refuses pods of every namespace "
+                                "while its Service does not answer",
+                                cluster_facts.place(component, Side.BOOTSTRAP),
+                            ),
+                        ),
+                        way_out="Exclude its own namespace with a namespaceSelector, or give it failurePolicy: Ignore.",
+                        component=component.name,
+                    )
+
+
+def _is_strict_on_pods(hook: Any) -> bool:
+    if text(hook, "failurePolicy") == "Ignore" or not mapping(hook, "clientConfig", "service"):
+        return False
+    if mapping(hook, "namespaceSelector") or mapping(hook, "objectSelector") or sequence(hook, "matchConditions"):
+        return False
+    return any(_has_pods(rule) for rule in sequence(hook, "rules"))
+
+
+def _has_pods(rule: Any) -> bool:
+    groups, resources = sequence(rule, "apiGroups"), sequence(rule, "resources")
+    operations = sequence(rule, "operations")
+    return (
+        any(each in ("", "*") for each in groups)
+        and any(each in ("pods", "*", "*/*") for each in resources)
+        and any(each in ("CREATE", "*") for each in operations)
+    )
+
+
+def _is_own(hook: Any, objects: tuple[Object, ...]) -> bool:
+    service = mapping(hook, "clientConfig", "service")
+    wanted = ("Service", text(service, "namespace"), text(service, "name"))
+    return any((each.id.kind, each.id.namespace, each.id.name) == wanted for each in objects)

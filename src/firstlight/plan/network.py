@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from firstlight.document.within import text
 from firstlight.model.component import Component, Side
-from firstlight.model.plan import Link, Problem, Severity
-from firstlight.plan import facts, known
-from firstlight.plan.facts import Facts
+from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.plan import cluster_facts as plan_cluster_facts
+from firstlight.plan import well_known
+from firstlight.plan.cluster_facts import ClusterFacts
 
 
-def problems(cluster_facts: Facts) -> Iterator[Problem]:
+def problems(cluster_facts: ClusterFacts) -> Iterator[Problem]:
     """What is there twice, and what is not there at all; nothing where the repo says nothing about Talos."""
     if not cluster_facts.has_talos:
         return
@@ -18,24 +19,27 @@ def problems(cluster_facts: Facts) -> Iterator[Problem]:
     yield from _dns(cluster_facts)
 
 
-def _anywhere(cluster_facts: Facts, role: str) -> list[Component]:
+def _anywhere(cluster_facts: ClusterFacts, role: str) -> list[Component]:
     """Components of a role in GitOps alone; parts that only configure it are not meant."""
     return [each for each in cluster_facts.gitops if each.role == role and not each.part_of]
 
 
-def _cni(cluster_facts: Facts) -> Iterator[Problem]:
+def _cni(cluster_facts: ClusterFacts) -> Iterator[Problem]:
     network, mine = cluster_facts.cluster.network, cluster_facts.with_role("cni")
     later = _anywhere(cluster_facts, "cni")
     said = cluster_facts.said("network.cni")
     if network.cni == "none" and not mine:
-        chain = [Link(cluster_facts.cluster.name, "cluster.network.cni.name is none", said)]
-        chain += [Link(each.name, "is brought by GitOps only", facts.place(each, Side.GITOPS)) for each in later]
+        chain = [ProblemLink(cluster_facts.cluster.name, "cluster.network.cni.name is none", said)]
+        chain += [
+            ProblemLink(each.name, "is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS))
+            for each in later
+        ]
         name = later[0].name if later else "a CNI such as cilium"
         yield Problem(
             rule="cni-missing",
-            severity=Severity.ERROR,
+            severity=ProblemSeverity.ERROR,
             message="Talos brings no CNI and bootstrap has none: nodes never become Ready",
-            chain=(*chain, Link("gitops", "needs nodes that are Ready")) if later else tuple(chain),
+            chain=(*chain, ProblemLink("gitops", "needs nodes that are Ready")) if later else tuple(chain),
             way_out=f"Install {name} in bootstrap (phase: inline or core).",
             component=later[0].name if later else "",
         )
@@ -43,35 +47,37 @@ def _cni(cluster_facts: Facts) -> Iterator[Problem]:
         other = (*mine, *later)[0]
         yield Problem(
             rule="cni-twice",
-            severity=Severity.ERROR,
+            severity=ProblemSeverity.ERROR,
             message=f"Talos brings flannel beside {other.name}: two CNIs on every node",
             chain=(
-                Link(cluster_facts.cluster.name, _unsaid(network.cni, "cluster.network.cni.name", "flannel"), said),
-                Link(other.name, "is a CNI too", facts.place(other, Side.BOOTSTRAP)),
+                ProblemLink(
+                    cluster_facts.cluster.name, _unsaid(network.cni, "cluster.network.cni.name", "flannel"), said
+                ),
+                ProblemLink(other.name, "is a CNI too", plan_cluster_facts.place(other, Side.BOOTSTRAP)),
             ),
             way_out="Set cluster.network.cni.name: none in the machine config.",
             component=other.name,
         )
 
 
-def _proxy(cluster_facts: Facts) -> Iterator[Problem]:
+def _proxy(cluster_facts: ClusterFacts) -> Iterator[Problem]:
     network, said = cluster_facts.cluster.network, cluster_facts.said("network.kube_proxy")
     ciliums = [
         each
         for each in (*cluster_facts.with_role("cni"), *_anywhere(cluster_facts, "cni"))
-        if (about := known.of(each)) and about[0] == "cilium"
+        if (about := well_known.of(each)) and about[0] == "cilium"
     ]
     for cilium in ciliums:
         replaces = replaces_proxy(cluster_facts, cilium)
-        place = facts.place(cilium, Side.BOOTSTRAP)
+        place = plan_cluster_facts.place(cilium, Side.BOOTSTRAP)
         if replaces and network.kube_proxy is not False:
             yield Problem(
                 rule="proxy-twice",
-                severity=Severity.ERROR,
+                severity=ProblemSeverity.ERROR,
                 message=f"Talos runs kube-proxy beside {cilium.name}, which replaces it: both program every Service",
                 chain=(
-                    Link(cluster_facts.cluster.name, "cluster.proxy.disabled is not true", said),
-                    Link(cilium.name, "kubeProxyReplacement is true", place),
+                    ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is not true", said),
+                    ProblemLink(cilium.name, "kubeProxyReplacement is true", place),
                 ),
                 way_out="Set cluster.proxy.disabled: true in the machine config.",
                 component=cilium.name,
@@ -79,56 +85,61 @@ def _proxy(cluster_facts: Facts) -> Iterator[Problem]:
         elif replaces is False and network.kube_proxy is False:
             yield Problem(
                 rule="proxy-missing",
-                severity=Severity.ERROR,
+                severity=ProblemSeverity.ERROR,
                 message=f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
                 chain=(
-                    Link(cluster_facts.cluster.name, "cluster.proxy.disabled is true", said),
-                    Link(cilium.name, "kubeProxyReplacement is not true", place),
+                    ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is true", said),
+                    ProblemLink(cilium.name, "kubeProxyReplacement is not true", place),
                 ),
                 way_out="Set kubeProxyReplacement: true in Cilium's values.",
                 component=cilium.name,
             )
 
 
-def replaces_proxy(cluster_facts: Facts, cilium: Component) -> bool | None:
+def replaces_proxy(cluster_facts: ClusterFacts, cilium: Component) -> bool | None:
     """Whether Cilium is told to replace kube-proxy; None where only rendering would tell."""
-    sides = facts.sides(cilium)
+    sides = plan_cluster_facts.sides(cilium)
     for side in sides:
         for item in cluster_facts.objects(cilium, side):
             if item.id.kind == "ConfigMap" and item.id.name == "cilium-config":
                 return text(item.value, "data", "kube-proxy-replacement") in ("true", "strict")
     for side in sides:
-        value = facts.value(cilium, side, "kubeProxyReplacement")
+        value = plan_cluster_facts.value(cilium, side, "kubeProxyReplacement")
         if value is not None:
             return str(value).lower() in ("true", "strict")
     side = sides[0] if sides else Side.BOOTSTRAP
-    return False if facts.charts(cilium, side) and facts.has_all_values(cilium, side) else None
+    return (
+        False if plan_cluster_facts.charts(cilium, side) and plan_cluster_facts.has_all_values(cilium, side) else None
+    )
 
 
-def _dns(cluster_facts: Facts) -> Iterator[Problem]:
+def _dns(cluster_facts: ClusterFacts) -> Iterator[Problem]:
     network, said = cluster_facts.cluster.network, cluster_facts.said("network.core_dns")
     mine, later = cluster_facts.with_role("dns"), _anywhere(cluster_facts, "dns")
     if network.core_dns is not False and (mine or later):
         other = (*mine, *later)[0]
         yield Problem(
             rule="dns-twice",
-            severity=Severity.ERROR,
+            severity=ProblemSeverity.ERROR,
             message=f"Talos brings its own CoreDNS beside {other.name}: both want the Service kube-dns",
             chain=(
-                Link(cluster_facts.cluster.name, "cluster.coreDNS.disabled is not true", said),
-                Link(other.name, "is the cluster's DNS too", facts.place(other, Side.BOOTSTRAP)),
+                ProblemLink(cluster_facts.cluster.name, "cluster.coreDNS.disabled is not true", said),
+                ProblemLink(other.name, "is the cluster's DNS too", plan_cluster_facts.place(other, Side.BOOTSTRAP)),
             ),
             way_out="Set cluster.coreDNS.disabled: true in the machine config.",
             component=other.name,
         )
     elif network.core_dns is False and not mine:
-        chain = [Link(cluster_facts.cluster.name, "cluster.coreDNS.disabled is true", said)]
-        chain += [Link(each.name, "is brought by GitOps only", facts.place(each, Side.GITOPS)) for each in later]
+        chain = [ProblemLink(cluster_facts.cluster.name, "cluster.coreDNS.disabled is true", said)]
+        chain += [
+            ProblemLink(each.name, "is brought by GitOps only", plan_cluster_facts.place(each, Side.GITOPS))
+            for each in later
+        ]
         yield Problem(
             rule="dns-missing",
-            severity=Severity.ERROR,
+            severity=ProblemSeverity.ERROR,
             message="Talos brings no CoreDNS and bootstrap has none: the engine finds no Git host by its name",
-            chain=(*chain, Link("gitops", "needs an engine that reaches Git")) if later else tuple(chain),
+            chain=(*chain, ProblemLink("gitops", "needs an engine that reaches Git")) if later else tuple(chain),
             way_out=f"Install {later[0].name if later else 'coredns'} in bootstrap (phase: core), "
             "or let Talos bring CoreDNS.",
             component=later[0].name if later else "",

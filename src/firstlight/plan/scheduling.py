@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 from firstlight.document.within import at
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.plan import Link, Problem, Severity
+from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
 from firstlight.model.rendition import Object
-from firstlight.plan import facts, pods
-from firstlight.plan.facts import Facts
+from firstlight.plan import cluster_facts, pod_needs
+from firstlight.plan.cluster_facts import ClusterFacts
 
 _FIELD = "schedules_on_control_planes"
 _ALLOW = "Set cluster.allowSchedulingOnControlPlanes: true"
 
 
-def problems(known: Facts) -> Iterator[Problem]:
+def problems(known: ClusterFacts) -> Iterator[Problem]:
     """Pods that no node takes, and replicas that wait for another node."""
     if not known.cluster.machines:
         return
@@ -25,23 +25,23 @@ def problems(known: Facts) -> Iterator[Problem]:
         yield from _alone(known, component)
 
 
-def wants_workers(known: Facts, component: Component) -> bool:
+def wants_workers(known: ClusterFacts, component: Component) -> bool:
     """Whether a component waits for the first worker, since control planes are tainted."""
     return known.cluster.schedules_on_control_planes is not True and bool(
         _refused(known, component) or _may(known, component)
     )
 
 
-def _refused(known: Facts, component: Component) -> list[Object]:
+def _refused(known: ClusterFacts, component: Component) -> list[Object]:
     """Its rendered workloads that no control plane takes."""
     return [
         each
         for each in known.objects(component, Side.BOOTSTRAP)
-        if pods.runs_at_start(each) and not pods.tolerates_control_planes(each)
+        if pod_needs.runs_at_start(each) and not pod_needs.tolerates_control_planes(each)
     ]
 
 
-def _may(known: Facts, component: Component) -> bool:
+def _may(known: ClusterFacts, component: Component) -> bool:
     """Whether a component that was not rendered is one whose pods tolerate no taint by default."""
     if known.rendition(component, Side.BOOTSTRAP) is not None or component.role in ("cni", "crds"):
         return False
@@ -51,35 +51,39 @@ def _may(known: Facts, component: Component) -> bool:
 def _mentions_tolerations(component: Component) -> bool:
     """Whether somebody thought of it: in values, or in patches of the FluxInstance."""
     texts = [str(dict(origin.definition)) for origin in component.origins]
-    texts += [str(values.inline) for chart in facts.charts(component, Side.BOOTSTRAP) for values in chart.values]
+    texts += [
+        str(values.inline) for chart in cluster_facts.charts(component, Side.BOOTSTRAP) for values in chart.values
+    ]
     return any("tolerations" in each for each in texts)
 
 
-def _unschedulable(known: Facts, component: Component) -> Iterator[Problem]:
+def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Problem]:
     refused = _refused(known, component)
     if not refused and not _may(known, component):
         return
     who = ", ".join(f"{each.id.kind} {each.id.name}" for each in refused[:3]) or "its pods"
     more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
     is_engine = component.role == "engine"
-    workers = [Link(known.cluster.name, each.message, each.place) for each in known.unlisted]
+    workers = [ProblemLink(known.cluster.name, each.message, each.place) for each in known.unlisted]
     yield Problem(
         rule="unschedulable",
-        severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
+        severity=ProblemSeverity.ERROR if (is_engine or refused) and not workers else ProblemSeverity.WARNING,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         chain=(
-            Link(
-                component.name, f"{who}{more}: no toleration for control planes", facts.place(component, Side.BOOTSTRAP)
+            ProblemLink(
+                component.name,
+                f"{who}{more}: no toleration for control planes",
+                cluster_facts.place(component, Side.BOOTSTRAP),
             ),
-            *(workers or [Link(known.cluster.name, "has no workers", known.cluster.place)]),
-            Link(known.cluster.name, "does not allow scheduling on control planes", known.said(_FIELD)),
+            *(workers or [ProblemLink(known.cluster.name, "has no workers", known.cluster.place)]),
+            ProblemLink(known.cluster.name, "does not allow scheduling on control planes", known.said(_FIELD)),
         ),
-        way_out=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pods.CONTROL_PLANE_TAINT}.",
+        way_out=f"{_ALLOW}, add a worker, or let {component.name} tolerate {pod_needs.CONTROL_PLANE_TAINT}.",
         component=component.name,
     )
 
 
-def _tainted(known: Facts) -> str:
+def _tainted(known: ClusterFacts) -> str:
     """That all machines are tainted, as far as the repo lists them."""
     listed = " that the repo lists" if known.unlisted else ""
     if known.control_planes == 1:
@@ -87,22 +91,28 @@ def _tainted(known: Facts) -> str:
     return f"all {known.control_planes} machines{listed} are tainted control planes"
 
 
-def _alone(known: Facts, component: Component) -> Iterator[Problem]:
+def _alone(known: ClusterFacts, component: Component) -> Iterator[Problem]:
     """Two replicas that cannot share the one node that takes them: harmless, and a gate must know it."""
     for item in known.objects(component, Side.BOOTSTRAP):
         wanted = at(item.value, "spec", "replicas")
-        reason = pods.one_per_node(item)
+        reason = pod_needs.one_per_node(item)
         if item.id.kind not in {"Deployment", "StatefulSet"} or not isinstance(wanted, int) or not reason:
             continue
-        takes_control_planes = known.cluster.schedules_on_control_planes is True or pods.tolerates_control_planes(item)
+        takes_control_planes = known.cluster.schedules_on_control_planes is True or pod_needs.tolerates_control_planes(
+            item
+        )
         nodes = known.workers + (known.control_planes if takes_control_planes else 0)
         if 0 < nodes < wanted and not known.unlisted:
             yield Problem(
                 rule="replicas-wait",
-                severity=Severity.INFO,
+                severity=ProblemSeverity.INFO,
                 message=f"{item.id.kind} {item.id.name} wants {wanted} replicas with {reason}, and {nodes} "
                 f"node{' takes' if nodes == 1 else 's take'} them: the rest waits, the gate asks for {nodes}",
-                chain=(Link(component.name, f"{wanted} replicas, {reason}", facts.place(component, Side.BOOTSTRAP)),),
+                chain=(
+                    ProblemLink(
+                        component.name, f"{wanted} replicas, {reason}", cluster_facts.place(component, Side.BOOTSTRAP)
+                    ),
+                ),
                 way_out="Nothing: the scheduler places the rest when a node joins.",
                 component=component.name,
             )

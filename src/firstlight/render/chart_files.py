@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
-from firstlight.clients.helm import names
-from firstlight.document import reading
-from firstlight.model.source import Chart
-from firstlight.render import values
-from firstlight.render.charts import packing
-from firstlight.render.charts.wanted import Kind, Stored, Wanted
-from firstlight.render.questions import Questions
+from firstlight.clients.helm import helm_arguments
+from firstlight.document import yaml_reader
+from firstlight.model.source import ChartSource
+from firstlight.render import chart_packages, chart_values
+from firstlight.render.chart_packages import FetchedContent, FetchKind, FetchRequest
+from firstlight.render.render_questions import RenderQuestions
 from firstlight.repo.work_tree import join
 
 MOST = 64
@@ -33,7 +32,7 @@ class ChartFiles:
     files: Mapping[str, bytes] = dataclasses.field(repr=False)
     name: str
     version: str
-    stored: Stored | None = None
+    stored: FetchedContent | None = None
     """None for a chart of this repo."""
     is_packed: bool = False
     """Whether it was packed by somebody before, who left out what ``.helmignore`` names."""
@@ -64,7 +63,7 @@ class ChartFiles:
         )
 
 
-def wanted(chart: Chart, *, is_git: bool | None = None) -> Wanted:
+def wanted(chart: ChartSource, *, is_git: bool | None = None) -> FetchRequest:
     """A chart from elsewhere, as the store is asked for it.
 
     Args:
@@ -74,13 +73,15 @@ def wanted(chart: Chart, *, is_git: bool | None = None) -> Wanted:
     if chart.repository.startswith("oci://"):
         url = f"{chart.repository.rstrip('/')}/{chart.name}" if chart.name else chart.repository
         version = "" if chart.digest else chart.version
-        return Wanted(kind=Kind.OCI, url=url, version=version, digest=chart.digest, insecure=chart.insecure)
+        return FetchRequest(kind=FetchKind.OCI, url=url, version=version, digest=chart.digest, insecure=chart.insecure)
     if is_git or (is_git is None and _GIT.match(chart.repository)):
-        return Wanted(kind=Kind.GIT, url=chart.repository, version="" if chart.version == "HEAD" else chart.version)
-    return Wanted(kind=Kind.REPOSITORY, url=chart.repository, name=chart.name, version=chart.version)
+        return FetchRequest(
+            kind=FetchKind.GIT, url=chart.repository, version="" if chart.version == "HEAD" else chart.version
+        )
+    return FetchRequest(kind=FetchKind.REPOSITORY, url=chart.repository, name=chart.name, version=chart.version)
 
 
-async def load(chart: Chart, questions: Questions, *, is_git: bool | None = None) -> ChartFiles:
+async def load(chart: ChartSource, questions: RenderQuestions, *, is_git: bool | None = None) -> ChartFiles:
     """All files of a chart, with the charts that it needs.
 
     Raises:
@@ -93,7 +94,7 @@ async def load(chart: Chart, questions: Questions, *, is_git: bool | None = None
         return await _in_repo(path, questions)
     stored = await questions.stored(wanted(chart, is_git=is_git))
     files = await questions.files(stored)
-    if stored.wanted.kind != Kind.GIT:
+    if stored.wanted.kind != FetchKind.GIT:
         return ChartFiles(files, stored.name, stored.version, stored, is_packed=True)
     path = posixpath.normpath(chart.name.strip("/") or ".")
     own = _below(files, path)
@@ -123,17 +124,17 @@ def with_values(chart: ChartFiles, contents: Mapping[str, bytes | None], *, igno
     whole: dict[str, Any] = {}
     for name, content in contents.items():
         if content is not None:
-            whole = values.laid_over(whole, _yaml(content))
+            whole = chart_values.laid_over(whole, _yaml(content))
         elif not ignore_missing:
             raise errors.ClientError(f"the chart {chart.name} has no file {name} with values")
     return dataclasses.replace(chart, files={**chart.files, "values.yaml": msgspec.json.encode(whole)})
 
 
-async def _in_repo(path: str, questions: Questions) -> ChartFiles:
+async def _in_repo(path: str, questions: RenderQuestions) -> ChartFiles:
     listed = questions.names(path)
     tree = questions.tree
     if not listed and tree.is_file(path) and path.endswith(".tgz"):
-        return dataclasses.replace(_described(packing.unpack(questions.content_of(path))), is_packed=True)
+        return dataclasses.replace(_described(chart_packages.unpack_chart(questions.content_of(path))), is_packed=True)
     prefix = "" if path == "." else f"{path}/"
     own = {name.removeprefix(prefix): questions.content_of(name) for name in listed}
     if "Chart.yaml" not in own:
@@ -145,7 +146,7 @@ async def _with_dependencies(
     own: dict[str, bytes],
     path: str,
     repository: Mapping[str, bytes] | None,
-    questions: Questions,
+    questions: RenderQuestions,
     within: tuple[str, ...],
 ) -> dict[str, bytes]:
     """A chart's files with the charts that it needs in ``charts/``; those that are there are left as they are.
@@ -162,7 +163,7 @@ async def _with_dependencies(
     files = dict(own)
     locked = _locked(own)
     for each in _dependencies(own):
-        name, place = names.chart(str(each.get("name") or "")), str(each.get("repository") or "")
+        name, place = helm_arguments.chart(str(each.get("name") or "")), str(each.get("repository") or "")
         if _is_vendored(own, name):
             continue
         if place.startswith("file://"):
@@ -171,13 +172,15 @@ async def _with_dependencies(
             whole = await _with_dependencies(inner, inner_path or "", repository, questions, (*within, path))
             files |= {f"charts/{name}/{inner_name}": content for inner_name, content in whole.items()}
         elif place:
-            chart = Chart(name=name, repository=place, version=locked.get(name) or str(each.get("version") or ""))
+            chart = ChartSource(name=name, repository=place, version=locked.get(name) or str(each.get("version") or ""))
             stored = await questions.stored(wanted(chart, is_git=False))
-            files[f"charts/{name}-{names.version(stored.version)}.tgz"] = await questions.content(stored)
+            files[f"charts/{name}-{helm_arguments.version(stored.version)}.tgz"] = await questions.content(stored)
     return files
 
 
-def _neighbour(path: str | None, repository: Mapping[str, bytes] | None, questions: Questions) -> dict[str, bytes]:
+def _neighbour(
+    path: str | None, repository: Mapping[str, bytes] | None, questions: RenderQuestions
+) -> dict[str, bytes]:
     if path is None:
         raise errors.Refused("a chart needs another one that is outside of the repo")
     if repository is not None:
@@ -219,5 +222,5 @@ def _below(files: Mapping[str, bytes], path: str) -> dict[str, bytes]:
 
 
 def _yaml(content: bytes) -> dict[str, Any]:
-    documents = reading.read(content, "").documents
+    documents = yaml_reader.read(content, "").documents
     return documents[0].value if documents and isinstance(documents[0].value, dict) else {}

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight import errors
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Remark
-from firstlight.model.rendition import Object, Pin, Rendition
-from firstlight.render import digests, manifests
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.charts.wanted import Kind, Wanted
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.rendition import Object, Rendition, VersionPin
+from firstlight.render import cache_files, rendered_objects
+from firstlight.render.chart_packages import FetchKind, FetchRequest
+from firstlight.render.chart_store import ChartStore
 from firstlight.repo.work_tree import WorkTree
 
 
@@ -64,7 +63,7 @@ def extract(renditions: Iterable[Rendition], *, platform: Platform | None = None
 
 async def from_source(
     source: str, *, store: ChartStore, tree: WorkTree, digest: str = ""
-) -> tuple[tuple[Object, ...], Pin, tuple[Remark, ...]]:
+) -> tuple[tuple[Object, ...], VersionPin, tuple[Remark, ...]]:
     """The CRDs of a file of the repo or of the web, for those that no chart brings, such as the Gateway API's.
 
     Args:
@@ -77,16 +76,18 @@ async def from_source(
         errors.FirstlightError: It cannot be had, or is another one.
     """
     if source.startswith(("https://", "http://")):
-        stored = await store.get(Wanted(kind=Kind.FILE, url=source, digest=digest))
+        stored = await store.get(FetchRequest(kind=FetchKind.FILE, url=source, digest=digest))
         content, pin = await store.content(stored), stored.pin
     else:
         found = tree.bytes(source) if tree.is_file(source) else None
         if found is None:
             raise errors.UsageError(f"there is no file {source} in the repo")
-        content, pin = found, Pin(source=source, version="", digest=f"sha256:{digests.of_bytes(found)}")
+        content, pin = found, VersionPin(source=source, version="", digest=f"sha256:{cache_files.bytes_digest(found)}")
         if digest not in ("", pin.digest):
             raise errors.Refused(f"{source} is {pin.digest}, and {digest} was asked for")
-    objects, remarks = manifests.parse(content.decode("utf-8-sig", errors="replace"), Place(source), what=source)
+    objects, remarks = rendered_objects.parse_objects(
+        content.decode("utf-8-sig", errors="replace"), Place(source), what=source
+    )
     return tuple(each for each in objects if each.is_crd), pin, tuple(remarks)
 
 

@@ -7,21 +7,23 @@ from typing import Any
 from firstlight import errors
 from firstlight.model.component import Origin
 from firstlight.model.remark import Grade, Remark
-from firstlight.model.source import Chart, Values
-from firstlight.render import chart_files, flux_kustomization, releasing, values
+from firstlight.model.source import ChartSource, Values
+from firstlight.render import chart_files, chart_values, flux_kustomization, helm_template
 from firstlight.render.chart_files import ChartFiles
-from firstlight.render.facts import Facts
-from firstlight.render.questions import Questions
-from firstlight.render.raw import Raw
-from firstlight.render.releasing import Release
-from firstlight.render.tools import Tools
-from firstlight.repo.flux.kinds import entries, mapping, text
+from firstlight.render.helm_template import ChartRelease
+from firstlight.render.render_questions import RenderQuestions
+from firstlight.render.rendered_objects import RawObjects
+from firstlight.render.renderer_programs import RenderTools
+from firstlight.render.served_kinds import TemplateFacts
+from firstlight.repo.flux.flux_objects import entries, mapping, text
 
 _DIGITS = 12
 """Of the digest, in the version of a chart from an OCIRepository."""
 
 
-async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tools, facts: Facts) -> Raw:
+async def render(
+    origin: Origin, chart: ChartSource, questions: RenderQuestions, tools: RenderTools, facts: TemplateFacts
+) -> RawObjects:
     """The objects of a HelmRelease.
 
     Raises:
@@ -29,8 +31,8 @@ async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tool
     """
     spec = mapping(origin.definition.get("spec"))
     release, remarks = await prepare(origin, chart, questions, facts)
-    templated = await releasing.template(release, questions, tools)
-    templated = await releasing.post_rendered(
+    templated = await helm_template.template(release, questions, tools)
+    templated = await helm_template.post_rendered(
         templated, chart.post_renderers, tools, with_hooks=spec.get("postRenderStrategy") != "nohooks"
     )
     crds, objects, said = templated.objects(origin.place)
@@ -42,7 +44,7 @@ async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tool
             f"helm-controller ignores {others[0].id.kind} {others[0].id.name}, which is in the chart's directory crds"
         )
         said.append(Remark(origin.place, Grade.WARNING, message))
-    return Raw(
+    return RawObjects(
         objects=(
             *(each for each in crds if each.is_crd),
             *(flux_kustomization.with_metadata(each, labels, annotations) for each in objects),
@@ -55,8 +57,8 @@ async def render(origin: Origin, chart: Chart, questions: Questions, tools: Tool
 
 
 async def prepare(
-    origin: Origin, chart: Chart, questions: Questions, facts: Facts
-) -> tuple[Release, tuple[Remark, ...]]:
+    origin: Origin, chart: ChartSource, questions: RenderQuestions, facts: TemplateFacts
+) -> tuple[ChartRelease, tuple[Remark, ...]]:
     """What Helm is given for a HelmRelease, and what there is to say about it.
 
     Raises:
@@ -64,10 +66,10 @@ async def prepare(
     """
     spec = mapping(origin.definition.get("spec"))
     loaded, remarks = await _chart(spec, chart, questions, origin)
-    given = await values.gather(in_order(chart.values, spec), questions, is_flux=True)
-    whole, wrong = values.merged(given)
+    given = await chart_values.gather(in_order(chart.values, spec), questions, is_flux=True)
+    whole, wrong = chart_values.merged(given)
     install = mapping(spec.get("install"))
-    release = Release(
+    release = ChartRelease(
         chart=loaded,
         name=chart.release or origin.name,
         namespace=chart.namespace or origin.namespace,
@@ -96,7 +98,7 @@ def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:
     def place(value: Values) -> int:
         for number, (kind, name, target, key) in enumerate(listed):
             is_same = value.reference.startswith(kind) and value.reference.endswith(name) and value.target == target
-            if is_same and value.key == (key or values.DEFAULT_KEY):
+            if is_same and value.key == (key or chart_values.DEFAULT_KEY):
                 return number
         return len(listed)
 
@@ -104,7 +106,7 @@ def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:
 
 
 async def _chart(
-    spec: Mapping[str, Any], chart: Chart, questions: Questions, origin: Origin
+    spec: Mapping[str, Any], chart: ChartSource, questions: RenderQuestions, origin: Origin
 ) -> tuple[ChartFiles, list[Remark]]:
     template = mapping(mapping(spec.get("chart")).get("spec"))
     kind = text(mapping(template.get("sourceRef")).get("kind"))
@@ -131,7 +133,7 @@ async def _chart(
     return loaded, remarks
 
 
-def _values_file(name: str, chart: Chart, loaded: ChartFiles, questions: Questions) -> bytes | None:
+def _values_file(name: str, chart: ChartSource, loaded: ChartFiles, questions: RenderQuestions) -> bytes | None:
     """A file that is to become the chart's own values: in the chart, or of the repo that the chart is in."""
     path = posixpath.normpath(name)
     if not chart.repository:

@@ -6,29 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model.component import Origin
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
-from firstlight.model.source import Directory
-from firstlight.render import kustomization_changes, kustomizing, manifests
-from firstlight.render.assembling import Rules
-from firstlight.render.kustomizing import Wish
-from firstlight.render.questions import Questions
-from firstlight.render.raw import Raw
-from firstlight.render.tools import Tools
-from firstlight.repo.flux import envsubst, kustomizations, paths, substitution, variables
-from firstlight.repo.flux.kinds import mapping, text
-from firstlight.repo.flux.variables import Variables
-from firstlight.repo.kustomize import kustomization
+from firstlight.model.source import DirectorySource
+from firstlight.render import kustomize_build, rendered_objects
+from firstlight.render.kustomize_build import KustomizeRequest
+from firstlight.render.kustomize_inputs import KustomizeRules
+from firstlight.render.render_questions import RenderQuestions
+from firstlight.render.rendered_objects import RawObjects
+from firstlight.render.renderer_programs import RenderTools
+from firstlight.repo.flux import envsubst, flux_kustomizations, flux_objects, post_build
+from firstlight.repo.flux.flux_objects import mapping, text
+from firstlight.repo.flux.post_build import Variables
+from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.manifest import Manifest
 
-RULES = Rules(beyond_directory=True)
+RULES = KustomizeRules(beyond_directory=True)
 """Flux lets a kustomization use files of the whole repo, and no charts."""
 _LEFT = "is left as text"
 _LEFT_AS_TEXT = re.compile(rf"the variable (\S+) {_LEFT}: ")
 
 
-async def render(origin: Origin, directory: Directory, questions: Questions, tools: Tools) -> Raw:
+async def render(
+    origin: Origin, directory: DirectorySource, questions: RenderQuestions, tools: RenderTools
+) -> RawObjects:
     """What a Kustomization applies, its children and their sources among it.
 
     Raises:
@@ -36,25 +37,25 @@ async def render(origin: Origin, directory: Directory, questions: Questions, too
     """
     spec = spec_of(origin, directory)
     declared = Manifest({"metadata": {"namespace": origin.namespace}, "spec": spec}, origin.place)
-    added = kustomizations.overlay(declared, questions.tree, directory.path).fields
+    added = flux_kustomizations.overlay(declared, questions.tree, directory.path).fields
     extra = spec.get("buildMetadata")
     if isinstance(extra, list) and extra:
         added = {**added, "buildMetadata": extra}
-    wish = Wish(
+    wish = KustomizeRequest(
         directory=directory.path,
         place=origin.place,
-        change=kustomization_changes.by_flux(added, origin.place),
+        change=kustomize_build.by_flux(added, origin.place),
         components=tuple(added.get("components", ())),
         generates=True,
         follows_links=False,
         rules=RULES,
     )
-    built, remarks = await kustomizing.build(wish, questions, tools)
+    built, remarks = await kustomize_build.build(wish, questions, tools)
     remarks += _about_images(added, directory.path, origin, questions)
     return await finished(built, spec, origin, questions, said=remarks)
 
 
-async def part(origin: Origin, questions: Questions, tools: Tools) -> Raw:
+async def part(origin: Origin, questions: RenderQuestions, tools: RenderTools) -> RawObjects:
     """The objects of an origin as the Kustomization makes them that applies them among others: patched, or left out.
 
     Raises:
@@ -62,27 +63,27 @@ async def part(origin: Origin, questions: Questions, tools: Tools) -> Raw:
     """
     maker = Manifest(origin.maker, origin.place)
     whole = dataclasses.replace(origin, definition=maker.value, namespace=maker.id.namespace)
-    path = paths.normal(text(mapping(maker.value.get("spec")).get("path"))) or "."
-    made = await render(whole, Directory(path=path), questions, tools)
+    path = flux_objects.normal_path(text(mapping(maker.value.get("spec")).get("path"))) or "."
+    made = await render(whole, DirectorySource(path=path), questions, tools)
     mine = {*origin.objects}
     objects = tuple(each for each in made.objects if each.id in mine)
     # What else is to be said of the Kustomization is said where all of it is rendered.
-    return Raw(objects=objects, remarks=() if objects else made.remarks)
+    return RawObjects(objects=objects, remarks=() if objects else made.remarks)
 
 
 async def finished(
-    built: str, spec: Mapping[str, Any], origin: Origin, questions: Questions, *, said: list[Remark]
-) -> Raw:
+    built: str, spec: Mapping[str, Any], origin: Origin, questions: RenderQuestions, *, said: list[Remark]
+) -> RawObjects:
     """What Flux does to the text that kustomize wrote: variables, then metadata for all objects."""
     known = await _variables(spec, origin, questions)
     replaced = _substituted(built, known, origin.place, questions.budget) if known.is_active else _Replaced(built)
-    objects, wrong = manifests.parse(replaced.text, origin.place, what="what kustomize made")
+    objects, wrong = rendered_objects.parse_objects(replaced.text, origin.place, what="what kustomize made")
     common = mapping(spec.get("commonMetadata"))
     if common:
         objects = [
             with_metadata(each, mapping(common.get("labels")), mapping(common.get("annotations"))) for each in objects
         ]
-    return Raw(objects=tuple(objects), remarks=(*said, *replaced.remarks, *wrong))
+    return RawObjects(objects=tuple(objects), remarks=(*said, *replaced.remarks, *wrong))
 
 
 def left_as_text(remark: Remark) -> str:
@@ -91,7 +92,7 @@ def left_as_text(remark: Remark) -> str:
     return found[1] if found else ""
 
 
-def spec_of(origin: Origin, directory: Directory) -> Mapping[str, Any]:
+def spec_of(origin: Origin, directory: DirectorySource) -> Mapping[str, Any]:
     """The spec of a Kustomization; put together from what is known where no object declares it."""
     declared = mapping(origin.definition.get("spec"))
     if declared:
@@ -123,9 +124,9 @@ def with_metadata(obj: Object, labels: Mapping[str, Any], annotations: Mapping[s
     return Object({**obj.value, "metadata": metadata})
 
 
-def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions: Questions) -> list[Remark]:
+def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions: RenderQuestions) -> list[Remark]:
     """Where versions of Flux differ: an image that both name is replaced by older ones, and merged by newer ones."""
-    found = kustomization.load(questions.tree, questions.tree.real(path)) if added.get("images") else None
+    found = kustomization_file.load(questions.tree, questions.tree.real(path)) if added.get("images") else None
     named = {each.get("name"): each for each in found.entries("images") if isinstance(each, dict)} if found else {}
     for image in added.get("images", ()):
         own = named.get(image.get("name"))
@@ -135,13 +136,13 @@ def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions
     return []
 
 
-async def _variables(spec: Mapping[str, Any], origin: Origin, questions: Questions) -> Variables:
+async def _variables(spec: Mapping[str, Any], origin: Origin, questions: RenderQuestions) -> Variables:
     build = mapping(spec.get("postBuild"))
     if not build:
         return Variables()
-    holders = variables.Holders()
+    holders = post_build.VariableHolders()
     absent: set[tuple[str, str]] = set()
-    for reference in variables.references(spec, origin.namespace):
+    for reference in post_build.variable_references(spec, origin.namespace):
         kinds = ("Secret", "ExternalSecret") if reference.kind == "Secret" else (reference.kind,)
         for kind in kinds:
             if found := await questions.object(kind, origin.namespace, reference.name):
@@ -157,7 +158,7 @@ async def _variables(spec: Mapping[str, Any], origin: Origin, questions: Questio
         if (text(mapping(each).get("kind")), text(mapping(each).get("name"))) not in absent
     ]
     wanted = {**spec, "postBuild": {**build, "substituteFrom": kept}}
-    return variables.resolve(wanted, origin.namespace, holders)
+    return post_build.resolve_variables(wanted, origin.namespace, holders)
 
 
 @dataclasses.dataclass
@@ -166,8 +167,10 @@ class _Replaced:
     remarks: list[Remark] = dataclasses.field(default_factory=list)
 
 
-def _substituted(built: str, known: Variables, place: Place, budget: envsubst.Budget | None = None) -> _Replaced:
-    budget = budget or envsubst.Budget()
+def _substituted(
+    built: str, known: Variables, place: Place, budget: envsubst.SubstitutionBudget | None = None
+) -> _Replaced:
+    budget = budget or envsubst.SubstitutionBudget()
     made: list[str] = []
     remarks: list[Remark] = []
     unknown: dict[str, None] = {}
@@ -177,13 +180,13 @@ def _substituted(built: str, known: Variables, place: Place, budget: envsubst.Bu
         remarks.append(
             Remark(place, Grade.ERROR, f"Flux refuses the variable {names}: letters, digits and _ make a name")
         )
-    for document in manifests.split(built):
-        if "$" not in document or (substitution.DISABLED in document and _is_disabled(document)):
+    for document in rendered_objects.split_documents(built):
+        if "$" not in document or (post_build.DISABLED in document and _is_disabled(document)):
             made.append(document)
             continue
         try:
             found = envsubst.expand(document, known.lookup, budget)
-        except envsubst.TooMuch as error:
+        except envsubst.SubstitutionTooLarge as error:
             message = f"variables in {_name(document)} are left as they are: {error}"
             remarks.append(Remark(place, Grade.ERROR, message, "look for a variable that is used very often"))
             made.append(document)
@@ -198,7 +201,7 @@ def _substituted(built: str, known: Variables, place: Place, budget: envsubst.Bu
     said = [f"the variable {name} {_LEFT}: {_whence(name, known)}" for name in unknown]
     said += [f"the variable {name} has its default: {_whence(name, known)}" for name in assumed if name not in unknown]
     remarks += [Remark(place, Grade.UNKNOWN, message) for message in said]
-    return _Replaced(manifests.join(made), remarks)
+    return _Replaced(rendered_objects.join_documents(made), remarks)
 
 
 def _whence(name: str, known: Variables) -> str:
@@ -208,15 +211,15 @@ def _whence(name: str, known: Variables) -> str:
 
 
 def _is_disabled(document: str) -> bool:
-    objects, _ = manifests.parse(document, Place(""), what="an object")
+    objects, _ = rendered_objects.parse_objects(document, Place(""), what="an object")
     marks = [
         mapping(mapping(each.value.get("metadata")).get(field))
         for each in objects
         for field in ("labels", "annotations")
     ]
-    return any(each.get(substitution.DISABLED) == "disabled" for each in marks)
+    return any(each.get(post_build.DISABLED) == "disabled" for each in marks)
 
 
 def _name(document: str) -> str:
-    objects, _ = manifests.parse(document, Place(""), what="an object")
+    objects, _ = rendered_objects.parse_objects(document, Place(""), what="an object")
     return f"{objects[0].id.kind} {objects[0].id.name}" if objects else "an object"

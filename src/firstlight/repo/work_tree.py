@@ -16,11 +16,10 @@ from functools import cached_property
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.document import reading
-from firstlight.document.reading import Dialect, Document
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
-from firstlight.repo import files
+from firstlight.document import yaml_reader
+from firstlight.document.yaml_reader import YamlDialect, YamlDocument
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.repo import file_listing
 
 YAML = (".yaml", ".yml")
 DECLARED = "firstlight.yaml"
@@ -46,7 +45,7 @@ class WorkTree:
             what = "is a file" if root.exists() else "does not exist"
             raise errors.UsageError(f"{root} {what}", hint="give the directory of a GitOps repo")
         self.root = root.resolve()
-        self._contents: dict[tuple[str, Dialect], reading.Contents] = {}
+        self._contents: dict[tuple[str, YamlDialect], yaml_reader.YamlContents] = {}
         self._bytes: dict[str, builtins.bytes | None] = {}
         self._kept = 0
         self._remarks: dict[Remark, None] = {}
@@ -58,8 +57,8 @@ class WorkTree:
         return tuple(self._remarks)
 
     @cached_property
-    def _listing(self) -> files.Listing:
-        found = files.listed(self.root)
+    def _listing(self) -> file_listing.FileListing:
+        found = file_listing.listed(self.root)
         self._say(found.remarks)
         return found
 
@@ -92,7 +91,7 @@ class WorkTree:
         links = self._listing.links
         if not links:
             return path
-        for _ in range(files.DEPTH):
+        for _ in range(file_listing.DEPTH):
             at = path
             while at and at not in links:
                 at = posixpath.dirname(at)
@@ -164,11 +163,11 @@ class WorkTree:
             return None
         return None if data is None else data.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
 
-    def documents(self, path: str, *, dialect: Dialect = Dialect.KUBERNETES) -> tuple[Document, ...]:
+    def documents(self, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> tuple[YamlDocument, ...]:
         """The YAML documents of a file, as Kubernetes reads them or by other rules; broken files have a remark."""
         return self.contents(path, dialect=dialect).documents
 
-    def contents(self, path: str, *, dialect: Dialect = Dialect.KUBERNETES) -> reading.Contents:
+    def contents(self, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> yaml_reader.YamlContents:
         """The same with what is wrong with the file."""
         real = self.real(path)
         key = (real, dialect)
@@ -178,9 +177,9 @@ class WorkTree:
             self._say(contents.remarks)
         return self._contents[key]
 
-    def _parsed(self, path: str, dialect: Dialect) -> reading.Contents:
+    def _parsed(self, path: str, dialect: YamlDialect) -> yaml_reader.YamlContents:
         data = self.bytes(path)
-        return reading.Contents(()) if data is None else reading.read(data, path, dialect=dialect)
+        return yaml_reader.YamlContents(()) if data is None else yaml_reader.read(data, path, dialect=dialect)
 
     def _say(self, remarks: Iterable[Remark]) -> None:
         self._remarks.update(dict.fromkeys(remarks))

@@ -24,12 +24,12 @@ _BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 _WIDTH = 70
 
 
-class Bad(ValueError):
+class BadSignature(ValueError):
     """It is not a signature, or not one of this message."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Signature:
+class SshSignature:
     """What a signature says of itself; nothing of it is proven yet."""
 
     key: bytes
@@ -69,7 +69,7 @@ def sign(message: bytes, key: Ed25519PrivateKey, *, namespace: str) -> str:
     return "\n".join([_BEGIN, *lines, _END, ""])
 
 
-def parse(text: str) -> Signature:
+def parse(text: str) -> SshSignature:
     """Take an armoured signature apart.
 
     Raises:
@@ -77,37 +77,37 @@ def parse(text: str) -> Signature:
     """
     words = text.strip()
     if len(text) > LARGEST or not words.startswith(_BEGIN) or not words.endswith(_END):
-        raise Bad("it is not an SSH signature")
+        raise BadSignature("it is not an SSH signature")
     try:
         blob = base64.b64decode("".join(words[len(_BEGIN) : -len(_END)].split()), validate=True)
         if blob[:6] != _MAGIC or struct.unpack_from(">I", blob, 6) != (_VERSION,):
-            raise Bad("it is not an SSH signature of version 1")
+            raise BadSignature("it is not an SSH signature of version 1")
         key, namespace, _, name, content = _strings(blob[10:], 5)
         kind = _strings(key, 1, is_all=False)[0].decode()
-        return Signature(key=key, kind=kind, namespace=namespace.decode(), hash=name.decode(), content=content)
+        return SshSignature(key=key, kind=kind, namespace=namespace.decode(), hash=name.decode(), content=content)
     except (binascii.Error, struct.error, UnicodeDecodeError) as error:
-        raise Bad("it is not a whole SSH signature") from error
+        raise BadSignature("it is not a whole SSH signature") from error
 
 
-def check(message: bytes, signature: Signature, *, namespace: str) -> None:
+def check(message: bytes, signature: SshSignature, *, namespace: str) -> None:
     """See that an Ed25519 key signed this message for this purpose.
 
     Raises:
         Bad: It did not.
     """
     if signature.namespace != namespace:
-        raise Bad("it was signed for something else")
+        raise BadSignature("it was signed for something else")
     if signature.hash not in _HASHES:
-        raise Bad("it is of an unknown hash")
+        raise BadSignature("it is of an unknown hash")
     kind, raw = _strings(signature.key, 2)
     made_by, made = _strings(signature.content, 2)
     if kind != ED25519.encode() or made_by != kind:
-        raise Bad("it is not by an Ed25519 key")
+        raise BadSignature("it is not by an Ed25519 key")
     try:
         signed = _signed(message, namespace, signature.hash)
         Ed25519PublicKey.from_public_bytes(raw).verify(made, signed)
     except (exceptions.InvalidSignature, ValueError) as error:
-        raise Bad("it is not a signature of this message") from error
+        raise BadSignature("it is not a signature of this message") from error
 
 
 def _signed(message: bytes, namespace: str, name: str) -> bytes:
@@ -124,12 +124,12 @@ def _strings(blob: bytes, count: int, *, is_all: bool = True) -> list[bytes]:
     found, at = [], 0
     for _ in range(count):
         if at + 4 > len(blob):
-            raise Bad("it ends too early")
+            raise BadSignature("it ends too early")
         (length,) = struct.unpack_from(">I", blob, at)
         at += 4 + length
         if at > len(blob):
-            raise Bad("it ends too early")
+            raise BadSignature("it ends too early")
         found.append(blob[at - length : at])
     if is_all and at != len(blob):
-        raise Bad("something follows it")
+        raise BadSignature("something follows it")
     return found

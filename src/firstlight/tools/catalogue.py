@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from firstlight import errors
-from firstlight.tools import content_entry
-from firstlight.tools import version as versions
+from firstlight.tools import content_entry, tool_version
 
 SOURCE = "source"
 """The version of programs whose sources are in this repository: whatever those sources are."""
@@ -26,7 +27,7 @@ ALL = "all"
 _PLACEHOLDERS = {"version": "1", "major": "1", "minor": "1", "os": "linux", "arch": "amd64"}
 
 
-class Kind(enum.Enum):
+class ToolKind(enum.Enum):
     """What a tool is to firstlight."""
 
     PROGRAM = "program"
@@ -35,7 +36,7 @@ class Kind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Copy:
+class ToolCopy:
     """A module that cannot be built as it is published: a copy of it, with files of the pin instead of its own.
 
     The pin's go.mod replaces the module by the directory ``to``, where files of the pin are that it lacks.
@@ -47,13 +48,13 @@ class Copy:
     to: str
 
     @property
-    def module(self) -> content_entry.Module:
+    def module(self) -> content_entry.ContentModule:
         """What is to be fetched."""
-        return content_entry.Module(self.path, self.version, self.sum)
+        return content_entry.ContentModule(self.path, self.version, self.sum)
 
 
 @dataclasses.dataclass(frozen=True)
-class Build:
+class GoBuild:
     """How a tool is built from Go sources."""
 
     package: str
@@ -61,7 +62,7 @@ class Build:
     pin: str = ""
     source: str = ""
     stamps: str = ""
-    copy: Copy | None = None
+    copy: ToolCopy | None = None
 
     @property
     def directory(self) -> str:
@@ -70,7 +71,7 @@ class Build:
 
 
 @dataclasses.dataclass(frozen=True)
-class Download:
+class ReleaseDownload:
     """Where the project itself publishes a binary, and the hash that the file has for each system and machine."""
 
     url: str
@@ -83,11 +84,11 @@ class Download:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tool:
+class CatalogueTool:
     """One external program."""
 
     name: str
-    kind: Kind
+    kind: ToolKind
     summary: str
     version: str
     used_by: tuple[str, ...]
@@ -96,8 +97,8 @@ class Tool:
     ask: tuple[str, ...] = ()
     answer: str = ""
     by_hand: str = ""
-    build: Build | None = None
-    download: Download | None = None
+    build: GoBuild | None = None
+    download: ReleaseDownload | None = None
 
     @property
     def variable(self) -> str:
@@ -105,11 +106,11 @@ class Tool:
         return "FIRSTLIGHT_" + self.name.upper().replace("-", "_")
 
     @property
-    def requirement(self) -> versions.Requirement | None:
+    def requirement(self) -> tool_version.VersionRequirement | None:
         """What its version must be; nothing for programs of this repository."""
         if self.version == SOURCE:
             return None
-        return versions.parse_requirement(self.needs or f"=={self.version}")
+        return tool_version.parse_requirement(self.needs or f"=={self.version}")
 
     @property
     def needed(self) -> str:
@@ -121,12 +122,12 @@ class Tool:
 class Catalogue:
     """All tools and content by name, the sets in which they are installed, and the linker variables."""
 
-    tools: Mapping[str, Tool]
-    content: Mapping[str, content_entry.Content]
+    tools: Mapping[str, CatalogueTool]
+    content: Mapping[str, content_entry.CatalogueContent]
     sets: Mapping[str, tuple[str, ...]]
     stamps: Mapping[str, tuple[str, ...]]
 
-    def get(self, name: str) -> Tool:
+    def get(self, name: str) -> CatalogueTool:
         """The tool of this name.
 
         Raises:
@@ -138,7 +139,7 @@ class Catalogue:
             raise errors.UsageError(f"{name} is content, and no program")
         raise _unknown("tool", name, self.names)
 
-    def get_content(self, name: str) -> content_entry.Content:
+    def get_content(self, name: str) -> content_entry.CatalogueContent:
         """The content of this name.
 
         Raises:
@@ -172,9 +173,9 @@ class Catalogue:
         raise _unknown("set", name, self.sets)
 
 
-def fill(template: str, tool: Tool, *, system: str = "", machine: str = "") -> str:
+def fill(template: str, tool: CatalogueTool, *, system: str = "", machine: str = "") -> str:
     """A URL, a path in an archive or a stamp, with version, system and machine filled in."""
-    numbers = (0, 0, 0) if tool.version == SOURCE else versions.parse(tool.version).numbers
+    numbers = (0, 0, 0) if tool.version == SOURCE else tool_version.parse(tool.version).numbers
     return template.format(version=tool.version, major=numbers[0], minor=numbers[1], os=system, arch=machine)
 
 
@@ -192,7 +193,6 @@ def parse(text: str, *, path: str) -> Catalogue:
         errors.ConfigError: It says something that it must not.
     """
     # Imported here: listing commands must not pay for it.
-    import msgspec
 
     raw = tomllib.loads(text)
     try:
@@ -230,26 +230,24 @@ def parse(text: str, *, path: str) -> Catalogue:
     )  # fmt: skip
 
 
-def _parse_tool(entry: dict[str, Any]) -> Tool:
-    import msgspec
-
+def _parse_tool(entry: dict[str, Any]) -> CatalogueTool:
     name = entry.get("name", "a tool without a name")
     for table, shape in (
-        (entry, Tool),
-        (entry.get("build", {}), Build),
-        (entry.get("build", {}).get("copy", {}), Copy),
-        (entry.get("download", {}), Download),
+        (entry, CatalogueTool),
+        (entry.get("build", {}), GoBuild),
+        (entry.get("build", {}).get("copy", {}), ToolCopy),
+        (entry.get("download", {}), ReleaseDownload),
     ):
         # msgspec accepts unknown keys of dataclasses; here they are spelling mistakes.
         if unknown := set(table) - {field.name for field in dataclasses.fields(shape)}:
             raise ValueError(f"{name}: unknown key {min(unknown)!r}")
     try:
-        return msgspec.convert(entry, Tool)
+        return msgspec.convert(entry, CatalogueTool)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
+def _check(tool: CatalogueTool, stamps: Mapping[str, Sequence[str]]) -> None:
     def demand(holds: object, message: str) -> None:
         if not holds:
             raise ValueError(f"{tool.name}: {message}")
@@ -263,7 +261,7 @@ def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
     if tool.answer:
         demand(re.compile(tool.answer).groups == 1, "answer must have exactly one group: the version")
     if tool.requirement is not None:
-        demand(tool.requirement.accepts(versions.parse(tool.version)), "what is installed is not what is needed")
+        demand(tool.requirement.accepts(tool_version.parse(tool.version)), "what is installed is not what is needed")
     if tool.build is not None:
         demand(bool(tool.build.pin) != bool(tool.build.source), "a build has either a pin or a source")
         demand(not tool.build.stamps or tool.build.stamps in stamps, f"there are no stamps {tool.build.stamps!r}")
@@ -286,7 +284,7 @@ def _check(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> None:
         template.format(**_PLACEHOLDERS)
 
 
-def _templates(tool: Tool, stamps: Mapping[str, Sequence[str]]) -> Iterable[str]:
+def _templates(tool: CatalogueTool, stamps: Mapping[str, Sequence[str]]) -> Iterable[str]:
     if tool.download is not None:
         yield from (tool.download.url, tool.download.member)
     if tool.build is not None and tool.build.stamps:

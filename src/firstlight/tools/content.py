@@ -13,18 +13,16 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients.sandbox import limits
+from firstlight.clients.sandbox import program_limits
 from firstlight.tools import (
-    cache,
-    chart,
-    chart_crds,
+    binary_cache,
+    chart_package,
     content_cache,
     content_entry,
-    events,
+    go_module,
+    go_sources,
     install,
-    module_fetch,
-    module_zip,
-    sources,
+    tool_progress,
     workshop,
 )
 
@@ -33,7 +31,7 @@ _LICENCE = re.compile(r"(licen[cs]es?|notice|copying|patents)([.-].*)?", re.IGNO
 
 async def ensure(
     names: Iterable[str],
-    report: events.Report = events.ignore,
+    report: tool_progress.Report = tool_progress.ignore,
     *,
     shop: workshop.Workshop | None = None,
     again: bool = False,
@@ -57,7 +55,7 @@ async def ensure(
     for content in [shop.catalogue.get_content(name) for name in dict.fromkeys(names)]:
         found, damaged = _look_up(content, shop)
         for ruin in damaged:
-            report(events.PassedOver(content.name, str(ruin.path), f"it is damaged: {ruin.why}"))
+            report(tool_progress.CandidateSkipped(content.name, str(ruin.path), f"it is damaged: {ruin.why}"))
         if found is None or again:
             try:
                 paths[content.name] = await _acquire(content, shop, report, again=again)
@@ -67,19 +65,19 @@ async def ensure(
                     hint="FIRSTLIGHT_CACHE names another place for what is installed",
                 ) from error
         else:
-            report(events.Ready(content.name, content.version, found.path, "cache", 0.0))
+            report(tool_progress.ToolReady(content.name, content.version, found.path, "cache", 0.0))
             paths[content.name] = found.path
     return paths
 
 
-def find(content: content_entry.Content, shop: workshop.Workshop) -> content_cache.Entry | None:
+def find(content: content_entry.CatalogueContent, shop: workshop.Workshop) -> content_cache.CachedContent | None:
     """The content if it is there, by the sizes of its files; ``ensure`` reads them."""
     return content_cache.of(shop.cache).look_up(content.name, shop.content_recipe(content))[0]
 
 
 def _look_up(
-    content: content_entry.Content, shop: workshop.Workshop
-) -> tuple[content_cache.Entry | None, tuple[cache.Damaged, ...]]:
+    content: content_entry.CatalogueContent, shop: workshop.Workshop
+) -> tuple[content_cache.CachedContent | None, tuple[binary_cache.DamagedEntry, ...]]:
     """The content if it is there and every byte is as it was, and what is damaged."""
     entry, damaged = content_cache.of(shop.cache).look_up(content.name, shop.content_recipe(content))
     if entry is not None and (ruin := content_cache.verify(entry)):
@@ -88,10 +86,10 @@ def _look_up(
 
 
 async def _acquire(
-    content: content_entry.Content, shop: workshop.Workshop, report: events.Report, *, again: bool
+    content: content_entry.CatalogueContent, shop: workshop.Workshop, report: tool_progress.Report, *, again: bool
 ) -> Path:
     def tell(holder: str) -> None:
-        report(events.Waiting(content.name, holder))
+        report(tool_progress.WaitingForLock(content.name, holder))
 
     started = time.monotonic()
     programs = await install.ensure(content.programs, _without_ready(report), shop=shop)
@@ -108,37 +106,37 @@ async def _acquire(
                     aside=stage / "replaced",
                 )  # fmt: skip
             how = "modules"
-    report(events.Ready(content.name, content.version, entry.path, how, time.monotonic() - started))
+    report(tool_progress.ToolReady(content.name, content.version, entry.path, how, time.monotonic() - started))
     return entry.path
 
 
 async def _make(
-    content: content_entry.Content,
+    content: content_entry.CatalogueContent,
     programs: dict[str, Path],
     shop: workshop.Workshop,
     stage: Path,
-    report: events.Report,
+    report: tool_progress.Report,
 ) -> Path:
     """Fetch, take and finish a content in ``stage``; the directory with all that is kept."""
     directory = stage / "content"
     directory.mkdir()
-    archives = await module_fetch.fetch(content.module, name=content.name, shop=shop, stage=stage, report=report)
+    archives = await go_module.fetch_module(content.module, name=content.name, shop=shop, stage=stage, report=report)
     for module, archive in zip(content.module, archives, strict=True):
         _take(module, archive, to=directory)
     scratch = directory / content_entry.SCRATCH
-    sources.write_files(shop.content_files(content), scratch)
+    go_sources.write_files(shop.content_files(content), scratch)
     for target, kustomization in content.manifests.items():
         await _build_manifests(programs["kustomize"], directory / kustomization, to=directory / target, home=stage)
     if content.crds is not None:
-        chart_crds.write(content.crds, root=directory)
+        chart_package.write_crds(content.crds, root=directory)
     if content.chart is not None:
-        chart.fill(directory / content.chart.directory, content.chart)
-        chart.pack(directory / content.chart.directory)
+        chart_package.fill_chart(directory / content.chart.directory, content.chart)
+        chart_package.pack_chart(directory / content.chart.directory)
     shutil.rmtree(scratch, ignore_errors=True)
     return directory
 
 
-def _take(module: content_entry.Module, archive: Path, *, to: Path) -> None:
+def _take(module: content_entry.ContentModule, archive: Path, *, to: Path) -> None:
     matched: set[str] = set()
 
     def choose(name: str) -> Iterator[str]:
@@ -154,7 +152,7 @@ def _take(module: content_entry.Module, archive: Path, *, to: Path) -> None:
                 if not any(fnmatch.fnmatchcase(below, pattern) for pattern in module.omit):
                     yield f"{target}/{below}"
 
-    module_zip.extract(archive, root=str(module), choose=choose, to=to)
+    go_module.extract_files(archive, root=str(module), choose=choose, to=to)
     if missing := set(module.take) - matched:
         raise errors.ToolError(f"{module} has no {min(missing)}")
 
@@ -168,7 +166,7 @@ async def _build_manifests(kustomize: Path, kustomization: Path, *, to: Path, ho
         env={"HOME": str(home), "PATH": "/nonexistent", **nowhere},
         timeout=300,
         check=False,
-        within=limits.RENDERER,
+        within=program_limits.RENDERER,
     )
     if built.code != 0:
         raise errors.ToolError(f"{to.name} could not be built from {kustomization.name}: {built.stderr.strip()[-400:]}")
@@ -176,11 +174,11 @@ async def _build_manifests(kustomize: Path, kustomization: Path, *, to: Path, ho
     to.write_bytes(built.stdout)
 
 
-def _without_ready(report: events.Report) -> Callable[[events.Event], None]:
+def _without_ready(report: tool_progress.Report) -> Callable[[tool_progress.ToolEvent], None]:
     """What a program that is only needed on the way has to say, apart from that it is there."""
 
-    def show(event: events.Event) -> None:
-        if not (isinstance(event, events.Ready) and event.seconds == 0):
+    def show(event: tool_progress.ToolEvent) -> None:
+        if not (isinstance(event, tool_progress.ToolReady) and event.seconds == 0):
             report(event)
 
     return show

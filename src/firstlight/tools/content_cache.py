@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from firstlight.tools import cache, content_entry
+from firstlight.tools import binary_cache, content_entry
 
 
 @dataclasses.dataclass(frozen=True)
-class File:
+class ContentFile:
     """One file of a content, as it was when it was installed."""
 
     size: int
@@ -29,7 +29,7 @@ class File:
 
 
 @dataclasses.dataclass(frozen=True)
-class Provenance:
+class ContentProvenance:
     """How a content came about, and how to tell that it is still the same."""
 
     name: str
@@ -38,15 +38,15 @@ class Provenance:
     modules: tuple[str, ...]
     when: str
     seconds: float
-    files: Mapping[str, File]
+    files: Mapping[str, ContentFile]
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class CachedContent:
     """A content in the cache; ``path`` is its directory."""
 
     path: Path
-    provenance: Provenance
+    provenance: ContentProvenance
 
     @property
     def size(self) -> int:
@@ -55,25 +55,25 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shelf:
+class ContentCache:
     """The part of a user's cache that has content."""
 
     root: Path
 
-    def look_up(self, name: str, recipe: str) -> tuple[Entry | None, tuple[cache.Damaged, ...]]:
+    def look_up(self, name: str, recipe: str) -> tuple[CachedContent | None, tuple[binary_cache.DamagedEntry, ...]]:
         """The content made by this recipe, and what is damaged of this name; sizes only, ``verify`` reads."""
-        chosen: Entry | None = None
-        damaged: list[cache.Damaged] = []
+        chosen: CachedContent | None = None
+        damaged: list[binary_cache.DamagedEntry] = []
         for entry in self.entries(name):
-            if isinstance(entry, cache.Damaged):
+            if isinstance(entry, binary_cache.DamagedEntry):
                 damaged.append(entry)
             elif entry.provenance.recipe == recipe:
                 chosen = entry
         if chosen is not None:
-            cache.touch(chosen.path / cache.PROVENANCE)
+            binary_cache.touch(chosen.path / binary_cache.PROVENANCE)
         return chosen, tuple(damaged)
 
-    def entries(self, name: str) -> Iterator[Entry | cache.Damaged]:
+    def entries(self, name: str) -> Iterator[CachedContent | binary_cache.DamagedEntry]:
         """Everything of this name, of whatever version and recipe."""
         try:
             directories = sorted((self.root / name).iterdir())
@@ -87,62 +87,62 @@ class Shelf:
         return tuple(sorted(path.name for path in self.root.iterdir())) if self.root.is_dir() else ()
 
     def publish(
-        self, directory: Path, content: content_entry.Content, *, recipe: str, seconds: float, aside: Path
-    ) -> Entry:
+        self, directory: Path, content: content_entry.CatalogueContent, *, recipe: str, seconds: float, aside: Path
+    ) -> CachedContent:
         """Move a staged directory to its place, whole or not at all; its name is locked.
 
         What was there before goes to ``aside``. Nothing is forced to the disk: what a power cut damages is noticed
         at the next use.
         """
         now = datetime.datetime.now(datetime.UTC)
-        provenance = Provenance(
+        provenance = ContentProvenance(
             content.name, content.version, recipe, tuple(f"{module} {module.sum}" for module in content.module),
             now.isoformat(timespec="microseconds"), round(seconds, 1), _describe(directory),
         )  # fmt: skip
         encoded = msgspec.json.format(msgspec.json.encode(provenance), indent=2)
-        (directory / cache.PROVENANCE).write_bytes(encoded)
+        (directory / binary_cache.PROVENANCE).write_bytes(encoded)
         place = self.root / content.name / f"{content.version}-{recipe}"
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.exists():
             place.rename(aside)
         directory.rename(place)
-        cache.forget_unused(place)
-        return Entry(place, provenance)
+        binary_cache.forget_unused(place)
+        return CachedContent(place, provenance)
 
 
-def of(store: cache.Cache) -> Shelf:
+def of(store: binary_cache.BinaryCache) -> ContentCache:
     """The content of a cache."""
-    return Shelf(store.root / "content")
+    return ContentCache(store.root / "content")
 
 
-def verify(entry: Entry) -> cache.Damaged | None:
+def verify(entry: CachedContent) -> binary_cache.DamagedEntry | None:
     """Compare every byte with the provenance."""
     for path, file in entry.provenance.files.items():
         try:
-            actual = cache.hash_file(entry.path / path)
+            actual = binary_cache.hash_file(entry.path / path)
         except OSError as error:
-            return cache.Damaged(entry.path, f"{path} cannot be read: {error.strerror}")
+            return binary_cache.DamagedEntry(entry.path, f"{path} cannot be read: {error.strerror}")
         if actual != file.sha256:
-            return cache.Damaged(entry.path, f"{path} has changed since it was installed")
+            return binary_cache.DamagedEntry(entry.path, f"{path} has changed since it was installed")
     return None
 
 
-def _read(directory: Path) -> Entry | cache.Damaged:
+def _read(directory: Path) -> CachedContent | binary_cache.DamagedEntry:
     try:
-        provenance = msgspec.json.decode((directory / cache.PROVENANCE).read_bytes(), type=Provenance)
+        provenance = msgspec.json.decode((directory / binary_cache.PROVENANCE).read_bytes(), type=ContentProvenance)
         there = {path: (size, executable) for path, size, executable in _walk(directory)}
     except (OSError, msgspec.DecodeError) as error:
-        return cache.Damaged(directory, f"it cannot be read: {error}")
+        return binary_cache.DamagedEntry(directory, f"it cannot be read: {error}")
     expected = {path: (file.size, file.executable) for path, file in provenance.files.items()}
     if there != expected:
         different = min(path for path in there.keys() | expected.keys() if there.get(path) != expected.get(path))
-        return cache.Damaged(directory, f"{different} is not as it was when it was installed")
-    return Entry(directory, provenance)
+        return binary_cache.DamagedEntry(directory, f"{different} is not as it was when it was installed")
+    return CachedContent(directory, provenance)
 
 
-def _describe(directory: Path) -> dict[str, File]:
+def _describe(directory: Path) -> dict[str, ContentFile]:
     return {
-        path: File(size, cache.hash_file(directory / path), executable)
+        path: ContentFile(size, binary_cache.hash_file(directory / path), executable)
         for path, size, executable in sorted(_walk(directory))
     }
 
@@ -153,7 +153,7 @@ def _walk(directory: Path) -> Iterator[tuple[str, int, bool]]:
         for name in names:
             path = Path(parent) / name
             relative = path.relative_to(directory).as_posix()
-            if relative == cache.PROVENANCE:
+            if relative == binary_cache.PROVENANCE:
                 continue
             status = path.lstat()
             regular = path.is_file() and not path.is_symlink()

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
+
 SCRATCH = "scratch"
 """What is taken to below this directory is there while the content is finished, and not kept."""
 
@@ -20,7 +22,7 @@ _RESERVED = (LICENCES, "provenance.json")
 
 
 @dataclasses.dataclass(frozen=True)
-class Module:
+class ContentModule:
     """A Go module, pinned by the hash that go.sum would have for it, and which of its files are taken to where.
 
     ``take`` maps a file or directory of the module to its place in the content; ``omit`` has patterns of paths below
@@ -38,7 +40,7 @@ class Module:
 
 
 @dataclasses.dataclass(frozen=True)
-class Chart:
+class ContentChart:
     """The directory that is a Helm chart; it is packed beside itself.
 
     Charts in a source tree are not what their projects publish: ``version`` and ``app_version`` are set at the
@@ -52,7 +54,7 @@ class Chart:
 
 
 @dataclasses.dataclass(frozen=True)
-class Crds:
+class ContentCrds:
     """CustomResourceDefinitions that become templates of a chart, as its project's release makes them.
 
     Each document of ``bundle`` gets a file in ``directory``, inside an ``if`` with the condition ``guard``, where
@@ -66,7 +68,7 @@ class Crds:
 
 
 @dataclasses.dataclass(frozen=True)
-class Content:
+class CatalogueContent:
     """One piece of content, and the sets of tools that it belongs to.
 
     ``manifests`` maps a file of the content to the kustomization that it is built from; ``recipe`` names a directory
@@ -77,12 +79,12 @@ class Content:
     summary: str
     version: str
     used_by: tuple[str, ...]
-    module: tuple[Module, ...]
+    module: tuple[ContentModule, ...]
     sets: tuple[str, ...] = ()
     recipe: str = ""
     manifests: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    crds: Crds | None = None
-    chart: Chart | None = None
+    crds: ContentCrds | None = None
+    chart: ContentChart | None = None
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -90,23 +92,22 @@ class Content:
         return ("kustomize",) if self.manifests else ()
 
 
-def parse(entry: dict[str, Any]) -> Content:
+def parse(entry: dict[str, Any]) -> CatalogueContent:
     """Read and check an entry.
 
     Raises:
         ValueError: It says something that it must not.
     """
     # Imported here: listing commands must not pay for it.
-    import msgspec
 
     name = entry.get("name", "content without a name")
-    tables = [(entry, Content), (entry.get("chart", {}), Chart), (entry.get("crds", {}), Crds)]
-    for table, shape in [*tables, *((module, Module) for module in entry.get("module", []))]:
+    tables = [(entry, CatalogueContent), (entry.get("chart", {}), ContentChart), (entry.get("crds", {}), ContentCrds)]
+    for table, shape in [*tables, *((module, ContentModule) for module in entry.get("module", []))]:
         # msgspec accepts unknown keys of dataclasses; here they are spelling mistakes.
         if unknown := set(table) - {field.name for field in dataclasses.fields(shape)}:
             raise ValueError(f"{name}: unknown key {min(unknown)!r}")
     try:
-        content = msgspec.convert(entry, Content)
+        content = msgspec.convert(entry, CatalogueContent)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}: {error}") from error
     for complaint in _complaints(content):
@@ -114,7 +115,7 @@ def parse(entry: dict[str, Any]) -> Content:
     return content
 
 
-def _complaints(content: Content) -> Iterator[str]:
+def _complaints(content: CatalogueContent) -> Iterator[str]:
     if not re.fullmatch(r"[a-z][a-z0-9-]*", content.name):
         yield "a name is lower case, with digits and dashes"
     if not content.module:

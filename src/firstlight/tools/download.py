@@ -6,17 +6,23 @@ that can go wrong (no network, no such release) is an answer, and the next way i
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import hashlib
+import shutil
+import stat
+import tarfile
 import urllib.parse
-from pathlib import Path
-from typing import TYPE_CHECKING
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import aiohttp
 
 from firstlight import errors
-from firstlight.tools import archive, catalogue, events, workshop
-
-if TYPE_CHECKING:
-    import aiohttp
+from firstlight.tools import catalogue, tool_progress, workshop
 
 SIZE_LIMIT = 512 << 20
 """Bytes of a download; the largest release in the catalogue has a third of it."""
@@ -33,7 +39,7 @@ _REPORT_EVERY = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Fetched:
+class FetchedRelease:
     """A binary that its project published."""
 
     binary: Path
@@ -42,7 +48,7 @@ class Fetched:
 
 
 @dataclasses.dataclass(frozen=True)
-class Unavailable:
+class ReleaseUnavailable:
     """There is nothing to be had this way; ``known`` if that is no news."""
 
     why: str
@@ -56,26 +62,26 @@ class Downloads:
         self._unreachable: dict[str, str] = {}
 
     async def fetch(
-        self, tool: catalogue.Tool, shop: workshop.Workshop, *, stage: Path, report: events.Report
-    ) -> Fetched | Unavailable:
+        self, tool: catalogue.CatalogueTool, shop: workshop.Workshop, *, stage: Path, report: tool_progress.Report
+    ) -> FetchedRelease | ReleaseUnavailable:
         """Download a tool into ``stage`` and verify it.
 
         Raises:
             errors.ToolError: The hash is not the pinned one, or the archive is not sound.
         """
         if tool.download is None:
-            return Unavailable(tool.by_hand or "no hash of its release is pinned", known=True)
+            return ReleaseUnavailable(tool.by_hand or "no hash of its release is pinned", known=True)
         system, machine = shop.target.system, shop.target.machine
         expected = tool.download.pinned(system, machine)
         if not expected:
-            return Unavailable(f"no hash of its release for {system}-{machine} is pinned", known=True)
+            return ReleaseUnavailable(f"no hash of its release for {system}-{machine} is pinned", known=True)
         url, member = (
             catalogue.fill(template, tool, system=system, machine=machine)
             for template in (tool.download.url, tool.download.member)
         )
         url = mirrored(url, shop.mirror)
         if why := self._unreachable.get(_host(url)):
-            return Unavailable(why, known=True)
+            return ReleaseUnavailable(why, known=True)
 
         # Imported here: it takes longer than a whole listing.
         import aiohttp
@@ -88,10 +94,10 @@ class Downloads:
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
                 host = _host(url)
                 self._unreachable[host] = f"{host} cannot be reached ({_reason(error)})"
-                return Unavailable(self._unreachable[host])
+                return ReleaseUnavailable(self._unreachable[host])
             except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
-                return Unavailable(f"{_host(url)}: {_reason(error)}")
-        if isinstance(actual, Unavailable):
+                return ReleaseUnavailable(f"{_host(url)}: {_reason(error)}")
+        if isinstance(actual, ReleaseUnavailable):
             return actual
         if actual != expected:
             raise errors.ToolError(
@@ -101,11 +107,11 @@ class Downloads:
             )
         binary = stage / tool.name
         if member:
-            archive.extract(target, member, to=binary)
+            extract_member(target, member, to=binary)
         else:
             target.rename(binary)
         binary.chmod(0o755)
-        return Fetched(binary, actual, url)
+        return FetchedRelease(binary, actual, url)
 
 
 def mirrored(url: str, mirror: str) -> str:
@@ -116,32 +122,32 @@ def mirrored(url: str, mirror: str) -> str:
 
 
 async def _fetch_file(
-    session: "aiohttp.ClientSession", url: str, *, to: Path, name: str, report: events.Report
-) -> str | Unavailable:
+    session: aiohttp.ClientSession, url: str, *, to: Path, name: str, report: tool_progress.Report
+) -> str | ReleaseUnavailable:
     digest = hashlib.sha256()
     received = reported = 0
     async with session.get(url) as response:
         if problem := _problem(url, response):
-            return Unavailable(problem)
+            return ReleaseUnavailable(problem)
         size = response.content_length or 0
         if size > SIZE_LIMIT:
-            return Unavailable(f"{url} has {size} bytes, more than the limit of {SIZE_LIMIT}")
-        report(events.Downloading(name, url, 0, size))
+            return ReleaseUnavailable(f"{url} has {size} bytes, more than the limit of {SIZE_LIMIT}")
+        report(tool_progress.Downloading(name, url, 0, size))
         with to.open("xb") as out:
             async for chunk in response.content.iter_any():
                 received += len(chunk)
                 if received > SIZE_LIMIT:
-                    return Unavailable(f"{url} sends more than the limit of {SIZE_LIMIT} bytes")
+                    return ReleaseUnavailable(f"{url} sends more than the limit of {SIZE_LIMIT} bytes")
                 digest.update(chunk)
                 out.write(chunk)
                 if received - reported >= _REPORT_EVERY:
                     reported = received
-                    report(events.Downloading(name, url, received, size))
-    report(events.Downloading(name, url, received, size or received))
+                    report(tool_progress.Downloading(name, url, received, size))
+    report(tool_progress.Downloading(name, url, received, size or received))
     return digest.hexdigest()
 
 
-def _problem(url: str, response: "aiohttp.ClientResponse") -> str:
+def _problem(url: str, response: aiohttp.ClientResponse) -> str:
     if response.status != 200:
         return f"{url} answers {response.status} {response.reason or ''}".rstrip()
     if url.startswith("https://") and response.url.scheme != "https":
@@ -157,3 +163,93 @@ def _reason(error: BaseException) -> str:
     # aiohttp wraps what the system said into words that say the host's name again.
     cause = getattr(error, "os_error", None)
     return (getattr(cause, "strerror", None) or str(error) or type(error).__name__).lower()
+
+
+# Taking one file out of a release archive, and nothing else.
+#
+# Python's own extraction is not used: it decides about paths, links, owners and modes, and none of these are
+# wanted. The checksum was verified before; an archive that still looks like an attack is refused as a whole.
+
+
+MEMBER_LIMIT = 1 << 30
+"""Bytes that an archive may hold unpacked: the largest known holds a quarter of it, and a bomb much more."""
+
+
+def extract_member(archive: Path, member: str, *, to: Path) -> None:
+    """Write the regular file ``member`` of a .tar.gz or .zip to ``to``.
+
+    Raises:
+        errors.ToolError: It is not there, not a regular file, or the archive is not sound.
+    """
+    try:
+        with _open_member(archive, member) as source, to.open("xb") as out:
+            shutil.copyfileobj(source, out, 1 << 20)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error) as error:
+        raise _refuse(archive, f"it cannot be read: {error}") from error
+
+
+@contextlib.contextmanager
+def _open_member(archive: Path, member: str) -> Iterator[IO[bytes]]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as file, file.open(_choose_zip(archive, file, member)) as source:
+            yield source
+        return
+    with tarfile.open(archive, "r:gz") as tar:
+        stream = tar.extractfile(_choose_tar(archive, tar, member))
+        assert stream is not None
+        with stream:
+            yield stream
+
+
+def _choose_tar(archive: Path, file: tarfile.TarFile, member: str) -> tarfile.TarInfo:
+    size = 0
+    chosen: tarfile.TarInfo | None = None
+    for info in file:
+        _check_name(archive, info.name)
+        size = _check_size(archive, size + info.size)
+        if _plain(info.name) == member:
+            if not info.isreg():
+                raise _refuse(archive, f"{member} is not a regular file")
+            chosen = info
+    if chosen is None:
+        raise _refuse(archive, f"there is no {member} in it")
+    return chosen
+
+
+def _choose_zip(archive: Path, file: zipfile.ZipFile, member: str) -> zipfile.ZipInfo:
+    size = 0
+    chosen: zipfile.ZipInfo | None = None
+    for info in file.infolist():
+        _check_name(archive, info.filename)
+        size = _check_size(archive, size + info.file_size)
+        if _plain(info.filename) == member:
+            # The upper half holds the Unix mode, if it was made on Unix; the file type may be missing.
+            if stat.S_IFMT(info.external_attr >> 16) not in {0, stat.S_IFREG} or info.is_dir():
+                raise _refuse(archive, f"{member} is not a regular file")
+            chosen = info
+    if chosen is None:
+        raise _refuse(archive, f"there is no {member} in it")
+    return chosen
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("./")
+
+
+def _check_name(archive: Path, name: str) -> None:
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        raise _refuse(archive, f"it has a member outside of itself: {name}")
+
+
+def _check_size(archive: Path, size: int) -> int:
+    if size > MEMBER_LIMIT:
+        raise _refuse(archive, f"it unpacks to more than {MEMBER_LIMIT >> 20} MiB")
+    return size
+
+
+def _refuse(archive: Path, why: str) -> errors.ToolError:
+    return errors.ToolError(
+        f"the archive {archive.name} is refused: {why}",
+        hint="FIRSTLIGHT_ACQUIRE=build builds it from its sources instead",
+    )

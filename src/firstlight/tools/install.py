@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.tools import build, cache, catalogue, download, events, find, key, probe, toolchain, workshop
+from firstlight.tools import binary_cache, catalogue, download, find, go_build, go_toolchain, tool_progress, workshop
 
 _downloads = download.Downloads()
 
 
 async def ensure(
     names: Iterable[str],
-    report: events.Report = events.ignore,
+    report: tool_progress.Report = tool_progress.ignore,
     *,
     shop: workshop.Workshop | None = None,
     again: bool = False,
@@ -42,8 +42,8 @@ async def ensure(
     for search in searches:
         tool, found = search.tool, search.found
         for passed in search.passed_over:
-            report(events.PassedOver(tool.name, str(passed.path), passed.why))
-        if found is None or (again and found.where is not find.Where.GIVEN):
+            report(tool_progress.CandidateSkipped(tool.name, str(passed.path), passed.why))
+        if found is None or (again and found.where is not find.FoundWhere.GIVEN):
             try:
                 paths[tool.name] = await _acquire(tool, shop, report, again=again)
             except OSError as error:
@@ -53,14 +53,16 @@ async def ensure(
                     hint="FIRSTLIGHT_CACHE names another place for what is installed",
                 ) from error
         else:
-            report(events.Ready(tool.name, found.version, found.path, found.where.value, 0.0))
+            report(tool_progress.ToolReady(tool.name, found.version, found.path, found.where.value, 0.0))
             paths[tool.name] = found.path
     return paths
 
 
-async def _acquire(tool: catalogue.Tool, shop: workshop.Workshop, report: events.Report, *, again: bool) -> Path:
+async def _acquire(
+    tool: catalogue.CatalogueTool, shop: workshop.Workshop, report: tool_progress.Report, *, again: bool
+) -> Path:
     def tell(holder: str) -> None:
-        report(events.Waiting(tool.name, holder))
+        report(tool_progress.WaitingForLock(tool.name, holder))
 
     started = time.monotonic()
     async with shop.cache.locked(tool.name, on_wait=tell):
@@ -71,20 +73,24 @@ async def _acquire(tool: catalogue.Tool, shop: workshop.Workshop, report: events
         if entry is None or again:
             entry = await _make(tool, shop, report)
             how = entry.provenance.how
-    report(events.Ready(tool.name, entry.provenance.version, entry.path, how, time.monotonic() - started))
+    report(tool_progress.ToolReady(tool.name, entry.provenance.version, entry.path, how, time.monotonic() - started))
     return entry.path
 
 
-async def _make(tool: catalogue.Tool, shop: workshop.Workshop, report: events.Report) -> cache.Entry:
+async def _make(
+    tool: catalogue.CatalogueTool, shop: workshop.Workshop, report: tool_progress.Report
+) -> binary_cache.CachedBinary:
     reasons = []
     for way in shop.ways:
         with shop.cache.stage(tool.name) as stage:
             made = await (_download if way == "download" else _build)(tool, shop, stage, report)
-        if isinstance(made, cache.Entry):
+        if isinstance(made, binary_cache.CachedBinary):
             return made
         reasons.append(f"{way}: {made.why}")
         if not made.known:
-            report(events.PassedOver(tool.name, {"download": "downloaded", "build": "built"}[way], made.why))
+            report(
+                tool_progress.CandidateSkipped(tool.name, {"download": "downloaded", "build": "built"}[way], made.why)
+            )
     reasons += [f"{way}: FIRSTLIGHT_ACQUIRE does not allow it" for way in workshop.WAYS if way not in shop.ways]
     raise errors.ToolError(
         f"{tool.name} {tool.needed} cannot be had:\n" + "\n".join(f"    {reason}" for reason in reasons),
@@ -93,56 +99,56 @@ async def _make(tool: catalogue.Tool, shop: workshop.Workshop, report: events.Re
 
 
 async def _download(
-    tool: catalogue.Tool, shop: workshop.Workshop, stage: Path, report: events.Report
-) -> cache.Entry | download.Unavailable:
+    tool: catalogue.CatalogueTool, shop: workshop.Workshop, stage: Path, report: tool_progress.Report
+) -> binary_cache.CachedBinary | download.ReleaseUnavailable:
     started = time.monotonic()
     fetched = await _downloads.fetch(tool, shop, stage=stage, report=report)
-    if isinstance(fetched, download.Unavailable):
+    if isinstance(fetched, download.ReleaseUnavailable):
         return fetched
     await _check(fetched.binary, tool, shop)
-    recipe = key.download_recipe(tool, machine=shop.target)
+    recipe = workshop.download_recipe(tool, machine=shop.target)
     return shop.cache.publish(
         fetched.binary,
-        cache.describe(
+        binary_cache.describe(
             fetched.binary, name=tool.name, version=tool.version, recipe=recipe,
-            key=key.of(recipe, fetched.sha256), how="download", origin=fetched.url, go="",
+            key=workshop.key_of(recipe, fetched.sha256), how="download", origin=fetched.url, go="",
             system=shop.target.system, machine=shop.target.machine, seconds=time.monotonic() - started,
         ),
     )  # fmt: skip
 
 
 async def _build(
-    tool: catalogue.Tool, shop: workshop.Workshop, stage: Path, report: events.Report
-) -> cache.Entry | download.Unavailable:
+    tool: catalogue.CatalogueTool, shop: workshop.Workshop, stage: Path, report: tool_progress.Report
+) -> binary_cache.CachedBinary | download.ReleaseUnavailable:
     if tool.build is None:
-        return download.Unavailable(tool.by_hand or "its sources cannot be built here")
+        return download.ReleaseUnavailable(tool.by_hand or "its sources cannot be built here")
 
     def tell(holder: str) -> None:
-        report(events.Waiting(tool.name, holder))
+        report(tool_progress.WaitingForLock(tool.name, holder))
 
     module = shop.module(tool.build)
-    go = await toolchain.obtain(module.go, shop, name=tool.name, report=report)
+    go = await go_toolchain.obtain(module.go, shop, name=tool.name, report=report)
     async with shop.cache.building(tool.name, on_wait=tell):
         started = time.monotonic()
-        binary = await build.build(tool, module, go, shop=shop, stage=stage, report=report)
+        binary = await go_build.build(tool, module, go, shop=shop, stage=stage, report=report)
         seconds = time.monotonic() - started
     await _check(binary, tool, shop)
     recipe = shop.build_recipe(tool, module)
     return shop.cache.publish(
         binary,
-        cache.describe(
-            binary, name=tool.name, version=tool.version, recipe=recipe, key=key.of(recipe, go.version),
+        binary_cache.describe(
+            binary, name=tool.name, version=tool.version, recipe=recipe, key=workshop.key_of(recipe, go.version),
             how="build", origin=f"lab/{tool.build.directory} {tool.build.package}", go=go.version,
             system=shop.target.system, machine=shop.target.machine, seconds=seconds,
         ),
     )  # fmt: skip
 
 
-async def _check(binary: Path, tool: catalogue.Tool, shop: workshop.Workshop) -> None:
+async def _check(binary: Path, tool: catalogue.CatalogueTool, shop: workshop.Workshop) -> None:
     """Start it once: what does not run here, or is something else, must not get into the cache."""
     if not tool.ask:
         return
-    answer = await probe.ask_now(binary, tool, shop)
+    answer = await find.ask_version_now(binary, tool, shop)
     if answer.version != tool.version:
         said = answer.problem or f"it says that it is {answer.version}"
         raise errors.ToolError(f"{tool.name} {tool.version} was made, but {said}")

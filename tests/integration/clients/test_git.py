@@ -13,12 +13,12 @@ import pytest
 from aiohttp import web
 
 from firstlight import errors
-from firstlight.clients import git as clients
-from firstlight.clients import tree
-from firstlight.model import credentials, git
+from firstlight.clients import git as clients_git
+from firstlight.clients import path_safety
+from firstlight.model import git, secret
 from firstlight.model.secret import Secret
 
-AUTHOR = git.Person("Ada Löve", "ada@example.org")
+AUTHOR = git.GitPerson("Ada Löve", "ada@example.org")
 WHEN = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.UTC)
 WEIRD = (
     "-n",
@@ -34,8 +34,8 @@ PROGRAM = Path(shutil.which("git") or "git")
 
 
 @pytest.fixture
-def git_client() -> clients.Git:
-    return clients.Git(PROGRAM, schemes={"https", "http", "ssh", "file"})
+def git_client() -> clients_git.Git:
+    return clients_git.Git(PROGRAM, schemes={"https", "http", "ssh", "file"})
 
 
 def real(cwd: Path, *arguments: str, stdin: bytes = b"") -> str:
@@ -47,7 +47,7 @@ def real(cwd: Path, *arguments: str, stdin: bytes = b"") -> str:
 
 
 @pytest.fixture
-async def work_tree(git_client: clients.Git, tmp_path: Path) -> Path:
+async def work_tree(git_client: clients_git.Git, tmp_path: Path) -> Path:
     """A repository with one commit of a few files."""
     path = tmp_path / "work"
     await git_client.init(path)
@@ -62,7 +62,7 @@ async def work_tree(git_client: clients.Git, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def bare(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> Path:
+async def bare(git_client: clients_git.Git, work_tree: Path, tmp_path: Path) -> Path:
     """A bare repository that has what the work tree has."""
     path = tmp_path / "bare.git"
     await git_client.init(path, bare=True)
@@ -70,7 +70,7 @@ async def bare(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> Path
     return path
 
 
-async def committed(client: clients.Git, path: Path, **files: str) -> str:
+async def committed(client: clients_git.Git, path: Path, **files: str) -> str:
     for name, content in files.items():
         (path / name).write_text(content)
     await client.add(path, list(files))
@@ -79,7 +79,7 @@ async def committed(client: clients.Git, path: Path, **files: str) -> str:
     return commit
 
 
-async def test_where_a_repository_stands(git_client: clients.Git, work_tree: Path, bare: Path) -> None:
+async def test_where_a_repository_stands(git_client: clients_git.Git, work_tree: Path, bare: Path) -> None:
     head = await git_client.head(work_tree)
 
     assert head == git.Head(
@@ -96,19 +96,19 @@ async def test_where_a_repository_stands(git_client: clients.Git, work_tree: Pat
     assert (head.branch, head.remote_url) == ("", "https://git.example.org/a/b.git")
 
 
-async def test_a_new_repository_has_no_commit(git_client: clients.Git, tmp_path: Path) -> None:
+async def test_a_new_repository_has_no_commit(git_client: clients_git.Git, tmp_path: Path) -> None:
     await git_client.init(tmp_path / "new", branch="trunk")
 
     head = await git_client.head(tmp_path / "new")
 
     assert (head.commit, head.branch, head.is_dirty) == ("", "trunk", False)
-    with pytest.raises(clients.NotFound):
+    with pytest.raises(clients_git.GitNotFound):
         await git_client.resolve(tmp_path / "new", "HEAD")
     with pytest.raises(errors.UsageError, match="not empty"):
         await git_client.init(tmp_path / "new")
 
 
-async def test_further_work_trees_and_sha256_work(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> None:
+async def test_further_work_trees_and_sha256_work(git_client: clients_git.Git, work_tree: Path, tmp_path: Path) -> None:
     real(work_tree, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     commit = await committed(git_client, tmp_path / "side", b="b")
 
@@ -124,7 +124,7 @@ async def test_further_work_trees_and_sha256_work(git_client: clients.Git, work_
     assert (await git_client.show(tmp_path / "long", "HEAD", "b")) == b"b"
 
 
-async def test_commits_are_told(git_client: clients.Git, work_tree: Path) -> None:
+async def test_commits_are_told(git_client: clients_git.Git, work_tree: Path) -> None:
     first = await git_client.resolve(work_tree, "HEAD")
     second = await committed(git_client, work_tree, b="b")
 
@@ -137,7 +137,7 @@ async def test_commits_are_told(git_client: clients.Git, work_tree: Path) -> Non
     assert not await git_client.is_ancestor(work_tree, "HEAD", "HEAD^")
 
 
-async def test_changes_since_the_fork_with_renames(git_client: clients.Git, work_tree: Path) -> None:
+async def test_changes_since_the_fork_with_renames(git_client: clients_git.Git, work_tree: Path) -> None:
     real(work_tree, "branch", "base")
     real(work_tree, "mv", "--", "apps/a.yaml", "-moved\nname")
     real(work_tree, "rm", "-q", "run.sh")
@@ -150,18 +150,20 @@ async def test_changes_since_the_fork_with_renames(git_client: clients.Git, work
     changes = await git_client.changed_files(work_tree, "base", "main")
 
     assert set(changes) == {
-        git.Change("renamed", "-moved\nname", "apps/a.yaml"),
-        git.Change("deleted", "run.sh"),
-        git.Change("type-changed", "link"),
-        git.Change("added", "b"),
+        git.FileChange("renamed", "-moved\nname", "apps/a.yaml"),
+        git.FileChange("deleted", "run.sh"),
+        git.FileChange("type-changed", "link"),
+        git.FileChange("added", "b"),
     }
-    assert git.Change("deleted", "other") in await git_client.changed_files(work_tree, "base", "main", since_fork=False)
+    assert git.FileChange("deleted", "other") in await git_client.changed_files(
+        work_tree, "base", "main", since_fork=False
+    )
     text = await git_client.diff(work_tree, "base", "main", paths=["b"])
     assert "+++ b/b\n@@ -0,0 +1 @@\n+b\n" in text
     assert "run.sh" not in text
 
 
-async def test_names_that_are_no_names(git_client: clients.Git, tmp_path: Path) -> None:
+async def test_names_that_are_no_names(git_client: clients_git.Git, tmp_path: Path) -> None:
     path = tmp_path / "weird"
     await git_client.init(path)
     for name in WEIRD:
@@ -184,19 +186,19 @@ async def test_names_that_are_no_names(git_client: clients.Git, tmp_path: Path) 
         assert (tmp_path / "out" / name).read_bytes() == (path / name).read_bytes()
 
 
-async def test_files_of_a_commit(git_client: clients.Git, work_tree: Path, bare: Path) -> None:
+async def test_files_of_a_commit(git_client: clients_git.Git, work_tree: Path, bare: Path) -> None:
     for place in (work_tree, bare):
         entries = {entry.path: (entry.kind, entry.size) for entry in await git_client.ls_tree(place)}
         assert entries == {"apps/a.yaml": ("file", 160), "run.sh": ("executable", 10), "link": ("symlink", 11)}
         assert [entry.path for entry in await git_client.ls_tree(place, under="apps")] == ["apps/a.yaml"]
         assert await git_client.show(place, "main", "run.sh") == b"#!/bin/sh\n"
-        with pytest.raises(clients.NotFound, match="no file 'apps'"):
+        with pytest.raises(clients_git.GitNotFound, match="no file 'apps'"):
             await git_client.show(place, "main", "apps")
-        with pytest.raises(clients.TooLarge):
+        with pytest.raises(clients_git.GitTooLarge):
             await git_client.show(place, "main", "run.sh", limit=9)
 
 
-async def test_what_git_knows(git_client: clients.Git, work_tree: Path) -> None:
+async def test_what_git_knows(git_client: clients_git.Git, work_tree: Path) -> None:
     """A file that is gone from the work tree, or from the index, is known while the last commit has it."""
     (work_tree / "apps" / "a.yaml").unlink()
     real(work_tree, "rm", "--quiet", "run.sh")
@@ -217,7 +219,7 @@ async def test_what_git_knows(git_client: clients.Git, work_tree: Path) -> None:
         await git_client.knows(work_tree, "../other")
 
 
-async def test_an_export_is_what_was_committed(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> None:
+async def test_an_export_is_what_was_committed(git_client: clients_git.Git, work_tree: Path, tmp_path: Path) -> None:
     (work_tree / ".gitattributes").write_text("*.yaml text eol=crlf ident export-ignore\n")
     await committed(git_client, work_tree, **{".gitattributes": "*.yaml text eol=crlf ident export-ignore\n"})
 
@@ -245,7 +247,7 @@ async def test_an_export_is_what_was_committed(git_client: clients.Git, work_tre
     ],
 )
 async def test_a_link_out_of_a_commit_is_refused(
-    git_client: clients.Git, work_tree: Path, tmp_path: Path, links: dict[str, str]
+    git_client: clients_git.Git, work_tree: Path, tmp_path: Path, links: dict[str, str]
 ) -> None:
     for name, target in links.items():
         (work_tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -263,7 +265,7 @@ async def test_a_link_out_of_a_commit_is_refused(
 
 @pytest.mark.parametrize("name", ["..", ".git", ".GIT", "."])
 async def test_a_path_out_of_a_commit_is_refused(
-    git_client: clients.Git, work_tree: Path, tmp_path: Path, name: str
+    git_client: clients_git.Git, work_tree: Path, tmp_path: Path, name: str
 ) -> None:
     blob = real(work_tree, "hash-object", "-w", "--stdin", stdin=b"#!/bin/sh\n")
     inner = bytes.fromhex(
@@ -279,7 +281,7 @@ async def test_a_path_out_of_a_commit_is_refused(
 
 
 async def test_two_entries_of_one_name_do_not_write_through_a_link(
-    git_client: clients.Git, work_tree: Path, tmp_path: Path
+    git_client: clients_git.Git, work_tree: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "victim").mkdir()
     link = real(work_tree, "hash-object", "-w", "--stdin", stdin=os.fsencode(tmp_path / "victim"))
@@ -296,15 +298,15 @@ async def test_two_entries_of_one_name_do_not_write_through_a_link(
 
 
 async def test_too_much_is_refused_before_it_is_written(
-    git_client: clients.Git, work_tree: Path, tmp_path: Path
+    git_client: clients_git.Git, work_tree: Path, tmp_path: Path
 ) -> None:
-    for limits in (tree.Limits(files=2), tree.Limits(size=100), tree.Limits(depth=1)):
+    for limits in (path_safety.TreeLimits(files=2), path_safety.TreeLimits(size=100), path_safety.TreeLimits(depth=1)):
         with pytest.raises(errors.Refused):
             await git_client.export(work_tree, "HEAD", tmp_path / "out", limits=limits)
     assert not (tmp_path / "out").exists()
 
 
-async def test_commits_of_some_files_leave_the_rest(git_client: clients.Git, work_tree: Path) -> None:
+async def test_commits_of_some_files_leave_the_rest(git_client: clients_git.Git, work_tree: Path) -> None:
     (work_tree / "staged").write_text("1")
     await git_client.add(work_tree, ["staged"])
     (work_tree / "wanted").write_text("2")
@@ -312,19 +314,19 @@ async def test_commits_of_some_files_leave_the_rest(git_client: clients.Git, wor
 
     await git_client.commit(work_tree, "Only one", author=AUTHOR, files=["wanted"])
 
-    assert await git_client.status(work_tree) == (git.Change("added", "staged"),)
+    assert await git_client.status(work_tree) == (git.FileChange("added", "staged"),)
     assert real(work_tree, "status", "--porcelain") == "A  staged"
     assert "Only one" in real(work_tree, "reflog")
     await git_client.commit(work_tree, "The other", author=AUTHOR)
     assert await git_client.commit(work_tree, "Nothing", author=AUTHOR) is None
     (work_tree / "staged").unlink()
     await git_client.add(work_tree, ["staged"])
-    assert await git_client.status(work_tree) == (git.Change("deleted", "staged"),)
-    with pytest.raises(clients.NotFound):
+    assert await git_client.status(work_tree) == (git.FileChange("deleted", "staged"),)
+    with pytest.raises(clients_git.GitNotFound):
         await git_client.add(work_tree, ["never"])
 
 
-async def test_no_commit_where_it_would_be_lost_or_wrong(git_client: clients.Git, work_tree: Path) -> None:
+async def test_no_commit_where_it_would_be_lost_or_wrong(git_client: clients_git.Git, work_tree: Path) -> None:
     (work_tree / "a").write_text("a")
     await git_client.add(work_tree, ["a"])
     (work_tree / ".git" / "MERGE_HEAD").write_text(await git_client.resolve(work_tree, "HEAD"))
@@ -335,12 +337,12 @@ async def test_no_commit_where_it_would_be_lost_or_wrong(git_client: clients.Git
     with pytest.raises(errors.Refused, match="no branch"):
         await git_client.commit(work_tree, "m", author=AUTHOR)
     (work_tree / ".git" / "index.lock").touch()
-    with pytest.raises(clients.Busy):
+    with pytest.raises(clients_git.GitBusy):
         await git_client.add(work_tree, ["a"])
 
 
 async def test_clone_fetch_push_and_whether_it_is_pushed(
-    git_client: clients.Git, work_tree: Path, bare: Path, tmp_path: Path
+    git_client: clients_git.Git, work_tree: Path, bare: Path, tmp_path: Path
 ) -> None:
     url = f"file://{bare}"
     first = await git_client.resolve(work_tree, "HEAD")
@@ -349,7 +351,7 @@ async def test_clone_fetch_push_and_whether_it_is_pushed(
 
     second = await committed(git_client, work_tree, b="b")
     assert not await git_client.is_pushed(work_tree, second, url, "main")
-    assert await git_client.push(work_tree, url, "main") == git.Pushed("main", second, "updated")
+    assert await git_client.push(work_tree, url, "main") == git.PushResult("main", second, "updated")
     assert (await git_client.push(work_tree, url, "main")).outcome == "unchanged"
     assert (await git_client.push(work_tree, url, "other", revision=first)).outcome == "created"
 
@@ -365,20 +367,20 @@ async def test_clone_fetch_push_and_whether_it_is_pushed(
     assert _contents(work_tree / ".git") == before
 
     await committed(git_client, work_tree, d="d")
-    with pytest.raises(clients.Rejected) as caught:
+    with pytest.raises(clients_git.GitRejected) as caught:
         await git_client.push(work_tree, url, "main")
     assert caught.value.is_behind
     assert await git_client.fetch(work_tree, url, "main") == third
     assert real(work_tree, "rev-parse", "origin/main") == third
-    with pytest.raises(clients.Rejected):
+    with pytest.raises(clients_git.GitRejected):
         await git_client.push(work_tree, url, "main", expected=first)
     assert (await git_client.push(work_tree, url, "main", expected=third)).outcome == "forced"
-    with pytest.raises(clients.Rejected):
+    with pytest.raises(clients_git.GitRejected):
         await git_client.push(work_tree, url, "main", revision=third, expected="")
 
 
 async def test_shallow_clones_of_branches_tags_and_commits(
-    git_client: clients.Git, work_tree: Path, bare: Path, tmp_path: Path
+    git_client: clients_git.Git, work_tree: Path, bare: Path, tmp_path: Path
 ) -> None:
     url = f"file://{bare}"
     first = await git_client.resolve(work_tree, "HEAD")
@@ -398,17 +400,17 @@ async def test_shallow_clones_of_branches_tags_and_commits(
     assert await git_client.is_pushed(tmp_path / "shallow", second, url, "main")
     assert await git_client.fetch(tmp_path / "shallow", url, "main", depth=1) == third
     assert real(tmp_path / "shallow", "fsck", "--connectivity-only") == ""
-    with pytest.raises(clients.NotFound):
+    with pytest.raises(clients_git.GitNotFound):
         await git_client.changed_files(tmp_path / "shallow", second, third)
     refs = await git_client.ls_remote(url)
     assert (refs.head, refs.branch("main"), refs.tag("v1"), refs.branch("x")) == ("main", third, first, "")
     for ref in ("nope", "0" * 40):
-        with pytest.raises(clients.NotFound):
+        with pytest.raises(clients_git.GitNotFound):
             await git_client.clone(url, tmp_path / "none", ref=ref)
     assert not (tmp_path / "none").exists()
 
 
-async def test_an_empty_remote_is_cloned_empty(git_client: clients.Git, tmp_path: Path) -> None:
+async def test_an_empty_remote_is_cloned_empty(git_client: clients_git.Git, tmp_path: Path) -> None:
     await git_client.init(tmp_path / "empty.git", bare=True)
 
     assert await git_client.clone(f"file://{tmp_path}/empty.git", tmp_path / "clone") == ""
@@ -494,7 +496,7 @@ def poison(git_dir: Path, marker: Path, *, script: Path) -> None:
 
 @pytest.mark.parametrize("is_bare", [False, True])
 async def test_a_strangers_repository_is_not_obeyed(
-    git_client: clients.Git, work_tree: Path, bare: Path, tmp_path: Path, is_bare: bool
+    git_client: clients_git.Git, work_tree: Path, bare: Path, tmp_path: Path, is_bare: bool
 ) -> None:
     marker = tmp_path / "ran"
     first = await git_client.resolve(work_tree, "HEAD")
@@ -520,7 +522,7 @@ async def test_a_strangers_repository_is_not_obeyed(
     await git_client.push(work_tree, f"file://{bare}", "again", revision=first)
     await git_client.fetch(place, f"file://{bare}", "main")
     await git_client.is_pushed(place, "HEAD", f"file://{bare}", "main")
-    with pytest.raises(clients.Unreachable):
+    with pytest.raises(clients_git.GitUnreachable):
         await git_client.ls_remote("https://127.0.0.1:1/a/b.git")
     if not is_bare:
         assert {change.path for change in await git_client.status(work_tree)} == {".gitattributes", "b"}
@@ -537,7 +539,7 @@ async def test_a_strangers_repository_is_not_obeyed(
     assert marker.exists()
 
 
-async def test_a_submodule_is_not_asked(git_client: clients.Git, work_tree: Path, tmp_path: Path) -> None:
+async def test_a_submodule_is_not_asked(git_client: clients_git.Git, work_tree: Path, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     await git_client.clone(f"file://{work_tree}", work_tree / "sub")
     real(work_tree, "add", "sub")
@@ -559,11 +561,11 @@ async def test_a_submodule_is_not_asked(git_client: clients.Git, work_tree: Path
     assert marker.exists()
 
 
-async def test_what_is_no_repository(git_client: clients.Git, tmp_path: Path) -> None:
-    with pytest.raises(clients.NotARepository):
+async def test_what_is_no_repository(git_client: clients_git.Git, tmp_path: Path) -> None:
+    with pytest.raises(clients_git.NotARepository):
         await git_client.head(tmp_path)
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    with pytest.raises(clients.NotARepository):
+    with pytest.raises(clients_git.NotARepository):
         await git_client.head(tmp_path)
 
 
@@ -610,18 +612,18 @@ async def backend(root: Path, *, login: str = "", status: int = 0) -> AsyncItera
 
 
 async def test_a_password_is_shown_to_the_server_and_to_nobody_else(
-    git_client: clients.Git, work_tree: Path, bare: Path, tmp_path: Path
+    git_client: clients_git.Git, work_tree: Path, bare: Path, tmp_path: Path
 ) -> None:
-    good = credentials.Login("ada", Secret("hunter2"))
+    good = secret.Login("ada", Secret("hunter2"))
     async with backend(tmp_path, login="YWRhOmh1bnRlcjI=") as (server, shown):
         url = f"{server}/bare.git"
-        with pytest.raises(clients.Unauthorised) as caught:
+        with pytest.raises(clients_git.GitUnauthorised) as caught:
             await git_client.ls_remote(url)
         assert caught.value.hint
-        with pytest.raises(clients.Unauthorised):
-            await git_client.ls_remote(url, credentials=credentials.Login("ada", Secret("wrong")))
+        with pytest.raises(clients_git.GitUnauthorised):
+            await git_client.ls_remote(url, credentials=secret.Login("ada", Secret("wrong")))
         assert (await git_client.ls_remote(url, credentials=good)).head == "main"
-        with pytest.raises(clients.NotFound):
+        with pytest.raises(clients_git.GitNotFound):
             await git_client.ls_remote(f"{server}/none.git", credentials=good)
         commit = await git_client.clone(url, tmp_path / "clone", credentials=good)
         assert "hunter2" not in (tmp_path / "clone/.git/config").read_text()
@@ -646,8 +648,8 @@ exec sh -c "${{@: -1}}"
     )
     ssh.chmod(0o755)
     environ = {"PATH": f"{ssh.parent}:{os.environ['PATH']}", "SSH_AUTH_SOCK": "/run/agent"}
-    client = clients.Git(PROGRAM, environ=environ)
-    key = credentials.SshKey(Secret("KEY\n"), "git.example.org ssh-ed25519 HOSTKEY\n")
+    client = clients_git.Git(PROGRAM, environ=environ)
+    key = secret.SshKey(Secret("KEY\n"), "git.example.org ssh-ed25519 HOSTKEY\n")
 
     commit = await client.clone(f"ssh://git@git.example.org:2222{bare}", tmp_path / "clone", credentials=key)
 
@@ -660,39 +662,44 @@ exec sh -c "${{@: -1}}"
     assert "-oProxyCommand=none" in argv
     assert "-oStrictHostKeyChecking=yes" in argv
     assert "-p 2222 git@git.example.org git-upload-pack" in argv
-    assert (await client.ls_remote(f"git@git.example.org:{bare}", credentials=credentials.OwnSsh())).head == "main"
+    assert (await client.ls_remote(f"git@git.example.org:{bare}", credentials=secret.OwnSsh())).head == "main"
     assert "-F" not in (tmp_path / "argv").read_text().splitlines()[-1]
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(403, clients.Unauthorised), (404, clients.NotFound), (500, clients.Unreachable), (302, clients.Unreachable)],
+    [
+        (403, clients_git.GitUnauthorised),
+        (404, clients_git.GitNotFound),
+        (500, clients_git.GitUnreachable),
+        (302, clients_git.GitUnreachable),
+    ],
 )
 async def test_what_a_server_answers(
-    git_client: clients.Git, tmp_path: Path, status: int, expected: type[clients.GitError]
+    git_client: clients_git.Git, tmp_path: Path, status: int, expected: type[clients_git.GitError]
 ) -> None:
     async with backend(tmp_path, status=status) as (server, shown):
         with pytest.raises(expected):
-            await git_client.ls_remote(f"{server}/a.git", credentials=credentials.Login("ada", Secret("hunter2")))
+            await git_client.ls_remote(f"{server}/a.git", credentials=secret.Login("ada", Secret("hunter2")))
         assert set(shown) == {""}
 
 
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("https://127.0.0.1:1/a.git", clients.Unreachable),
-        ("https://nothing.invalid/a.git", clients.Unreachable),
-        ("ssh://git@127.0.0.1:1/a.git", clients.Unreachable),
-        ("file:///nowhere/a.git", clients.NotFound),
+        ("https://127.0.0.1:1/a.git", clients_git.GitUnreachable),
+        ("https://nothing.invalid/a.git", clients_git.GitUnreachable),
+        ("ssh://git@127.0.0.1:1/a.git", clients_git.GitUnreachable),
+        ("file:///nowhere/a.git", clients_git.GitNotFound),
     ],
 )
-async def test_where_nothing_is(git_client: clients.Git, url: str, expected: type[clients.GitError]) -> None:
+async def test_where_nothing_is(git_client: clients_git.Git, url: str, expected: type[clients_git.GitError]) -> None:
     with pytest.raises(expected):
         await git_client.ls_remote(url)
 
 
 async def test_a_transport_that_is_not_allowed_is_not_used(work_tree: Path) -> None:
-    strict = clients.Git(PROGRAM)
+    strict = clients_git.Git(PROGRAM)
 
     with pytest.raises(errors.UsageError, match="not allowed"):
         await strict.ls_remote(f"file://{work_tree}")

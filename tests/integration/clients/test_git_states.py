@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.clients import git as clients
-from firstlight.clients.git import states
+from firstlight.clients import git as clients_git
+from firstlight.clients.git import work_tree_states
 from firstlight.model import git
 
 PROGRAM = Path(shutil.which("git") or "git")
-AUTHOR = git.Person("Ada", "ada@example.org")
+AUTHOR = git.GitPerson("Ada", "ada@example.org")
 
 
 @pytest.fixture
-def git_client() -> clients.Git:
-    return clients.Git(PROGRAM)
+def git_client() -> clients_git.Git:
+    return clients_git.Git(PROGRAM)
 
 
 def real(cwd: Path, *arguments: str) -> bytes:
@@ -29,7 +29,7 @@ def real(cwd: Path, *arguments: str) -> bytes:
 
 
 @pytest.fixture
-async def work(git_client: clients.Git, tmp_path: Path) -> Path:
+async def work(git_client: clients_git.Git, tmp_path: Path) -> Path:
     """A repository in which a file is staged, one changed, one deleted, one new and one ignored."""
     path = tmp_path / "work"
     await git_client.init(path)
@@ -49,11 +49,11 @@ async def work(git_client: clients.Git, tmp_path: Path) -> Path:
     return path
 
 
-def rows(changes: tuple[git.Change, ...]) -> list[tuple[str, str]]:
+def rows(changes: tuple[git.FileChange, ...]) -> list[tuple[str, str]]:
     return sorted((each.path, each.status) for each in changes)
 
 
-async def test_the_index(git_client: clients.Git, work: Path) -> None:
+async def test_the_index(git_client: clients_git.Git, work: Path) -> None:
     assert rows(await git_client.staged(work)) == [("staged.yaml", "modified")]
     found = await git_client.staged_contents(work, ["staged.yaml", "kept.yaml", "link", "none"])
     assert {path: each.data for path, each in found.items()} == {
@@ -64,7 +64,7 @@ async def test_the_index(git_client: clients.Git, work: Path) -> None:
     assert found["link"].kind == "symlink"
 
 
-async def test_the_work_tree(git_client: clients.Git, work: Path) -> None:
+async def test_the_work_tree(git_client: clients_git.Git, work: Path) -> None:
     before = real(work, "status", "--porcelain=v2", "-z")
 
     changed = [("changed.yaml", "modified"), ("deleted.yaml", "deleted"), ("staged.yaml", "modified")]
@@ -72,22 +72,22 @@ async def test_the_work_tree(git_client: clients.Git, work: Path) -> None:
     assert real(work, "status", "--porcelain=v2", "-z") == before
 
 
-async def test_many_files_of_a_commit(git_client: clients.Git, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_files_of_a_commit(git_client: clients_git.Git, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = await git_client.contents(work, "HEAD", ["staged.yaml", "deleted.yaml", "link", "none", "kept.yaml"])
 
     assert sorted(found) == ["deleted.yaml", "kept.yaml", "link", "staged.yaml"]
     assert found["staged.yaml"].data == b"name: staged\n" * 5
-    monkeypatch.setattr(states, "FILE", 10)
+    monkeypatch.setattr(work_tree_states, "FILE", 10)
     small = await git_client.contents(work, "HEAD", ["kept.yaml"])
     assert small["kept.yaml"].data is None
     assert await git_client.contents(work, "HEAD", []) == {}
-    assert states.overlay(found, ["link", "deleted.yaml", "none"]) == (
+    assert work_tree_states.overlay(found, ["link", "deleted.yaml", "none"]) == (
         {"deleted.yaml": b"name: deleted\n" * 5, "none": None},
         {"link": "kept.yaml"},
     )
 
 
-async def test_a_directory_is_no_file(git_client: clients.Git, work: Path) -> None:
+async def test_a_directory_is_no_file(git_client: clients_git.Git, work: Path) -> None:
     (work / "dir").mkdir()
     (work / "dir" / "a.yaml").write_text("")
     await git_client.add(work, ["dir"])
@@ -96,7 +96,7 @@ async def test_a_directory_is_no_file(git_client: clients.Git, work: Path) -> No
     assert list(await git_client.staged_contents(work, ["dir/a.yaml"])) == ["dir/a.yaml"]
 
 
-async def test_a_patch(git_client: clients.Git, work: Path) -> None:
+async def test_a_patch(git_client: clients_git.Git, work: Path) -> None:
     real(work, "stash", "--include-untracked")
     (work / "kept.yaml").rename(work / "renamed.yaml")
     (work / "changed.yaml").write_text("name: patched\n")
@@ -137,14 +137,14 @@ async def test_a_patch(git_client: clients.Git, work: Path) -> None:
     ],
     ids=["empty", "words", "does not fit", "leads out", "leads into Git"],
 )
-async def test_a_patch_that_is_none(git_client: clients.Git, work: Path, patch: bytes) -> None:
-    with pytest.raises(clients.Rejected) as error:
+async def test_a_patch_that_is_none(git_client: clients_git.Git, work: Path, patch: bytes) -> None:
+    with pytest.raises(clients_git.GitRejected) as error:
         await git_client.patched(work, patch)
     assert "patch" in str(error.value)
     assert error.value.hint
 
 
-async def test_before_the_first_commit(git_client: clients.Git, tmp_path: Path) -> None:
+async def test_before_the_first_commit(git_client: clients_git.Git, tmp_path: Path) -> None:
     path = tmp_path / "new"
     await git_client.init(path)
     (path / "a.yaml").write_text("a: 1\n")
@@ -156,7 +156,7 @@ async def test_before_the_first_commit(git_client: clients.Git, tmp_path: Path) 
     assert rows((await git_client.patched(path, patch)).changes) == [("b.yaml", "added")]
 
 
-async def test_where_branches_part(git_client: clients.Git, work: Path) -> None:
+async def test_where_branches_part(git_client: clients_git.Git, work: Path) -> None:
     fork = real(work, "rev-parse", "HEAD").decode().strip()
     real(work, "stash", "--include-untracked")
     real(work, "checkout", "-b", "feature")
@@ -165,21 +165,21 @@ async def test_where_branches_part(git_client: clients.Git, work: Path) -> None:
     real(work, "commit", "--allow-empty", "-m", "c")
 
     assert await git_client.merge_base(work, "main", "feature") == fork
-    with pytest.raises(clients.NotFound):
+    with pytest.raises(clients_git.GitNotFound):
         await git_client.merge_base(work, "main", "none")
     with pytest.raises(errors.UsageError):
         await git_client.contents(work, "HEAD", ["../x"])
 
 
 async def test_a_partial_clone_lacks_objects_and_says_how_to_get_them(
-    git_client: clients.Git, work: Path, tmp_path: Path
+    git_client: clients_git.Git, work: Path, tmp_path: Path
 ) -> None:
     partial = tmp_path / "partial"
     await git_client.commit(work, "Second", author=AUTHOR)
     real(work, "config", "uploadpack.allowFilter", "true")
     real(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{work}", str(partial))
 
-    with pytest.raises(clients.GitError, match=r"the object [0-9a-f]{40} is missing") as caught:
+    with pytest.raises(clients_git.GitError, match=r"the object [0-9a-f]{40} is missing") as caught:
         await git_client.contents(partial, "HEAD~1", ["staged.yaml"])
 
     hint = caught.value.hint
@@ -189,7 +189,7 @@ async def test_a_partial_clone_lacks_objects_and_says_how_to_get_them(
     assert "git fetch --refetch --no-filter" in hint
 
 
-async def test_whether_merges_are_among_commits(git_client: clients.Git, work: Path) -> None:
+async def test_whether_merges_are_among_commits(git_client: clients_git.Git, work: Path) -> None:
     real(work, "reset", "--quiet", "--hard")
     real(work, "switch", "--quiet", "-c", "topic")
     real(work, "commit", "--quiet", "--allow-empty", "-m", "Second")

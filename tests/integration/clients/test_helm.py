@@ -15,10 +15,11 @@ import pytest_asyncio
 import yaml
 
 from firstlight import errors
-from firstlight.clients import helm as clients
-from firstlight.clients import kube as kube_client
-from firstlight.lab import lab as labs
-from firstlight.model import credentials, helm
+from firstlight.clients import helm
+from firstlight.clients import kube as clients_kube
+from firstlight.lab import running_lab
+from firstlight.model import helm_chart
+from firstlight.model import secret as model_secret
 from firstlight.model.secret import Secret
 from firstlight.tools import install
 from tests.unit.clients.helm import chart_server
@@ -49,7 +50,7 @@ TEST_POD = """apiVersion: v1
 kind: Pod
 metadata: {name: test, annotations: {"helm.sh/hook": test}}
 """
-LOGIN = credentials.Login("ada", Secret("hunter2hunter2"))
+LOGIN = model_secret.Login("ada", Secret("hunter2hunter2"))
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -58,8 +59,8 @@ async def helm_path() -> Path:
 
 
 @pytest.fixture
-def client(helm_path: Path) -> clients.Helm:
-    return clients.Helm(helm_path)
+def client(helm_path: Path) -> helm.Helm:
+    return helm.Helm(helm_path)
 
 
 @pytest.fixture
@@ -95,19 +96,19 @@ def documents(text: str) -> dict[str, Any]:
     return {each["kind"]: each for each in found}
 
 
-async def rendered(client: clients.Helm, chart: helm.ChartReference, **options: Any) -> dict[str, Any]:
+async def rendered(client: helm.Helm, chart: helm_chart.ChartReference, **options: Any) -> dict[str, Any]:
     done = await client.template(chart, release="one", namespace="two", **options)
     return documents(done.text)
 
 
-async def test_the_version(client: clients.Helm) -> None:
+async def test_the_version(client: helm.Helm) -> None:
     assert (await client.version()).startswith("4.")
 
 
-async def test_a_chart_is_rendered_with_values_in_their_order(client: clients.Helm, chart: Path) -> None:
+async def test_a_chart_is_rendered_with_values_in_their_order(client: helm.Helm, chart: Path) -> None:
     objects = await rendered(
         client,
-        helm.LocalChart(chart),
+        helm_chart.LocalChart(chart),
         values=[{"replicas": 2, "text": "plain, with = and 'quotes'"}, Secret("replicas: 3\n")],
         kube_version="1.31.2",
         api_versions=["example.org/v1/Widget"],
@@ -127,8 +128,8 @@ async def test_a_chart_is_rendered_with_values_in_their_order(client: clients.He
     }
 
 
-async def test_what_is_in_a_render_and_what_not(client: clients.Helm, chart: Path) -> None:
-    local = helm.LocalChart(chart)
+async def test_what_is_in_a_render_and_what_not(client: helm.Helm, chart: Path) -> None:
+    local = helm_chart.LocalChart(chart)
 
     assert set(await rendered(client, local)) == {"ConfigMap", "Pod"}
     assert set(await rendered(client, local, no_hooks=True)) == {"ConfigMap"}
@@ -139,10 +140,10 @@ async def test_what_is_in_a_render_and_what_not(client: clients.Helm, chart: Pat
     assert set(await rendered(client, local, show_only=["templates/tests/test.yaml"])) == {"Pod"}
 
 
-async def test_what_a_chart_says_of_itself(client: clients.Helm, chart: Path, tmp_path: Path) -> None:
-    local = helm.LocalChart(chart)
+async def test_what_a_chart_says_of_itself(client: helm.Helm, chart: Path, tmp_path: Path) -> None:
+    local = helm_chart.LocalChart(chart)
 
-    assert await client.show_chart(local) == helm.Chart(
+    assert await client.show_chart(local) == helm_chart.ChartMetadata(
         name="small",
         version="1.2.3",
         app_version="9.10",
@@ -153,15 +154,15 @@ async def test_what_a_chart_says_of_itself(client: clients.Helm, chart: Path, tm
     assert (await client.show_values(local)).startswith("# how many\nreplicas: 1\n")
     archive = await client.package(local, tmp_path, version="2.0.0-rc.1", app_version="10")
     assert archive == tmp_path / "small-2.0.0-rc.1.tgz"
-    packed = await client.show_chart(helm.LocalChart(archive))
+    packed = await client.show_chart(helm_chart.LocalChart(archive))
     assert (packed.version, packed.app_version) == ("2.0.0-rc.1", "10")
 
 
-async def test_values_that_a_schema_does_not_want(client: clients.Helm, chart: Path) -> None:
+async def test_values_that_a_schema_does_not_want(client: helm.Helm, chart: Path) -> None:
     given = Secret("replicas: many\npassword: hunter2hunter2\n")
 
-    with pytest.raises(clients.SchemaViolation) as caught:
-        await rendered(client, helm.LocalChart(chart), values=[given])
+    with pytest.raises(helm.SchemaViolation) as caught:
+        await rendered(client, helm_chart.LocalChart(chart), values=[given])
 
     # Helm tells them in any order.
     found = {(problem.chart, problem.path): problem.message for problem in caught.value.problems}
@@ -169,7 +170,7 @@ async def test_values_that_a_schema_does_not_want(client: clients.Helm, chart: P
     assert found["small", "/replicas"] == "got string, want integer"
     assert "hunter2" not in f"{caught.value} {caught.value.stderr} {caught.value.problems}"
     assert "does not match pattern" in caught.value.message
-    await rendered(client, helm.LocalChart(chart), values=[given], skip_schema_validation=True)
+    await rendered(client, helm_chart.LocalChart(chart), values=[given], skip_schema_validation=True)
 
 
 @pytest.mark.parametrize(
@@ -189,57 +190,57 @@ async def test_values_that_a_schema_does_not_want(client: clients.Helm, chart: P
     ],
 )
 async def test_a_template_that_fails_names_its_place(
-    client: clients.Helm, chart: Path, template: str, place: str, detail: str
+    client: helm.Helm, chart: Path, template: str, place: str, detail: str
 ) -> None:
     (chart / "templates" / "bad.yaml").write_text(template)
 
-    with pytest.raises(clients.TemplateError) as caught:
-        await rendered(client, helm.LocalChart(chart))
+    with pytest.raises(helm.HelmTemplateError) as caught:
+        await rendered(client, helm_chart.LocalChart(chart))
 
     assert str(caught.value.place) == place
     assert detail in caught.value.detail
     assert "\n" not in caught.value.message
 
 
-async def test_what_else_is_wrong_with_a_chart(client: clients.Helm, chart: Path, tmp_path: Path) -> None:
-    with pytest.raises(clients.ChartNotFound):
-        await rendered(client, helm.LocalChart(tmp_path / "none"))
-    with pytest.raises(clients.BadValues) as values:
-        await rendered(client, helm.LocalChart(chart), values=[Secret("a: [hunter2hunter2")])
+async def test_what_else_is_wrong_with_a_chart(client: helm.Helm, chart: Path, tmp_path: Path) -> None:
+    with pytest.raises(helm.ChartNotFound):
+        await rendered(client, helm_chart.LocalChart(tmp_path / "none"))
+    with pytest.raises(helm.BadValues) as values:
+        await rendered(client, helm_chart.LocalChart(chart), values=[Secret("a: [hunter2hunter2")])
     assert "values 1" in values.value.message
     assert "/proc/" not in values.value.message
     assert "hunter2" not in values.value.message
-    with pytest.raises(clients.BadChart, match="kubeVersion"):
-        await rendered(client, helm.LocalChart(chart), kube_version="1.19.0")
-    with pytest.raises(clients.TemplateError):
-        await rendered(client, helm.LocalChart(chart), show_only=["templates/none.yaml"])
+    with pytest.raises(helm.BadChart, match="kubeVersion"):
+        await rendered(client, helm_chart.LocalChart(chart), kube_version="1.19.0")
+    with pytest.raises(helm.HelmTemplateError):
+        await rendered(client, helm_chart.LocalChart(chart), show_only=["templates/none.yaml"])
     (chart / "Chart.yaml").write_text(f"{CHART}dependencies: [{{name: d, version: 1.0.0, repository: 'https://h'}}]\n")
-    with pytest.raises(clients.BadChart) as caught:
-        await rendered(client, helm.LocalChart(chart))
+    with pytest.raises(helm.BadChart) as caught:
+        await rendered(client, helm_chart.LocalChart(chart))
     assert caught.value.missing == ("d",)
     with pytest.raises(errors.Refused, match="not allowed"):
-        await client.dependency_build(helm.LocalChart(chart))
+        await client.dependency_build(helm_chart.LocalChart(chart))
     for broken in (" x", "a: [", "name: x\n", ""):
         (chart / "Chart.yaml").write_text(broken)
-        with pytest.raises(clients.BadChart):
-            await rendered(client, helm.LocalChart(chart))
+        with pytest.raises(helm.BadChart):
+            await rendered(client, helm_chart.LocalChart(chart))
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside", "templates/../../outside"])
-async def test_a_link_out_of_a_chart_is_refused(client: clients.Helm, chart: Path, tmp_path: Path, target: str) -> None:
+async def test_a_link_out_of_a_chart_is_refused(client: helm.Helm, chart: Path, tmp_path: Path, target: str) -> None:
     (tmp_path / "outside").write_text("secret: 1\n")
     (chart / "stolen").symlink_to(target)
     (chart / "templates" / "thief.yaml").write_text('{{ .Files.Get "stolen" }}')
 
     for method in (client.show_chart, client.show_values):
         with pytest.raises(errors.Refused, match="leads out of"):
-            await method(helm.LocalChart(chart))
+            await method(helm_chart.LocalChart(chart))
     with pytest.raises(errors.Refused, match="leads out of"):
-        await rendered(client, helm.LocalChart(chart))
+        await rendered(client, helm_chart.LocalChart(chart))
     with pytest.raises(errors.Refused, match="leads out of"):
-        await client.package(helm.LocalChart(chart), tmp_path)
+        await client.package(helm_chart.LocalChart(chart), tmp_path)
     if not target.startswith("/"):
-        done = await client.template(helm.LocalChart(chart, within=tmp_path), release="one", namespace="two")
+        done = await client.template(helm_chart.LocalChart(chart, within=tmp_path), release="one", namespace="two")
         assert "secret: 1" in done.text
 
 
@@ -263,120 +264,120 @@ async def test_plugins_and_helpers_are_not_run(helm_path: Path, chart: Path, tmp
         "HOME": str(home), "PATH": f"{home}/bin:{os.environ['PATH']}", "HELM_PLUGINS": str(plugin.parent),
         "HELM_DRIVER": "sql", "KUBECONFIG": "/nowhere",
     }  # fmt: skip
-    client = clients.Helm(helm_path, environ=environ)
+    client = helm.Helm(helm_path, environ=environ)
 
-    await rendered(client, helm.LocalChart(chart))
-    with pytest.raises(clients.Unreachable):
-        await client.show_chart(helm.OciChart("oci://127.0.0.1:1/x/y", "1.0.0"))
-    with pytest.raises(clients.Unreachable):
-        await client.show_chart(helm.RepositoryChart("https://127.0.0.1:1", "x"))
-    for reference in (helm.OciChart("evil://h/x"), helm.RepositoryChart("evil://h/x", "y")):
+    await rendered(client, helm_chart.LocalChart(chart))
+    with pytest.raises(helm.HelmUnreachable):
+        await client.show_chart(helm_chart.OciChart("oci://127.0.0.1:1/x/y", "1.0.0"))
+    with pytest.raises(helm.HelmUnreachable):
+        await client.show_chart(helm_chart.RepositoryChart("https://127.0.0.1:1", "x"))
+    for reference in (helm_chart.OciChart("evil://h/x"), helm_chart.RepositoryChart("evil://h/x", "y")):
         with pytest.raises(errors.UsageError):
             await client.show_chart(reference)
 
     assert not marker.exists()
 
 
-async def test_an_endless_template_is_ended(client: clients.Helm, chart: Path) -> None:
+async def test_an_endless_template_is_ended(client: helm.Helm, chart: Path) -> None:
     endless = "{{ range until 9999 }}" * 3 + "{{ end }}" * 3
     (chart / "templates" / "bad.yaml").write_text(f"a: {endless}\n")
 
-    with pytest.raises(clients.TimedOut):
-        await client.template(helm.LocalChart(chart), release="one", namespace="two", timeout=1.5)
+    with pytest.raises(helm.HelmTimedOut):
+        await client.template(helm_chart.LocalChart(chart), release="one", namespace="two", timeout=1.5)
 
 
 async def test_a_repository(helm_path: Path, chart: Path, server: chart_server.ChartServer, tmp_path: Path) -> None:
-    client = clients.Helm(helm_path, plain_http=[server.host])
-    archive = await client.package(helm.LocalChart(chart), tmp_path)
+    client = helm.Helm(helm_path, plain_http=[server.host])
+    archive = await client.package(helm_chart.LocalChart(chart), tmp_path)
     server.serve_chart(archive, name="small", version="1.2.3")
     url = f"http://{server.host}/charts/stable"
 
-    assert "ConfigMap" in await rendered(client, helm.RepositoryChart(url, "small", "^1.2"))
-    pulled = await client.pull(helm.RepositoryChart(url, "small", "1.2.3"), tmp_path / "pulled")
+    assert "ConfigMap" in await rendered(client, helm_chart.RepositoryChart(url, "small", "^1.2"))
+    pulled = await client.pull(helm_chart.RepositoryChart(url, "small", "1.2.3"), tmp_path / "pulled")
     assert (pulled.path, pulled.chart.version, pulled.digest) == (tmp_path / "pulled", "1.2.3", "")
     assert (tmp_path / "pulled" / "templates" / "config.yaml").read_text() == CONFIG_MAP
-    assert "ConfigMap" in await rendered(client, helm.LocalChart(pulled.path))
-    with pytest.raises(clients.VersionNotFound):
-        await client.pull(helm.RepositoryChart(url, "small", "9"), tmp_path / "none")
+    assert "ConfigMap" in await rendered(client, helm_chart.LocalChart(pulled.path))
+    with pytest.raises(helm.VersionNotFound):
+        await client.pull(helm_chart.RepositoryChart(url, "small", "9"), tmp_path / "none")
     for version in ("", "1.2.3"):
-        with pytest.raises(clients.ChartNotFound):
-            await client.pull(helm.RepositoryChart(url, "other", version), tmp_path / "none")
-    with pytest.raises(clients.ChartNotFound):
-        await client.pull(helm.RepositoryChart(f"http://{server.host}/charts/none", "small"), tmp_path / "none")
+        with pytest.raises(helm.ChartNotFound):
+            await client.pull(helm_chart.RepositoryChart(url, "other", version), tmp_path / "none")
+    with pytest.raises(helm.ChartNotFound):
+        await client.pull(helm_chart.RepositoryChart(f"http://{server.host}/charts/none", "small"), tmp_path / "none")
     with pytest.raises(errors.UsageError, match="already"):
-        await client.pull(helm.RepositoryChart(url, "small"), tmp_path / "pulled")
+        await client.pull(helm_chart.RepositoryChart(url, "small"), tmp_path / "pulled")
     with pytest.raises(errors.UsageError, match="without TLS"):
-        await clients.Helm(helm_path).pull(helm.RepositoryChart(url, "small"), tmp_path / "none")
+        await helm.Helm(helm_path).pull(helm_chart.RepositoryChart(url, "small"), tmp_path / "none")
     server.files["stable/index.yaml"] = b"<html>"
-    with pytest.raises(clients.ChartNotFound):
-        await client.pull(helm.RepositoryChart(url, "small"), tmp_path / "none")
+    with pytest.raises(helm.ChartNotFound):
+        await client.pull(helm_chart.RepositoryChart(url, "small"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 async def test_a_repository_behind_a_password(
     helm_path: Path, chart: Path, guarded: chart_server.ChartServer, tmp_path: Path
 ) -> None:
-    client = clients.Helm(helm_path, plain_http=[guarded.host], logins={guarded.host: LOGIN})
-    guarded.serve_chart(await client.package(helm.LocalChart(chart), tmp_path), name="small", version="1.2.3")
+    client = helm.Helm(helm_path, plain_http=[guarded.host], logins={guarded.host: LOGIN})
+    guarded.serve_chart(await client.package(helm_chart.LocalChart(chart), tmp_path), name="small", version="1.2.3")
     url = f"http://{guarded.host}/charts/stable"
 
-    assert "ConfigMap" in await rendered(client, helm.RepositoryChart(url, "small", "1.2.3"))
-    with pytest.raises(clients.VersionNotFound):
-        await client.show_chart(helm.RepositoryChart(url, "small", "9"))
-    with pytest.raises(clients.ChartNotFound):
-        await client.show_chart(helm.RepositoryChart(url, "other", "9"))
-    wrong = {guarded.host: credentials.Login("ada", Secret("wrongwrong"))}
+    assert "ConfigMap" in await rendered(client, helm_chart.RepositoryChart(url, "small", "1.2.3"))
+    with pytest.raises(helm.VersionNotFound):
+        await client.show_chart(helm_chart.RepositoryChart(url, "small", "9"))
+    with pytest.raises(helm.ChartNotFound):
+        await client.show_chart(helm_chart.RepositoryChart(url, "other", "9"))
+    wrong = {guarded.host: model_secret.Login("ada", Secret("wrongwrong"))}
     for stranger in (
-        clients.Helm(helm_path, plain_http=[guarded.host], logins=wrong),
-        clients.Helm(helm_path, plain_http=[guarded.host]),
+        helm.Helm(helm_path, plain_http=[guarded.host], logins=wrong),
+        helm.Helm(helm_path, plain_http=[guarded.host]),
     ):
-        with pytest.raises(clients.Unauthorised) as caught:
-            await stranger.show_chart(helm.RepositoryChart(url, "small"))
+        with pytest.raises(helm.HelmUnauthorised) as caught:
+            await stranger.show_chart(helm_chart.RepositoryChart(url, "small"))
         assert "wrongwrong" not in caught.value.stderr
 
 
 async def test_a_registry(helm_path: Path, chart: Path, guarded: chart_server.ChartServer, tmp_path: Path) -> None:
-    client = clients.Helm(helm_path, plain_http=[guarded.host], logins={guarded.host: LOGIN})
-    archive = await client.package(helm.LocalChart(chart), tmp_path)
+    client = helm.Helm(helm_path, plain_http=[guarded.host], logins={guarded.host: LOGIN})
+    archive = await client.package(helm_chart.LocalChart(chart), tmp_path)
     url = f"oci://{guarded.host}/library/small"
 
     pushed = await client.push(archive, f"oci://{guarded.host}/library")
 
     assert pushed.reference == f"{guarded.host}/library/small:1.2.3"
-    pulled = await client.pull(helm.OciChart(url, "1.2.3"), tmp_path / "pulled")
+    pulled = await client.pull(helm_chart.OciChart(url, "1.2.3"), tmp_path / "pulled")
     assert (pulled.digest, pulled.chart.name) == (pushed.digest, "small")
-    objects = await client.template(helm.OciChart(url), release="one", namespace="two")
+    objects = await client.template(helm_chart.OciChart(url), release="one", namespace="two")
     assert objects.text.startswith("---\n# Source: small/")
-    assert (await client.show_chart(helm.OciChart(url, digest=pushed.digest))).version == "1.2.3"
+    assert (await client.show_chart(helm_chart.OciChart(url, digest=pushed.digest))).version == "1.2.3"
     for version in ("9.9.9", "^9"):
-        with pytest.raises(clients.VersionNotFound):
-            await client.show_chart(helm.OciChart(url, version))
+        with pytest.raises(helm.VersionNotFound):
+            await client.show_chart(helm_chart.OciChart(url, version))
     for version in ("9.9.9", ""):
-        with pytest.raises(clients.ChartNotFound):
-            await client.show_chart(helm.OciChart(f"oci://{guarded.host}/library/other", version))
+        with pytest.raises(helm.ChartNotFound):
+            await client.show_chart(helm_chart.OciChart(f"oci://{guarded.host}/library/other", version))
     await client.registry_login(guarded.host, LOGIN)
-    stranger = clients.Helm(helm_path, plain_http=[guarded.host])
-    with pytest.raises(clients.Unauthorised):
-        await stranger.registry_login(guarded.host, credentials.Login("ada", Secret("wrongwrong")))
-    with pytest.raises(clients.Unauthorised):
-        await stranger.show_chart(helm.OciChart(url, "1.2.3"))
-    with pytest.raises(clients.Unauthorised):
+    stranger = helm.Helm(helm_path, plain_http=[guarded.host])
+    with pytest.raises(helm.HelmUnauthorised):
+        await stranger.registry_login(guarded.host, model_secret.Login("ada", Secret("wrongwrong")))
+    with pytest.raises(helm.HelmUnauthorised):
+        await stranger.show_chart(helm_chart.OciChart(url, "1.2.3"))
+    with pytest.raises(helm.HelmUnauthorised):
         await stranger.push(archive, f"oci://{guarded.host}/library")
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(401, clients.Unauthorised), (403, clients.Unauthorised), (404, clients.ChartNotFound), (400, clients.HelmError)],
+    [(401, helm.HelmUnauthorised), (403, helm.HelmUnauthorised), (404, helm.ChartNotFound), (400, helm.HelmError)],
 )
 async def test_what_a_server_answers(
-    helm_path: Path, server: chart_server.ChartServer, status: int, expected: type[clients.HelmError]
+    helm_path: Path, server: chart_server.ChartServer, status: int, expected: type[helm.HelmError]
 ) -> None:
-    client = clients.Helm(helm_path, plain_http=[server.host])
+    client = helm.Helm(helm_path, plain_http=[server.host])
     server.status = status
 
     for reference in (
-        helm.OciChart(f"oci://{server.host}/x/y", "1.0.0"),
-        helm.RepositoryChart(f"http://{server.host}/charts/x", "y"),
+        helm_chart.OciChart(f"oci://{server.host}/x/y", "1.0.0"),
+        helm_chart.RepositoryChart(f"http://{server.host}/charts/x", "y"),
     ):
         with pytest.raises(expected) as caught:
             await client.show_chart(reference)
@@ -386,8 +387,8 @@ async def test_what_a_server_answers(
 async def test_dependencies_where_they_are_allowed(
     helm_path: Path, chart: Path, server: chart_server.ChartServer, tmp_path: Path
 ) -> None:
-    client = clients.Helm(helm_path, plain_http=[server.host], allow_dependencies=True)
-    server.serve_chart(await client.package(helm.LocalChart(chart), tmp_path), name="small", version="1.2.3")
+    client = helm.Helm(helm_path, plain_http=[server.host], allow_dependencies=True)
+    server.serve_chart(await client.package(helm_chart.LocalChart(chart), tmp_path), name="small", version="1.2.3")
     parent = tmp_path / "parent"
     (parent / "templates").mkdir(parents=True)
 
@@ -398,41 +399,43 @@ async def test_dependencies_where_they_are_allowed(
         )
 
     needs(f"http://{server.host}/charts/stable")
-    await client.dependency_build(helm.LocalChart(parent))
+    await client.dependency_build(helm_chart.LocalChart(parent))
     assert (parent / "charts" / "small-1.2.3.tgz").is_file()
-    assert "ConfigMap" in await rendered(client, helm.LocalChart(parent))
+    assert "ConfigMap" in await rendered(client, helm_chart.LocalChart(parent))
     shutil.rmtree(parent / "charts")
     (parent / "Chart.lock").unlink()
     for forbidden in ("file:///etc", "file://../../..", "file://../small"):
         needs(forbidden)
         with pytest.raises(errors.Refused):
-            await client.dependency_build(helm.LocalChart(parent))
+            await client.dependency_build(helm_chart.LocalChart(parent))
     for forbidden in ("http://other.example.org/x", "--post-renderer=x", "@alias", "evil://x"):
         needs(forbidden)
         with pytest.raises(errors.UsageError):
-            await client.dependency_build(helm.LocalChart(parent))
+            await client.dependency_build(helm_chart.LocalChart(parent))
     needs("file://../small")
-    await client.dependency_build(helm.LocalChart(parent, within=tmp_path))
+    await client.dependency_build(helm_chart.LocalChart(parent, within=tmp_path))
     assert (parent / "charts" / "small-1.2.3.tgz").is_file()
 
 
 @pytest.fixture
-def release_client(helm_path: Path, lab: labs.Lab) -> clients.Helm:
-    return clients.Helm(helm_path, kubeconfig=Secret(lab.kubeconfig.read_bytes()))
+def release_client(helm_path: Path, lab: running_lab.Lab) -> helm.Helm:
+    return helm.Helm(helm_path, kubeconfig=Secret(lab.kubeconfig.read_bytes()))
 
 
-async def test_releases(release_client: clients.Helm, kube: kube_client.Client, namespace: str, chart: Path) -> None:
+async def test_releases(release_client: helm.Helm, kube: clients_kube.Client, namespace: str, chart: Path) -> None:
     shutil.rmtree(chart / "crds")
     shutil.rmtree(chart / "templates" / "tests")
-    local = helm.LocalChart(chart)
-    with pytest.raises(clients.ReleaseNotFound):
+    local = helm_chart.LocalChart(chart)
+    with pytest.raises(helm.ReleaseNotFound):
         await release_client.status("one", namespace=namespace)
-    with pytest.raises(clients.ReleaseNotFound):
+    with pytest.raises(helm.ReleaseNotFound):
         await release_client.history("one", namespace=namespace)
-    with pytest.raises(clients.ReleaseNotFound):
+    with pytest.raises(helm.ReleaseNotFound):
         await release_client.upgrade("one", local, namespace=namespace)
     assert await release_client.list(namespace=namespace) == ()
-    dry = await release_client.install("one", local, namespace=namespace, options=helm.ReleaseOptions(dry_run="server"))
+    dry = await release_client.install(
+        "one", local, namespace=namespace, options=helm_chart.ReleaseOptions(dry_run="server")
+    )
     assert dry.manifest is not None
     assert b"one-config" in dry.manifest.reveal()
     assert await release_client.list(namespace=namespace) == ()
@@ -444,10 +447,10 @@ async def test_releases(release_client: clients.Helm, kube: kube_client.Client, 
     found = await kube.get("v1", "ConfigMap", "one-config", namespace=namespace)
     assert found["data"]["text"] == "sesame-1"
     assert [entry["operation"] for entry in found["metadata"]["managedFields"]] == ["Apply"]
-    with pytest.raises(clients.AlreadyExists):
+    with pytest.raises(helm.HelmAlreadyExists):
         await release_client.install("one", local, namespace=namespace)
 
-    options = helm.ReleaseOptions(description="on purpose", labels={"team": "a"})
+    options = helm_chart.ReleaseOptions(description="on purpose", labels={"team": "a"})
     second = await release_client.upgrade("one", local, namespace=namespace, values=[{"replicas": 2}], options=options)
     assert (second.revision, second.description) == (2, "on purpose")
     [listed] = await release_client.list(namespace=namespace)
@@ -466,7 +469,7 @@ async def test_releases(release_client: clients.Helm, kube: kube_client.Client, 
 
 
 async def test_objects_of_others(
-    release_client: clients.Helm, kube: kube_client.Client, namespace: str, chart: Path
+    release_client: helm.Helm, kube: clients_kube.Client, namespace: str, chart: Path
 ) -> None:
     shutil.rmtree(chart / "crds")
     theirs = {
@@ -474,15 +477,15 @@ async def test_objects_of_others(
         "metadata": {"name": "one-config", "namespace": namespace}, "data": {"text": "theirs"},
     }  # fmt: skip
     await kube.apply(theirs, manager="somebody")
-    local = helm.LocalChart(chart)
+    local = helm_chart.LocalChart(chart)
 
-    with pytest.raises(clients.NotOwned):
+    with pytest.raises(helm.HelmNotOwned):
         await release_client.install("one", local, namespace=namespace)
-    taking = helm.ReleaseOptions(take_ownership=True)
-    with pytest.raises(clients.Conflict) as caught:
+    taking = helm_chart.ReleaseOptions(take_ownership=True)
+    with pytest.raises(helm.HelmConflict) as caught:
         await release_client.upgrade("one", local, namespace=namespace, options=taking, install=True)
     assert caught.value.managers == ("somebody",)
-    forced = helm.ReleaseOptions(take_ownership=True, force_conflicts=True)
+    forced = helm_chart.ReleaseOptions(take_ownership=True, force_conflicts=True)
     made = await release_client.upgrade("one", local, namespace=namespace, options=forced, install=True)
     assert made.status == "deployed"
     found = await kube.get("v1", "ConfigMap", "one-config", namespace=namespace)
@@ -490,28 +493,33 @@ async def test_objects_of_others(
 
 
 async def test_what_a_cluster_does_not_take(
-    helm_path: Path, release_client: clients.Helm, kube: kube_client.Client, lab: labs.Lab, namespace: str, chart: Path
+    helm_path: Path,
+    release_client: helm.Helm,
+    kube: clients_kube.Client,
+    lab: running_lab.Lab,
+    namespace: str,
+    chart: Path,
 ) -> None:
     shutil.rmtree(chart / "crds")
     (chart / "templates" / "more.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'Not Valid'}\n")
-    with pytest.raises(clients.Rejected):
-        await release_client.install("one", helm.LocalChart(chart), namespace=namespace)
+    with pytest.raises(helm.HelmRejected):
+        await release_client.install("one", helm_chart.LocalChart(chart), namespace=namespace)
     (chart / "templates" / "more.yaml").write_text("apiVersion: example.org/v1\nkind: Unknown\nmetadata: {name: x}\n")
-    with pytest.raises(clients.Rejected):
-        await release_client.install("two", helm.LocalChart(chart), namespace=namespace)
+    with pytest.raises(helm.HelmRejected):
+        await release_client.install("two", helm_chart.LocalChart(chart), namespace=namespace)
     (chart / "templates" / "more.yaml").unlink()
-    with pytest.raises(clients.Rejected):
-        await release_client.install("three", helm.LocalChart(chart), namespace="nowhere-at-all")
+    with pytest.raises(helm.HelmRejected):
+        await release_client.install("three", helm_chart.LocalChart(chart), namespace="nowhere-at-all")
     history = await release_client.history("one", namespace=namespace)
     assert [each.status for each in history] == ["failed"]
 
 
 async def test_a_release_that_is_pending(
-    release_client: clients.Helm, kube: kube_client.Client, namespace: str, chart: Path
+    release_client: helm.Helm, kube: clients_kube.Client, namespace: str, chart: Path
 ) -> None:
     """A Helm that died on the way leaves its release so."""
     shutil.rmtree(chart / "crds")
-    local = helm.LocalChart(chart)
+    local = helm_chart.LocalChart(chart)
     await release_client.install("one", local, namespace=namespace)
     secret = await kube.get("v1", "Secret", "sh.helm.release.v1.one.v1", namespace=namespace)
     release = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(secret["data"]["release"]))))
@@ -530,7 +538,7 @@ async def test_a_release_that_is_pending(
         manager="tests",
     )
 
-    with pytest.raises(clients.Busy):
+    with pytest.raises(helm.HelmBusy):
         await release_client.upgrade("one", local, namespace=namespace)
 
     [listed] = await release_client.list(namespace=namespace)
@@ -538,26 +546,28 @@ async def test_a_release_that_is_pending(
     assert (await release_client.status("one", namespace=namespace)).is_pending
 
 
-async def test_clusters_that_do_not_answer_or_let_nobody_in(helm_path: Path, lab: labs.Lab, namespace: str) -> None:
+async def test_clusters_that_do_not_answer_or_let_nobody_in(
+    helm_path: Path, lab: running_lab.Lab, namespace: str
+) -> None:
     config = yaml.safe_load(lab.kubeconfig.read_text())
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
-    with pytest.raises(clients.Unreachable):
-        await clients.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
+    with pytest.raises(helm.HelmUnreachable):
+        await helm.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
     config = yaml.safe_load(lab.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": "sesame-sesame"}
-    with pytest.raises(clients.Unauthorised):
-        await clients.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
+    with pytest.raises(helm.HelmUnauthorised):
+        await helm.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
     config = yaml.safe_load(lab.kubeconfig.read_text())
     config["clusters"][0]["cluster"].pop("certificate-authority-data", None)
     config["clusters"][0]["cluster"].pop("certificate-authority", None)
-    with pytest.raises(clients.Untrusted):
-        await clients.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
+    with pytest.raises(helm.HelmUntrusted):
+        await helm.Helm(helm_path, kubeconfig=Secret(yaml.safe_dump(config))).list(namespace=namespace)
     with pytest.raises(errors.UsageError, match="needs a kubeconfig"):
-        await clients.Helm(helm_path).list()
+        await helm.Helm(helm_path).list()
 
 
 async def test_a_program_in_a_kubeconfig_is_run_only_if_it_is_allowed(
-    helm_path: Path, lab: labs.Lab, namespace: str, tmp_path: Path
+    helm_path: Path, lab: running_lab.Lab, namespace: str, tmp_path: Path
 ) -> None:
     marker = tmp_path / "ran"
     program = tmp_path / "credentials"
@@ -570,8 +580,8 @@ async def test_a_program_in_a_kubeconfig_is_run_only_if_it_is_allowed(
     kubeconfig = Secret(yaml.safe_dump(config))
 
     with pytest.raises(errors.Refused):
-        clients.Helm(helm_path, kubeconfig=kubeconfig)
+        helm.Helm(helm_path, kubeconfig=kubeconfig)
     assert not marker.exists()
-    with pytest.raises(clients.HelmError):
-        await clients.Helm(helm_path, kubeconfig=kubeconfig, allow_exec=True).list(namespace=namespace)
+    with pytest.raises(helm.HelmError):
+        await helm.Helm(helm_path, kubeconfig=kubeconfig, allow_exec=True).list(namespace=namespace)
     assert marker.exists()

@@ -16,10 +16,8 @@ import msgspec
 import pytest
 
 from firstlight.clients import command
-from firstlight.clients import kube as clients
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import discovery
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients import kube as clients_kube
+from firstlight.clients.kube import client_config, discovery, kube_errors
 from firstlight.model.secret import Secret
 from tests.unit.clients.kube import pki
 
@@ -36,9 +34,9 @@ def config_map(namespace: str, name: str = "a", **data: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def reopened(kube: clients.Client, **changes: Any) -> AsyncIterator[clients.Client]:
+async def reopened(kube: clients_kube.Client, **changes: Any) -> AsyncIterator[clients_kube.Client]:
     """Another client of the same server."""
-    async with clients.Client(dataclasses.replace(kube.config, **changes)) as client:
+    async with clients_kube.Client(dataclasses.replace(kube.config, **changes)) as client:
         yield client
 
 
@@ -48,7 +46,7 @@ def anonymous(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def widgets(kube: clients.Client, namespace: str) -> AsyncIterator[str]:
+async def widgets(kube: clients_kube.Client, namespace: str) -> AsyncIterator[str]:
     """The apiVersion of a kind Widget that exists only for this test."""
     group = f"{namespace}.example.org"
     size = {"type": "integer", "minimum": 1}
@@ -69,7 +67,7 @@ async def widgets(kube: clients.Client, namespace: str) -> AsyncIterator[str]:
     async with asyncio.timeout(PATIENCE):
         # Discovery and the handler follow the definition, each by a watch of its own.
         while True:
-            with contextlib.suppress(clients.UnknownKind, clients.NotFound):
+            with contextlib.suppress(clients_kube.UnknownKind, clients_kube.NotFound):
                 await kube.list(f"{group}/v1", "Widget", namespace=namespace)
                 break
             await asyncio.sleep(0.02)
@@ -89,7 +87,7 @@ def widget(api_version: str, namespace: str, name: str = "a", size: int = 1) -> 
 # Discovery
 
 
-async def test_discovery_takes_two_requests(kube: clients.Client) -> None:
+async def test_discovery_takes_two_requests(kube: clients_kube.Client) -> None:
     async with reopened(kube) as client:
         deployment = await client.resource("apps/v1", "Deployment")
         node = await client.resource("v1", "Node")
@@ -102,7 +100,7 @@ async def test_discovery_takes_two_requests(kube: clients.Client) -> None:
     assert catalog.preferred["apps"] == "v1"
 
 
-async def test_discovery_is_the_same_without_aggregation(kube: clients.Client) -> None:
+async def test_discovery_is_the_same_without_aggregation(kube: clients_kube.Client) -> None:
     """What a server without aggregated discovery would say, asked of this one by refusing the newer form."""
 
     async def fetch(path: str, headers: Any) -> Any:
@@ -117,16 +115,16 @@ async def test_discovery_is_the_same_without_aggregation(kube: clients.Client) -
         assert resource == aggregated.resources[key], key
 
 
-async def test_an_unknown_kind_names_the_nearest(kube: clients.Client) -> None:
-    with pytest.raises(clients.UnknownKind) as caught:
+async def test_an_unknown_kind_names_the_nearest(kube: clients_kube.Client) -> None:
+    with pytest.raises(clients_kube.UnknownKind) as caught:
         await kube.get("apps/v1", "Deploymet", "a")
 
     assert "apps/v1 Deployment" in caught.value.nearest
 
 
-async def test_a_definition_and_then_an_object_of_it(kube: clients.Client, namespace: str, widgets: str) -> None:
+async def test_a_definition_and_then_an_object_of_it(kube: clients_kube.Client, namespace: str, widgets: str) -> None:
     applied = await kube.apply(widget(widgets, namespace, size=3), manager="tests")
-    with pytest.raises(clients.Invalid) as caught:
+    with pytest.raises(clients_kube.Invalid) as caught:
         await kube.apply(widget(widgets, namespace, size=0), manager="tests")
     listing = await kube.list(widgets, "Widget", namespace=namespace)
 
@@ -138,10 +136,12 @@ async def test_a_definition_and_then_an_object_of_it(kube: clients.Client, names
 # Writing
 
 
-async def test_a_field_conflict_names_managers_and_force_takes_the_field(kube: clients.Client, namespace: str) -> None:
+async def test_a_field_conflict_names_managers_and_force_takes_the_field(
+    kube: clients_kube.Client, namespace: str
+) -> None:
     await kube.apply(config_map(namespace, x="1", y="1"), manager="first")
 
-    with pytest.raises(clients.Conflict) as caught:
+    with pytest.raises(clients_kube.Conflict) as caught:
         await kube.apply(config_map(namespace, x="2"), manager="second")
     forced = await kube.apply(config_map(namespace, x="2"), manager="second", force=True)
 
@@ -150,20 +150,22 @@ async def test_a_field_conflict_names_managers_and_force_takes_the_field(kube: c
     assert forced["data"] == {"x": "2", "y": "1"}
 
 
-async def test_a_field_that_is_no_longer_applied_goes(kube: clients.Client, namespace: str) -> None:
+async def test_a_field_that_is_no_longer_applied_goes(kube: clients_kube.Client, namespace: str) -> None:
     await kube.apply(config_map(namespace, x="1", y="1"), manager="first")
 
     assert (await kube.apply(config_map(namespace, x="1"), manager="first"))["data"] == {"x": "1"}
 
 
-async def test_an_apply_that_changes_nothing_keeps_the_resource_version(kube: clients.Client, namespace: str) -> None:
+async def test_an_apply_that_changes_nothing_keeps_the_resource_version(
+    kube: clients_kube.Client, namespace: str
+) -> None:
     first = await kube.apply(config_map(namespace, x="1"), manager="tests")
     second = await kube.apply(config_map(namespace, x="1"), manager="tests")
 
     assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
-async def test_characters_that_yaml_reads_differently_arrive(kube: clients.Client, namespace: str) -> None:
+async def test_characters_that_yaml_reads_differently_arrive(kube: clients_kube.Client, namespace: str) -> None:
     """An apply is read as YAML by the server, a create as JSON: both must mean the same."""
     odd = "".join(map(chr, [*range(1, 0xA1), 0x2028, 0x2029, 0xFEFF, 0xFFFD, 0x1F600])) + "0777 y: # 'q' \"Q\" \\ \t\n"
 
@@ -174,27 +176,27 @@ async def test_characters_that_yaml_reads_differently_arrive(kube: clients.Clien
     assert created["data"]["x"] == odd
 
 
-async def test_dry_runs_write_nothing(kube: clients.Client, namespace: str) -> None:
+async def test_dry_runs_write_nothing(kube: clients_kube.Client, namespace: str) -> None:
     wanted = config_map(namespace, x="1")
 
     assert (await kube.apply(wanted, manager="tests", dry_run=True))["data"] == {"x": "1"}
     assert (await kube.create(wanted, manager="tests", dry_run=True))["data"] == {"x": "1"}
 
-    with pytest.raises(clients.NotFound) as caught:
+    with pytest.raises(clients_kube.NotFound) as caught:
         await kube.get("v1", "ConfigMap", "a", namespace=namespace)
     assert caught.value.involved.name == "a"
     assert f"get ConfigMap {namespace}/a on {kube.config.server}" in caught.value.message
 
 
-async def test_an_invalid_object_has_causes(kube: clients.Client, namespace: str) -> None:
-    with pytest.raises(clients.Invalid) as caught:
+async def test_an_invalid_object_has_causes(kube: clients_kube.Client, namespace: str) -> None:
+    with pytest.raises(clients_kube.Invalid) as caught:
         await kube.create(config_map(namespace, "Not_A_Name"), manager="tests")
 
     assert [cause.field for cause in caught.value.causes] == ["metadata.name"]
     assert caught.value.causes[0].reason == "FieldValueInvalid"
 
 
-async def test_values_of_a_secret_stay_out_of_errors(kube: clients.Client, namespace: str) -> None:
+async def test_values_of_a_secret_stay_out_of_errors(kube: clients_kube.Client, namespace: str) -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -202,26 +204,26 @@ async def test_values_of_a_secret_stay_out_of_errors(kube: clients.Client, names
         "data": {"password": "hunter2!"},
     }
     for write in (kube.create(secret, manager="tests"), kube.apply(secret, manager="tests")):
-        with pytest.raises(clients.ApiError) as caught:
+        with pytest.raises(clients_kube.ApiError) as caught:
             await write
         assert "hunter2" not in f"{caught.value} {caught.value!r} {vars(caught.value)}"
 
 
-async def test_create_twice_is_told_apart_from_a_conflict(kube: clients.Client, namespace: str) -> None:
+async def test_create_twice_is_told_apart_from_a_conflict(kube: clients_kube.Client, namespace: str) -> None:
     await kube.create(config_map(namespace), manager="tests")
 
-    with pytest.raises(clients.AlreadyExists):
+    with pytest.raises(clients_kube.AlreadyExists):
         await kube.create(config_map(namespace), manager="tests")
 
 
-async def test_generated_names(kube: clients.Client, namespace: str) -> None:
+async def test_generated_names(kube: clients_kube.Client, namespace: str) -> None:
     wanted = config_map(namespace)
     wanted["metadata"] = {"generateName": "a-", "namespace": namespace}
 
     assert (await kube.create(wanted, manager="tests"))["metadata"]["name"].startswith("a-")
 
 
-async def test_every_form_of_patch(kube: clients.Client, namespace: str) -> None:
+async def test_every_form_of_patch(kube: clients_kube.Client, namespace: str) -> None:
     await kube.create(config_map(namespace, x="1"), manager="tests")
 
     async def patch(body: Any, **options: Any) -> Any:
@@ -232,14 +234,14 @@ async def test_every_form_of_patch(kube: clients.Client, namespace: str) -> None
     assert await patch({"data": {"y": None}}, form="strategic") == {"x": "1"}
     assert await patch([{"op": "add", "path": "/data/z", "value": "3"}], form="json") == {"x": "1", "z": "3"}
     assert await patch({"data": {"y": "2"}}, dry_run=True) == {"x": "1", "y": "2", "z": "3"}
-    with pytest.raises(clients.Invalid):
+    with pytest.raises(clients_kube.Invalid):
         await patch([{"op": "test", "path": "/data/x", "value": "9"}], form="json")
-    with pytest.raises(clients.Conflict) as caught:
+    with pytest.raises(clients_kube.Conflict) as caught:
         await patch({"metadata": {"resourceVersion": "1"}, "data": {"x": "2"}})
     assert not caught.value.is_field_conflict
 
 
-async def test_a_subresource_is_applied_on_its_own(kube: clients.Client, namespace: str) -> None:
+async def test_a_subresource_is_applied_on_its_own(kube: clients_kube.Client, namespace: str) -> None:
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -264,22 +266,22 @@ async def test_a_subresource_is_applied_on_its_own(kube: clients.Client, namespa
     assert (scale["kind"], scale["spec"].get("replicas", 0)) == ("Scale", 0)
 
 
-async def test_delete_only_the_object_that_was_meant(kube: clients.Client, namespace: str) -> None:
+async def test_delete_only_the_object_that_was_meant(kube: clients_kube.Client, namespace: str) -> None:
     created = await kube.create(config_map(namespace), manager="tests")
 
-    with pytest.raises(clients.Conflict):
+    with pytest.raises(clients_kube.Conflict):
         await kube.delete("v1", "ConfigMap", "a", namespace=namespace, uid=str(uuid.uuid4()))
-    with pytest.raises(clients.Conflict):
+    with pytest.raises(clients_kube.Conflict):
         await kube.delete("v1", "ConfigMap", "a", namespace=namespace, resource_version="1")
     await kube.delete("v1", "ConfigMap", "a", namespace=namespace, uid=created["metadata"]["uid"])
-    with pytest.raises(clients.NotFound):
+    with pytest.raises(clients_kube.NotFound):
         await kube.delete("v1", "ConfigMap", "a", namespace=namespace)
 
 
 # Reading
 
 
-async def test_600_objects_come_in_pages(kube: clients.Client, namespace: str) -> None:
+async def test_600_objects_come_in_pages(kube: clients_kube.Client, namespace: str) -> None:
     async with asyncio.TaskGroup() as group:
         for number in range(600):
             group.create_task(kube.create(config_map(namespace, f"c{number:04}", x="1"), manager="tests"))
@@ -294,7 +296,7 @@ async def test_600_objects_come_in_pages(kube: clients.Client, namespace: str) -
     assert set(small.items[0]) == {"apiVersion", "kind", "metadata"}
 
 
-async def test_selectors(kube: clients.Client, namespace: str) -> None:
+async def test_selectors(kube: clients_kube.Client, namespace: str) -> None:
     for name in ("a", "b"):
         labelled = config_map(namespace, name)
         labelled["metadata"]["labels"] = {"which": name}
@@ -307,7 +309,7 @@ async def test_selectors(kube: clients.Client, namespace: str) -> None:
     assert [item["metadata"]["name"] for item in by_field.items] == ["a"]
 
 
-async def test_metadata_only(kube: clients.Client, namespace: str) -> None:
+async def test_metadata_only(kube: clients_kube.Client, namespace: str) -> None:
     await kube.create(config_map(namespace, x="1"), manager="tests")
 
     found = await kube.get("v1", "ConfigMap", "a", namespace=namespace, metadata_only=True)
@@ -316,7 +318,7 @@ async def test_metadata_only(kube: clients.Client, namespace: str) -> None:
     assert "data" not in found
 
 
-async def test_version_and_readiness(kube: clients.Client) -> None:
+async def test_version_and_readiness(kube: clients_kube.Client) -> None:
     assert (await kube.version())["gitVersion"].startswith("v1.")
     assert (await kube.ready()).is_ready
 
@@ -324,8 +326,8 @@ async def test_version_and_readiness(kube: clients.Client) -> None:
 # Watching
 
 
-def brief(event: clients.Event) -> tuple[str, str]:
-    if isinstance(event, clients.Synced):
+def brief(event: clients_kube.WatchEvent) -> tuple[str, str]:
+    if isinstance(event, clients_kube.Synced):
         return "Synced", ""
     return type(event).__name__, event.object["metadata"]["name"]
 
@@ -335,7 +337,7 @@ class Events:
 
     def __init__(
         self,
-        client: clients.Client,
+        client: clients_kube.Client,
         namespace: str,
         *,
         api_version: str = "v1",
@@ -350,7 +352,7 @@ class Events:
     async def __aexit__(self, *_: object) -> None:
         await self._events.aclose()
 
-    async def next(self) -> clients.Event:
+    async def next(self) -> clients_kube.WatchEvent:
         async with asyncio.timeout(PATIENCE):
             while True:
                 event = await anext(self._events)
@@ -361,7 +363,7 @@ class Events:
         return [brief(await self.next()) for _ in range(count)]
 
 
-async def test_a_watch_says_what_is_there_and_what_changes(kube: clients.Client, namespace: str) -> None:
+async def test_a_watch_says_what_is_there_and_what_changes(kube: clients_kube.Client, namespace: str) -> None:
     await kube.create(config_map(namespace, "a", x="1"), manager="tests")
 
     async with Events(kube, namespace) as events:
@@ -372,7 +374,7 @@ async def test_a_watch_says_what_is_there_and_what_changes(kube: clients.Client,
         assert await events.take(3) == [("Added", "b"), ("Modified", "a"), ("Deleted", "a")]
 
 
-async def test_an_object_that_leaves_the_selector_is_gone(kube: clients.Client, namespace: str) -> None:
+async def test_an_object_that_leaves_the_selector_is_gone(kube: clients_kube.Client, namespace: str) -> None:
     labelled = config_map(namespace)
     labelled["metadata"]["labels"] = {"which": "a"}
     await kube.apply(labelled, manager="tests")
@@ -423,7 +425,7 @@ class Line:
 
 
 @contextlib.asynccontextmanager
-async def through_a_line(kube: clients.Client) -> AsyncIterator[tuple[clients.Client, Line]]:
+async def through_a_line(kube: clients_kube.Client) -> AsyncIterator[tuple[clients_kube.Client, Line]]:
     parts = urllib.parse.urlsplit(kube.config.server)
     line = Line(parts.hostname or "", parts.port or 443)
     server = await asyncio.start_server(line.serve, "127.0.0.1", 0)
@@ -437,7 +439,7 @@ async def through_a_line(kube: clients.Client) -> AsyncIterator[tuple[clients.Cl
         await line.end()
 
 
-async def test_a_watch_goes_on_after_its_connection_was_cut(kube: clients.Client, namespace: str) -> None:
+async def test_a_watch_goes_on_after_its_connection_was_cut(kube: clients_kube.Client, namespace: str) -> None:
     cuts: list[Exception] = []
     async with (
         through_a_line(kube) as (client, line),
@@ -455,20 +457,22 @@ async def test_a_watch_goes_on_after_its_connection_was_cut(kube: clients.Client
     assert len(cuts) == 3
 
 
-class Forgetful(clients.Client):
+class Forgetful(clients_kube.Client):
     """Begins its first watch at a version that the server has long forgotten."""
 
-    def __init__(self, config: clients.Config) -> None:
+    def __init__(self, config: clients_kube.ClientConfig) -> None:
         super().__init__(config)
         self.listings = 0
 
-    async def list(self, *args: Any, **options: Any) -> clients.Listing:
+    async def list(self, *args: Any, **options: Any) -> clients_kube.ObjectListing:
         self.listings += 1
         listing = await super().list(*args, **options)
         return dataclasses.replace(listing, resource_version="1") if self.listings == 1 else listing
 
 
-async def test_a_watch_from_a_forgotten_version_lists_again(kube: clients.Client, namespace: str, widgets: str) -> None:
+async def test_a_watch_from_a_forgotten_version_lists_again(
+    kube: clients_kube.Client, namespace: str, widgets: str
+) -> None:
     """Of a kind that is new the server remembers nothing before its definition."""
     cuts: list[Exception] = []
     await kube.apply(widget(widgets, namespace, "a"), manager="tests")
@@ -481,11 +485,11 @@ async def test_a_watch_from_a_forgotten_version_lists_again(kube: clients.Client
         await kube.apply(widget(widgets, namespace, "b"), manager="tests")
         assert await following == [("Added", "b")]
 
-    assert [type(error) for error in cuts] == [clients.Gone]
+    assert [type(error) for error in cuts] == [clients_kube.Gone]
     assert client.listings == 2
 
 
-async def test_events_of_a_megabyte(kube: clients.Client, namespace: str) -> None:
+async def test_events_of_a_megabyte(kube: clients_kube.Client, namespace: str) -> None:
     big = "x" * 1_000_000
     async with Events(kube, namespace) as events:
         await events.take(1)
@@ -494,18 +498,18 @@ async def test_events_of_a_megabyte(kube: clients.Client, namespace: str) -> Non
         found = [await events.next() for _ in range(3)]
 
     for number, event in enumerate(found):
-        assert isinstance(event, clients.Added)
+        assert isinstance(event, clients_kube.Added)
         assert event.object["metadata"]["name"] == f"big-{number}"
         assert event.object["data"]["x"] == big
 
 
-async def test_a_metadata_watch(kube: clients.Client, namespace: str) -> None:
+async def test_a_metadata_watch(kube: clients_kube.Client, namespace: str) -> None:
     await kube.create(config_map(namespace, x="1"), manager="tests")
 
     async with Events(kube, namespace, metadata_only=True) as events:
         event = await events.next()
 
-    assert isinstance(event, clients.Added)
+    assert isinstance(event, clients_kube.Added)
     assert set(event.object) == {"apiVersion", "kind", "metadata"}
     assert (event.object["apiVersion"], event.object["kind"]) == ("v1", "ConfigMap")
 
@@ -539,18 +543,18 @@ async def test_files_are_merged_as_kubectl_merges_them(programs: dict[str, Path]
     )
     said = msgspec.json.decode(viewed.stdout)
 
-    ours = clients.load(environ=environ)
+    ours = clients_kube.load(environ=environ)
 
     cluster, user, context = said["clusters"][0]["cluster"], said["users"][0]["user"], said["contexts"][0]["context"]
     assert (ours.server, ours.server_name) == (cluster["server"], cluster["tls-server-name"])
     assert ours.compression is not cluster.get("disable-compression", False)
     assert ours.token == Secret(user["token"])
-    assert ours.impersonation == configs.Impersonation(user["as"])
+    assert ours.impersonation == client_config.Impersonation(user["as"])
     assert (ours.context, ours.namespace) == (said["current-context"], context["namespace"])
 
 
 @pytest.fixture
-async def token(kube: clients.Client, namespace: str) -> str:
+async def token(kube: clients_kube.Client, namespace: str) -> str:
     """Of a service account that may read ConfigMaps in its namespace."""
     identity = {"name": "reader", "namespace": namespace}
     await kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": identity}, manager="tests")
@@ -574,7 +578,7 @@ async def token(kube: clients.Client, namespace: str) -> str:
     return str(answer.document["status"]["token"])
 
 
-async def who(client: clients.Client) -> str:
+async def who(client: clients_kube.Client) -> str:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     answer = await client.request(
         "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=msgspec.json.encode(review)
@@ -582,31 +586,31 @@ async def who(client: clients.Client) -> str:
     return str(answer.document["status"]["userInfo"]["username"])
 
 
-async def until_allowed(client: clients.Client, namespace: str) -> None:
+async def until_allowed(client: clients_kube.Client, namespace: str) -> None:
     """The server's authorizer follows new roles by a watch of its own."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            with contextlib.suppress(clients.Forbidden):
+            with contextlib.suppress(clients_kube.Forbidden):
                 await client.list("v1", "ConfigMap", namespace=namespace)
                 return
             await asyncio.sleep(0.01)
 
 
-async def test_a_token(kube: clients.Client, namespace: str, token: str) -> None:
+async def test_a_token(kube: clients_kube.Client, namespace: str, token: str) -> None:
     async with reopened(kube, **anonymous(token=Secret(token))) as client:
         assert await who(client) == f"system:serviceaccount:{namespace}:reader"
         await until_allowed(client, namespace)
-        with pytest.raises(clients.Forbidden):
+        with pytest.raises(clients_kube.Forbidden):
             await client.create(config_map(namespace), manager="tests")
-        with pytest.raises(clients.Forbidden):
+        with pytest.raises(clients_kube.Forbidden):
             await anext(client.watch("v1", "Secret", namespace=namespace))
 
 
-async def test_a_token_file_that_is_renewed(kube: clients.Client, token: str, tmp_path: Path) -> None:
+async def test_a_token_file_that_is_renewed(kube: clients_kube.Client, token: str, tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("expired")
     async with reopened(kube, **anonymous(token_file=path)) as client:
-        with pytest.raises(clients.Unauthorized):
+        with pytest.raises(clients_kube.Unauthorized):
             await who(client)
         path.write_text(token)
         assert (await who(client)).endswith(":reader")
@@ -614,7 +618,7 @@ async def test_a_token_file_that_is_renewed(kube: clients.Client, token: str, tm
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 async def test_an_exec_plugin_is_asked_again_after_a_401(
-    kube: clients.Client, token: str, tmp_path: Path, version: str
+    kube: clients_kube.Client, token: str, tmp_path: Path, version: str
 ) -> None:
     plugin = tmp_path / "plugin"
     plugin.write_text(
@@ -628,7 +632,7 @@ async def test_an_exec_plugin_is_asked_again_after_a_401(
         "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': {'token': token}}))\n"
     )
     plugin.chmod(plugin.stat().st_mode | stat.S_IXUSR)
-    exec_plugin = configs.ExecPlugin(
+    exec_plugin = client_config.ExecPlugin(
         f"client.authentication.k8s.io/{version}", str(plugin), env=(("GOOD", Secret(token)),)
     )
     async with reopened(kube, **anonymous(exec_plugin=exec_plugin)) as client:
@@ -638,40 +642,40 @@ async def test_an_exec_plugin_is_asked_again_after_a_401(
     assert (tmp_path / "runs").read_text() == "2"
 
 
-async def test_impersonation(kube: clients.Client) -> None:
-    acting = configs.Impersonation("jane", groups=("dev",), extra=(("example.org/scope", ("a",)),))
+async def test_impersonation(kube: clients_kube.Client) -> None:
+    acting = client_config.Impersonation("jane", groups=("dev",), extra=(("example.org/scope", ("a",)),))
     async with reopened(kube, impersonation=acting) as client:
         assert await who(client) == "jane"
-        with pytest.raises(clients.Forbidden, match="jane"):
+        with pytest.raises(clients_kube.Forbidden, match="jane"):
             await client.list("v1", "Secret", namespace="kube-system")
 
 
-async def test_nobody(kube: clients.Client) -> None:
+async def test_nobody(kube: clients_kube.Client) -> None:
     async with reopened(kube, **anonymous(token=Secret("hunter2"))) as client:
-        with pytest.raises(clients.Unauthorized) as caught:
+        with pytest.raises(clients_kube.Unauthorized) as caught:
             await client.list("v1", "Secret")
 
     assert "hunter2" not in str(caught.value)
 
 
-async def test_a_server_of_another_authority(kube: clients.Client) -> None:
+async def test_a_server_of_another_authority(kube: clients_kube.Client) -> None:
     stranger = pki.certificate_pem(pki.authority("stranger"))
     async with reopened(kube, certificate_authority=stranger) as client:
-        with pytest.raises(clients.Untrusted) as caught:
+        with pytest.raises(clients_kube.KubeUntrusted) as caught:
             await client.version()
 
-    assert caught.value.problem is kube_errors.Problem.UNKNOWN_AUTHORITY
+    assert caught.value.problem is kube_errors.CertificateProblem.UNKNOWN_AUTHORITY
 
 
-async def test_a_server_of_another_name(kube: clients.Client) -> None:
+async def test_a_server_of_another_name(kube: clients_kube.Client) -> None:
     async with reopened(kube, server_name="other.example.org") as client:
-        with pytest.raises(clients.Untrusted) as caught:
+        with pytest.raises(clients_kube.KubeUntrusted) as caught:
             await client.version()
 
-    assert caught.value.problem is kube_errors.Problem.WRONG_NAME
+    assert caught.value.problem is kube_errors.CertificateProblem.WRONG_NAME
 
 
-async def test_the_key_is_in_no_file(kube: clients.Client) -> None:
+async def test_the_key_is_in_no_file(kube: clients_kube.Client) -> None:
     if kube.config.client_key is None:
         pytest.skip("this cluster is entered by token")
     async with reopened(kube) as client:

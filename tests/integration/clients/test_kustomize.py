@@ -12,8 +12,7 @@ import pytest_asyncio
 import yaml
 from aiohttp import web
 
-from firstlight.clients import command
-from firstlight.clients import kustomize as clients
+from firstlight.clients import command, kustomize
 from firstlight.tools import install
 from tests.unit.clients.kustomize.trees import OBJECT, make
 
@@ -37,8 +36,8 @@ async def paths() -> dict[str, Path]:
 
 
 @pytest.fixture
-def client(paths: dict[str, Path]) -> clients.Kustomize:
-    return clients.Kustomize(paths["kustomize"])
+def client(paths: dict[str, Path]) -> kustomize.Kustomize:
+    return kustomize.Kustomize(paths["kustomize"])
 
 
 def objects(text: str) -> list[dict[str, Any]]:
@@ -65,11 +64,11 @@ async def web_server() -> AsyncIterator[tuple[str, list[str]]]:
         await runner.cleanup()
 
 
-async def test_the_version(client: clients.Kustomize) -> None:
+async def test_the_version(client: kustomize.Kustomize) -> None:
     assert (await client.version()).startswith("5.")
 
 
-async def test_bases_components_patches_and_generators(client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_bases_components_patches_and_generators(client: kustomize.Kustomize, tmp_path: Path) -> None:
     make(
         tmp_path,
         {
@@ -104,10 +103,10 @@ transformers:
     assert [warning.split(" is ")[0] for warning in done.warnings] == ["'commonLabels'"]
 
 
-async def test_files_beside_a_kustomization(client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_files_beside_a_kustomization(client: kustomize.Kustomize, tmp_path: Path) -> None:
     make(tmp_path, {"app/kustomization.yaml": "resources: [../shared.yaml]", "shared.yaml": OBJECT})
 
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await client.build(tmp_path / "app", within=tmp_path)
     done = await client.build(tmp_path / "app", within=tmp_path, beyond_directory=True)
     assert objects(done.text)[0]["metadata"]["name"] == "x"
@@ -116,40 +115,44 @@ async def test_files_beside_a_kustomization(client: clients.Kustomize, tmp_path:
 @pytest.mark.parametrize(
     ("files", "expected", "path"),
     [
-        ({"app/kustomization.yaml": "resources: [none.yaml]"}, clients.MissingFile, "app/kustomization.yaml"),
-        ({"app/kustomization.yaml": "bases: [../none]"}, clients.MissingFile, "app/kustomization.yaml"),
-        ({"app/x": ""}, clients.MissingFile, "app"),
-        ({"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": "a: [\n"}, clients.BadYaml, "app/a.yaml"),
+        ({"app/kustomization.yaml": "resources: [none.yaml]"}, kustomize.MissingFile, "app/kustomization.yaml"),
+        ({"app/kustomization.yaml": "bases: [../none]"}, kustomize.MissingFile, "app/kustomization.yaml"),
+        ({"app/x": ""}, kustomize.MissingFile, "app"),
+        ({"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": "a: [\n"}, kustomize.BadYaml, "app/a.yaml"),
         (
             {"app/kustomization.yaml": "bases: [../b]", "b/kustomization.yaml": "resources: [a]", "b/a": "x: [\n"},
-            clients.BadYaml,
+            kustomize.BadYaml,
             "b/a",
         ),
-        ({"app/kustomization.yaml": "resources: ["}, clients.BadYaml, "app/kustomization.yaml"),
-        ({"app/kustomization.yaml": "resourcez: [a.yaml]"}, clients.BadYaml, None),
-        ({"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": "a: 1"}, clients.BadYaml, None),
-        ({"app/kustomization.yaml": "resources: [a, b]", "app/a": OBJECT, "app/b": OBJECT}, clients.Duplicate, None),
+        ({"app/kustomization.yaml": "resources: ["}, kustomize.BadYaml, "app/kustomization.yaml"),
+        ({"app/kustomization.yaml": "resourcez: [a.yaml]"}, kustomize.BadYaml, None),
+        ({"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": "a: 1"}, kustomize.BadYaml, None),
+        (
+            {"app/kustomization.yaml": "resources: [a, b]", "app/a": OBJECT, "app/b": OBJECT},
+            kustomize.KustomizeDuplicate,
+            None,
+        ),
         (
             {
                 "app/kustomization.yaml": "resources: [a]\npatches: [{path: p}]",
                 "app/a": OBJECT,
                 "app/p": OBJECT.replace("x", "y"),
             },
-            clients.Unmatched,
+            kustomize.KustomizeUnmatched,
             None,
         ),
         (
             {"app/kustomization.yaml": "resources: [../b]", "b/kustomization.yaml": "resources: [../app]"},
-            clients.Cycle,
+            kustomize.KustomizeCycle,
             "b",
         ),
     ],
 )
 async def test_what_is_wrong(
-    client: clients.Kustomize,
+    client: kustomize.Kustomize,
     tmp_path: Path,
     files: dict[str, str],
-    expected: type[clients.KustomizeError],
+    expected: type[kustomize.KustomizeError],
     path: str | None,
 ) -> None:
     make(tmp_path, files)
@@ -170,10 +173,10 @@ async def test_what_is_wrong(
         "secretGenerator: [{name: s, literals: [password=hunter2], behavior: nonsense, type: [x]}]",
     ],
 )
-async def test_secrets_are_not_in_a_message(client: clients.Kustomize, tmp_path: Path, generator: str) -> None:
+async def test_secrets_are_not_in_a_message(client: kustomize.Kustomize, tmp_path: Path, generator: str) -> None:
     make(tmp_path, {"app/kustomization.yaml": generator})
 
-    with pytest.raises(clients.KustomizeError) as caught:
+    with pytest.raises(kustomize.KustomizeError) as caught:
         await client.build(tmp_path / "app", within=tmp_path)
 
     assert "hunter2" not in f"{caught.value} {caught.value.stderr}"
@@ -216,10 +219,10 @@ async def test_a_program_in_a_repository_is_not_run(
     for program in (tmp_path / "tree/app/run.sh", tmp_path / "tree/behind/run.sh", home / "Run"):
         program.chmod(0o755)
     environ = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    client = clients.Kustomize(paths["kustomize"], environ=environ)
+    client = kustomize.Kustomize(paths["kustomize"], environ=environ)
 
     for directory in ("app", "behind"):
-        with pytest.raises(clients.Forbidden) as caught:
+        with pytest.raises(kustomize.KustomizeForbidden) as caught:
             await client.build(tmp_path / "tree" / directory, within=tmp_path / "tree")
         assert caught.value.reason == "exec"
     assert not marker.exists()
@@ -230,7 +233,7 @@ async def test_a_program_in_a_repository_is_not_run(
     assert marker.exists()
 
 
-async def test_nothing_is_fetched(client: clients.Kustomize, paths: dict[str, Path], tmp_path: Path) -> None:
+async def test_nothing_is_fetched(client: kustomize.Kustomize, paths: dict[str, Path], tmp_path: Path) -> None:
     async with web_server() as (url, asked):
         make(
             tmp_path,
@@ -243,9 +246,9 @@ async def test_nothing_is_fetched(client: clients.Kustomize, paths: dict[str, Pa
                 "chart/kustomization.yaml": f"helmCharts: [{{name: x, repo: '{url}', version: 1.0.0}}]",
             },
         )
-        with_helm = clients.Kustomize(paths["kustomize"], helm=paths["helm"])
+        with_helm = kustomize.Kustomize(paths["kustomize"], helm=paths["helm"])
         for directory in ("app", "nested", "patch", "git", "chart"):
-            with pytest.raises(clients.Forbidden) as caught:
+            with pytest.raises(kustomize.KustomizeForbidden) as caught:
                 await with_helm.build(tmp_path / directory, within=tmp_path)
             assert caught.value.reason == "remote"
         assert asked == []
@@ -255,7 +258,7 @@ async def test_nothing_is_fetched(client: clients.Kustomize, paths: dict[str, Pa
         assert asked == ["/x.yaml"]
 
 
-async def test_what_only_kustomize_sees_is_not_fetched_either(client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_what_only_kustomize_sees_is_not_fetched_either(client: kustomize.Kustomize, tmp_path: Path) -> None:
     """A path that a patch puts into the config of a transformer: nobody can know it before."""
     make(
         tmp_path,
@@ -270,7 +273,7 @@ async def test_what_only_kustomize_sees_is_not_fetched_either(client: clients.Ku
         },
     )
 
-    with pytest.raises(clients.Forbidden) as caught:
+    with pytest.raises(kustomize.KustomizeForbidden) as caught:
         await client.build(tmp_path / "app", within=tmp_path)
 
     assert caught.value.reason == "remote"
@@ -291,7 +294,7 @@ async def test_what_only_kustomize_sees_is_not_fetched_either(client: clients.Ku
     ],
 )
 async def test_nothing_outside_of_the_tree_is_read(
-    client: clients.Kustomize, tmp_path: Path, text: str, beyond: bool
+    client: kustomize.Kustomize, tmp_path: Path, text: str, beyond: bool
 ) -> None:
     make(
         tmp_path,
@@ -305,19 +308,19 @@ async def test_nothing_outside_of_the_tree_is_read(
         },
     )
 
-    with pytest.raises(clients.Forbidden) as caught:
+    with pytest.raises(kustomize.KustomizeForbidden) as caught:
         await client.build(tmp_path / "tree/app", within=tmp_path / "tree", beyond_directory=beyond)
 
     assert caught.value.reason == "outside"
     assert "hunter2" not in f"{caught.value}"
 
 
-async def test_charts_with_a_helm_of_ours(paths: dict[str, Path], client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_charts_with_a_helm_of_ours(paths: dict[str, Path], client: kustomize.Kustomize, tmp_path: Path) -> None:
     make(tmp_path, {"app/kustomization.yaml": "helmCharts: [{name: small, releaseName: one}]", **CHART})
     marker = tmp_path / "ran"
     helm_home = make(tmp_path / "home", {"bin/helm": f"#!/bin/sh\ntouch {marker}\n"})
     (helm_home / "bin" / "helm").chmod(0o755)
-    with_helm = clients.Kustomize(
+    with_helm = kustomize.Kustomize(
         paths["kustomize"], helm=paths["helm"], environ={"PATH": f"{helm_home}/bin:{os.environ['PATH']}"}
     )
 
@@ -329,26 +332,26 @@ async def test_charts_with_a_helm_of_ours(paths: dict[str, Path], client: client
     assert found["metadata"]["name"] == "one"
     assert found["data"] == {"text": "default", "kube": "v1.31.0", "widgets": "true"}
     assert not marker.exists()
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await client.build(tmp_path / "app", within=tmp_path)
     (tmp_path / "app/charts/small/templates/link").symlink_to("/etc/passwd")
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await with_helm.build(tmp_path / "app", within=tmp_path)
     shutil.rmtree(tmp_path / "app/charts")
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await with_helm.build(tmp_path / "app", within=tmp_path)
 
 
-async def test_remote_resources_where_they_are_allowed(client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_remote_resources_where_they_are_allowed(client: kustomize.Kustomize, tmp_path: Path) -> None:
     make(tmp_path, {"app/kustomization.yaml": "resources: ['https://127.0.0.1:1/x.yaml']"})
 
-    with pytest.raises(clients.KustomizeError, match="connection refused"):
+    with pytest.raises(kustomize.KustomizeError, match="connection refused"):
         await client.build(tmp_path / "app", within=tmp_path, allow_remote=True)
 
 
-async def test_what_takes_too_long(client: clients.Kustomize, tmp_path: Path) -> None:
+async def test_what_takes_too_long(client: kustomize.Kustomize, tmp_path: Path) -> None:
     many = "---\n".join(OBJECT.replace("name: x", f"name: x{n}") for n in range(6000))
     make(tmp_path, {"app/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: p-", "app/a.yaml": many})
 
-    with pytest.raises(clients.TimedOut):
+    with pytest.raises(kustomize.KustomizeTimedOut):
         await client.build(tmp_path / "app", within=tmp_path, timeout=0.2)

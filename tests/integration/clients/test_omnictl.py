@@ -45,7 +45,7 @@ async def test_a_template_is_validated_where_its_files_are(program: Path, templa
     one = omni(program, tmp_path)
 
     await one.validate(template, directory=template.parent)
-    with pytest.raises(omnictl.Rejected, match="no such file") as caught:
+    with pytest.raises(omnictl.OmniRejected, match="no such file") as caught:
         await one.validate(template, directory=tmp_path)
 
     assert len(caught.value.problems) == 1
@@ -55,7 +55,7 @@ async def test_a_template_is_validated_where_its_files_are(program: Path, templa
 async def test_all_mistakes_of_a_template_are_told(program: Path, template: Path, tmp_path: Path) -> None:
     template.write_text(TEMPLATE.replace("v1.34.1", "1.34.x").replace("v1.11.2", "latest"))
 
-    with pytest.raises(omnictl.Rejected) as caught:
+    with pytest.raises(omnictl.OmniRejected) as caught:
         await omni(program, tmp_path).validate(template, directory=template.parent)
 
     assert len(caught.value.problems) == 3
@@ -65,7 +65,7 @@ async def test_all_mistakes_of_a_template_are_told(program: Path, template: Path
 async def test_a_field_that_is_not_known_is_told(program: Path, template: Path, tmp_path: Path) -> None:
     template.write_text(f"{TEMPLATE}bogus: 1\n")
 
-    with pytest.raises(omnictl.Rejected, match="field bogus not found"):
+    with pytest.raises(omnictl.OmniRejected, match="field bogus not found"):
         await omni(program, tmp_path).validate(template, directory=template.parent)
 
 
@@ -78,7 +78,7 @@ async def test_no_server_is_told_for_every_question(program: Path, template: Pat
         one.sync(template, directory=where), one.status(template, directory=where), one.cluster_id("apps"),
         one.kubeconfig("apps"), one.kubeconfig("apps", service_account=True), one.talosconfig("apps"),
     ):  # fmt: skip
-        with pytest.raises(omnictl.Unreachable, match="connection refused"):
+        with pytest.raises(omnictl.OmniUnreachable, match="connection refused"):
             await ask
     assert os.listdir(tmp_path) == ["repo"]  # nothing is left in the user's home
 
@@ -86,7 +86,7 @@ async def test_no_server_is_told_for_every_question(program: Path, template: Pat
 async def test_a_key_that_is_none_is_told_without_showing_it(program: Path, template: Path, tmp_path: Path) -> None:
     key = "bm8ga2V5IGF0IGFsbCwganVzdCB3b3Jkcw"
 
-    with pytest.raises(omnictl.NotSignedIn) as caught:
+    with pytest.raises(omnictl.OmniNotSignedIn) as caught:
         await omni(program, tmp_path, OMNI_ENDPOINT=NOBODY, OMNI_SERVICE_ACCOUNT_KEY=key).diff(
             template, directory=template.parent
         )

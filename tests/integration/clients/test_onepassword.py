@@ -9,10 +9,10 @@ import pytest_asyncio
 from aiohttp import web
 
 from firstlight.clients import secret_errors
-from firstlight.clients.onepassword import Connect, Op, is_set
-from firstlight.lab import directory, standin_part
-from firstlight.lab.standins import connect, vault_file
-from firstlight.model import reference
+from firstlight.clients.onepassword import OnePasswordCli, OnePasswordConnect, is_connect_set
+from firstlight.lab import lab_directory, lab_part
+from firstlight.lab.standins import connect, standin_vaults
+from firstlight.model import secret_reference
 from firstlight.model.secret import Secret
 
 CANARY = "s3cr3t-canary"
@@ -36,11 +36,11 @@ vaults:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> directory.Directory:
-    one = directory.Directory(tmp_path / "lab")
+def home(tmp_path: Path) -> lab_directory.LabDirectory:
+    one = lab_directory.LabDirectory(tmp_path / "lab")
     one.path.mkdir()
-    standin_part.put_op(one)
-    (one.standins / vault_file.NAME).write_text(VAULT)
+    lab_part.write_op(one)
+    (one.standins / standin_vaults.VAULT_FILE).write_text(VAULT)
     return one
 
 
@@ -56,24 +56,24 @@ async def serving(app: web.Application) -> AsyncIterator[str]:
 
 
 @pytest_asyncio.fixture
-async def host(home: directory.Directory) -> AsyncIterator[str]:
-    async with serving(connect.Connect(home.standins).app()) as url:
+async def host(home: lab_directory.LabDirectory) -> AsyncIterator[str]:
+    async with serving(connect.ConnectServer(home.standins).app()) as url:
         yield url
 
 
-def asked(text: str) -> reference.OnePassword:
-    found = reference.parse(text)
-    assert isinstance(found, reference.OnePassword)
+def asked(text: str) -> secret_reference.OnePasswordReference:
+    found = secret_reference.parse(text)
+    assert isinstance(found, secret_reference.OnePasswordReference)
     return found
 
 
-async def by_op(home: directory.Directory, text: str, token: str = "ops_lab") -> Secret:
+async def by_op(home: lab_directory.LabDirectory, text: str, token: str = "ops_lab") -> Secret:
     environ = {"PATH": "/usr/bin:/bin", **({"OP_SERVICE_ACCOUNT_TOKEN": token} if token else {})}
-    return await Op(home.path / "bin" / "op", environ=environ).read(asked(text))
+    return await OnePasswordCli(home.path / "bin" / "op", environ=environ).read(asked(text))
 
 
 async def by_connect(host: str, text: str, token: str = "lab-token") -> Secret:
-    client = Connect({"OP_CONNECT_HOST": host, "OP_CONNECT_TOKEN": f"{token}\n"})
+    client = OnePasswordConnect({"OP_CONNECT_HOST": host, "OP_CONNECT_TOKEN": f"{token}\n"})
     try:
         return await client.read(asked(text))
     finally:
@@ -90,7 +90,7 @@ async def by_connect(host: str, text: str, token: str = "lab-token") -> Secret:
         ("op://homelab/aaaaaaaaaaaaaaaaaaaaaaaaaa/a", "c"),
     ],
 )
-async def test_both_ways_give_the_same(home: directory.Directory, host: str, text: str, value: str) -> None:
+async def test_both_ways_give_the_same(home: lab_directory.LabDirectory, host: str, text: str, value: str) -> None:
     assert await by_op(home, text) == Secret(value)
     assert await by_connect(host, text) == Secret(value)
 
@@ -98,15 +98,15 @@ async def test_both_ways_give_the_same(home: directory.Directory, host: str, tex
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("op://nowhere/cloudflare/credential", secret_errors.NotFound),
-        ("op://homelab/nothing/credential", secret_errors.NotFound),
-        ("op://homelab/cloudflare/nothing", secret_errors.NotFound),
-        ("op://homelab/cloudflare/Wrong/credential", secret_errors.NotFound),
-        ("op://homelab/twice/a", secret_errors.Several),
+        ("op://nowhere/cloudflare/credential", secret_errors.SecretNotFound),
+        ("op://homelab/nothing/credential", secret_errors.SecretNotFound),
+        ("op://homelab/cloudflare/nothing", secret_errors.SecretNotFound),
+        ("op://homelab/cloudflare/Wrong/credential", secret_errors.SecretNotFound),
+        ("op://homelab/twice/a", secret_errors.SecretNotUnique),
     ],
 )
 async def test_both_ways_say_the_same_no(
-    home: directory.Directory, host: str, text: str, kind: type[secret_errors.SecretError]
+    home: lab_directory.LabDirectory, host: str, text: str, kind: type[secret_errors.SecretError]
 ) -> None:
     with pytest.raises(kind) as said_by_op:
         await by_op(home, text)
@@ -119,27 +119,27 @@ async def test_both_ways_say_the_same_no(
         assert CANARY not in f"{each!r}"
 
 
-async def test_who_is_not_signed_in(home: directory.Directory, host: str) -> None:
+async def test_who_is_not_signed_in(home: lab_directory.LabDirectory, host: str) -> None:
     text = "op://homelab/cloudflare/credential"
-    with pytest.raises(secret_errors.NotSignedIn, match="nobody is signed in") as nobody:
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="nobody is signed in") as nobody:
         await by_op(home, text, "")
-    with pytest.raises(secret_errors.NotSignedIn, match="OP_SERVICE_ACCOUNT_TOKEN is not valid"):
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="OP_SERVICE_ACCOUNT_TOKEN is not valid"):
         await by_op(home, text, f"ops_{CANARY}")
-    with pytest.raises(secret_errors.NotSignedIn, match="OP_CONNECT_TOKEN") as wrong:
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="OP_CONNECT_TOKEN") as wrong:
         await by_connect(host, text, CANARY)
-    with pytest.raises(secret_errors.NotFound, match="the token is not for it"):
+    with pytest.raises(secret_errors.SecretNotFound, match="the token is not for it"):
         await by_connect(host, text, "narrow")
-    with pytest.raises(secret_errors.Unreachable):
+    with pytest.raises(secret_errors.SecretStoreUnreachable):
         await by_connect("http://127.0.0.1:1", text)
 
     assert "op signin" in nobody.value.hint
     assert CANARY not in f"{wrong.value!r}{wrong.value.hint}"
 
 
-async def test_who_is_signed_in(home: directory.Directory) -> None:
+async def test_who_is_signed_in(home: lab_directory.LabDirectory) -> None:
     environ = {"PATH": "/usr/bin:/bin", "OP_SERVICE_ACCOUNT_TOKEN": "ops_lab"}
 
-    assert await Op(home.path / "bin" / "op", environ=environ).whoami() == "SERVICE_ACCOUNT"
+    assert await OnePasswordCli(home.path / "bin" / "op", environ=environ).whoami() == "SERVICE_ACCOUNT"
 
 
 async def test_what_is_not_connect_is_said_so() -> None:
@@ -150,12 +150,12 @@ async def test_what_is_not_connect_is_said_so() -> None:
 
     app.router.add_get("/{tail:.*}", page)
     async with serving(app) as url:
-        with pytest.raises(secret_errors.Unreadable, match="is not Connect") as caught:
+        with pytest.raises(secret_errors.SecretUnreadable, match="is not Connect") as caught:
             await by_connect(url, "op://homelab/cloudflare/credential")
 
     assert CANARY not in str(caught.value)
 
 
 def test_connect_needs_both_variables() -> None:
-    assert is_set({"OP_CONNECT_HOST": "h", "OP_CONNECT_TOKEN": "t"})
-    assert not is_set({"OP_CONNECT_HOST": "h"})
+    assert is_connect_set({"OP_CONNECT_HOST": "h", "OP_CONNECT_TOKEN": "t"})
+    assert not is_connect_set({"OP_CONNECT_HOST": "h"})

@@ -6,9 +6,9 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import secret_errors
-from firstlight.clients.sops import Sops
+from firstlight.clients.sops import SopsClient
 from firstlight.model.secret import Secret
-from firstlight.secrets import age
+from firstlight.secrets import age_keys
 from firstlight.tools import install
 from tests.integration.secrets.encrypted_repo import MINE
 
@@ -22,12 +22,12 @@ async def program() -> Path:
 
 def rules(root: Path, more: str = "") -> Path:
     path = root / ".sops.yaml"
-    path.write_text(f"creation_rules:\n  - path_regex: ^talos/.*\n    age: {age.recipient(MINE)}\n{more}")
+    path.write_text(f"creation_rules:\n  - path_regex: ^talos/.*\n    age: {age_keys.recipient(MINE)}\n{more}")
     return path
 
 
 async def test_by_the_rule_of_another_file(program: Path, tmp_path: Path) -> None:
-    client = Sops(program, environ={"SOPS_AGE_KEY": age.identity(MINE).reveal().decode()})
+    client = SopsClient(program, environ={"SOPS_AGE_KEY": age_keys.identity(MINE).reveal().decode()})
     into = tmp_path / "a.snapshot.gz.sops"
 
     await client.encrypt_into(
@@ -42,7 +42,7 @@ async def test_a_rule_for_fields_of_secrets_leaves_nothing_readable(program: Pat
     config = rules(tmp_path, more="    encrypted_regex: ^(stringData)$\n")
     into = tmp_path / "a"
 
-    await Sops(program).encrypt_into(
+    await SopsClient(program).encrypt_into(
         CONTENT, into, rule=tmp_path / "talos" / "secrets.sops.yaml", config=config, about="a snapshot"
     )
 
@@ -50,14 +50,14 @@ async def test_a_rule_for_fields_of_secrets_leaves_nothing_readable(program: Pat
 
 
 async def test_nobody_is_named(program: Path, tmp_path: Path) -> None:
-    with pytest.raises(secret_errors.NoRule):
-        await Sops(program).encrypt_into(
+    with pytest.raises(secret_errors.NoCreationRule):
+        await SopsClient(program).encrypt_into(
             CONTENT, tmp_path / "a", rule=tmp_path / "elsewhere.yaml", config=rules(tmp_path), about="a snapshot"
         )
 
 
 async def test_back_into_a_file_that_only_its_owner_reads(program: Path, tmp_path: Path) -> None:
-    client = Sops(program, environ={"SOPS_AGE_KEY": age.identity(MINE).reveal().decode()})
+    client = SopsClient(program, environ={"SOPS_AGE_KEY": age_keys.identity(MINE).reveal().decode()})
     rule = tmp_path / "talos" / "secrets.sops.yaml"
     large = Secret(b"\x00canary\xff" * (2 << 20))  # more than is decrypted into memory
     await client.encrypt_into(large, tmp_path / "a.sops", rule=rule, config=rules(tmp_path), about="a snapshot")
@@ -70,10 +70,10 @@ async def test_back_into_a_file_that_only_its_owner_reads(program: Path, tmp_pat
 
 async def test_what_cannot_be_decrypted_leaves_no_file(program: Path, tmp_path: Path) -> None:
     rule = tmp_path / "talos" / "secrets.sops.yaml"
-    await Sops(program).encrypt_into(CONTENT, tmp_path / "a.sops", rule=rule, config=rules(tmp_path), about="it")
-    stranger = Sops(program, environ={"SOPS_AGE_KEY": age.identity(b"\x09" * 32).reveal().decode()})
+    await SopsClient(program).encrypt_into(CONTENT, tmp_path / "a.sops", rule=rule, config=rules(tmp_path), about="it")
+    stranger = SopsClient(program, environ={"SOPS_AGE_KEY": age_keys.identity(b"\x09" * 32).reveal().decode()})
 
-    with pytest.raises(secret_errors.Undecryptable):
+    with pytest.raises(secret_errors.SecretUndecryptable):
         await stranger.decrypt_into(tmp_path / "a.sops", tmp_path / "plain")
 
     assert not (tmp_path / "plain").exists()

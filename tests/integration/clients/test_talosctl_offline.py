@@ -14,8 +14,8 @@ import pytest_asyncio
 import yaml
 
 from firstlight.clients import command
-from firstlight.clients import talosctl as talos
-from firstlight.clients.talosctl import Talosctl, Target
+from firstlight.clients import talosctl as clients_talosctl
+from firstlight.clients.talosctl import MachineTarget, Talosctl
 from firstlight.model.secret import MASK, Secret
 from firstlight.tools import install
 from tests.unit.clients.kube import pki
@@ -109,16 +109,16 @@ async def test_a_wrong_config_is_explained_without_its_secrets(offline: Talosctl
 async def test_a_patch_that_does_not_fit(offline: Talosctl, secrets: Secret, patch: str) -> None:
     config = await offline.gen_config("worker", cluster="c", endpoint=ENDPOINT, secrets=secrets)
 
-    with pytest.raises(talos.Rejected) as caught:
+    with pytest.raises(clients_talosctl.TalosRejected) as caught:
         await offline.patch_config(config, [Secret(patch)])
 
     assert "hunter2" not in f"{caught.value}{caught.value.stderr}"
 
 
 async def test_damaged_secrets_and_endpoints_are_errors(offline: Talosctl, secrets: Secret) -> None:
-    with pytest.raises(talos.Rejected, match="the control plane endpoint URL should have scheme"):
+    with pytest.raises(clients_talosctl.TalosRejected, match="the control plane endpoint URL should have scheme"):
         await offline.gen_config("worker", cluster="c", endpoint="http://h:1", secrets=secrets)
-    with pytest.raises(talos.Rejected, match=r"cluster\.id is required"):
+    with pytest.raises(clients_talosctl.TalosRejected, match=r"cluster\.id is required"):
         await offline.gen_config("worker", cluster="c", endpoint=ENDPOINT, secrets=Secret("cluster: {}\n"))
 
 
@@ -137,49 +137,54 @@ async def test_a_talosconfig_in_memory_is_read_and_not_written(
         assert os.pread(file.fd, 1 << 20, 0) == talosconfig.reveal()
 
     talosctl = Talosctl(program, talosconfig=talosconfig)
-    with pytest.raises(talos.Unreachable, match="connection refused"):
-        await talosctl.version(Target.of("127.0.0.1", endpoints=["127.0.0.1:1"]))
+    with pytest.raises(clients_talosctl.TalosUnreachable, match="connection refused"):
+        await talosctl.version(MachineTarget.of("127.0.0.1", endpoints=["127.0.0.1:1"]))
 
 
 async def test_words_that_look_like_options_are_none(program: Path) -> None:
     talosctl = Talosctl(program, talosconfig=talosconfig_of(pki.issue("admin")))
 
-    with pytest.raises(talos.Unreachable):
-        await talosctl.get(Target.of("127.0.0.1", endpoints=["127.0.0.1:1"]), "--help", "--version")
+    with pytest.raises(clients_talosctl.TalosUnreachable):
+        await talosctl.get(MachineTarget.of("127.0.0.1", endpoints=["127.0.0.1:1"]), "--help", "--version")
 
 
 async def test_a_name_that_nobody_knows(program: Path) -> None:
     talosctl = Talosctl(program, talosconfig=talosconfig_of(pki.issue("admin")))
 
-    with pytest.raises(talos.Unreachable):
-        await talosctl.version(Target.of("10.5.0.2", endpoints=["nobody.invalid"]))
+    with pytest.raises(clients_talosctl.TalosUnreachable):
+        await talosctl.version(MachineTarget.of("10.5.0.2", endpoints=["nobody.invalid"]))
 
 
 @pytest.mark.parametrize(
     "content", ["", "context: c\ncontexts: {}\n", "context: c\ncontexts:\n  c: {crt: x, key: x}\n"]
 )
 async def test_a_damaged_talosconfig(program: Path, content: str) -> None:
-    with pytest.raises(talos.TalosError) as caught:
-        await Talosctl(program, talosconfig=Secret(content)).version(Target.of("10.5.0.2", endpoints=["127.0.0.1:1"]))
+    with pytest.raises(clients_talosctl.TalosError) as caught:
+        await Talosctl(program, talosconfig=Secret(content)).version(
+            MachineTarget.of("10.5.0.2", endpoints=["127.0.0.1:1"])
+        )
 
     assert "/proc/self/fd" not in f"{caught.value}{caught.value.stderr}"
-    assert not isinstance(caught.value, talos.Unreachable)
+    assert not isinstance(caught.value, clients_talosctl.TalosUnreachable)
 
 
 @pytest.mark.parametrize(
     ("server", "problem"),
     [
-        (lambda: pki.issue("machine", issuer=pki.authority("other")), talos.Problem.UNKNOWN_AUTHORITY),
-        (lambda: pki.issue("machine", days=(-5, -1)), talos.Problem.EXPIRED),
-        (lambda: pki.issue("machine", address="127.0.0.9"), talos.Problem.WRONG_NAME),
+        (
+            lambda: pki.issue("machine", issuer=pki.authority("other")),
+            clients_talosctl.TalosCertificateProblem.UNKNOWN_AUTHORITY,
+        ),
+        (lambda: pki.issue("machine", days=(-5, -1)), clients_talosctl.TalosCertificateProblem.EXPIRED),
+        (lambda: pki.issue("machine", address="127.0.0.9"), clients_talosctl.TalosCertificateProblem.WRONG_NAME),
     ],
 )
 async def test_a_machine_that_cannot_be_trusted(
-    program: Path, server: Callable[[], pki.Pair], problem: talos.Problem
+    program: Path, server: Callable[[], pki.Pair], problem: clients_talosctl.TalosCertificateProblem
 ) -> None:
     talosctl = Talosctl(program, talosconfig=talosconfig_of(pki.issue("admin")))
 
-    with listening(server()) as target, pytest.raises(talos.Untrusted) as caught:
+    with listening(server()) as target, pytest.raises(clients_talosctl.TalosUntrusted) as caught:
         await talosctl.version(target)
 
     assert caught.value.problem is problem
@@ -193,15 +198,15 @@ async def test_a_machine_that_cannot_be_trusted(
 async def test_a_machine_that_refuses_a_certificate(program: Path, client: Callable[[], pki.Pair]) -> None:
     talosctl = Talosctl(program, talosconfig=talosconfig_of(client()))
 
-    with listening(pki.issue("machine")) as target, pytest.raises(talos.Unauthorised) as caught:
+    with listening(pki.issue("machine")) as target, pytest.raises(clients_talosctl.TalosUnauthorised) as caught:
         await talosctl.members(target)
 
     assert "talosconfig" in caught.value.hint
 
 
 async def test_a_configured_machine_taken_for_a_new_one(program: Path) -> None:
-    with listening(pki.issue("machine")) as target, pytest.raises(talos.Unauthorised) as caught:
-        await Talosctl(program, insecure=True).apply_config(Target(target.endpoints), Secret("machine: {}\n"))
+    with listening(pki.issue("machine")) as target, pytest.raises(clients_talosctl.TalosUnauthorised) as caught:
+        await Talosctl(program, insecure=True).apply_config(MachineTarget(target.endpoints), Secret("machine: {}\n"))
 
     assert "configured already" in caught.value.hint
 
@@ -213,14 +218,14 @@ def talosconfig_of(client: pki.Pair) -> Secret:
 
 
 @contextlib.contextmanager
-def listening(server: pki.Pair) -> Iterator[Target]:
+def listening(server: pki.Pair) -> Iterator[MachineTarget]:
     """Something that speaks TLS as a machine does, and nothing else."""
     context = pki.server_context(server, clients=pki.authority())
     context.set_alpn_protocols(["h2"])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=_serve, args=(listener, context), daemon=True)
         thread.start()
-        yield Target.of("127.0.0.1", endpoints=[f"127.0.0.1:{listener.getsockname()[1]}"])
+        yield MachineTarget.of("127.0.0.1", endpoints=[f"127.0.0.1:{listener.getsockname()[1]}"])
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 

@@ -15,17 +15,17 @@ from cryptography.x509.oid import NameOID
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.clients.vault import Vault
-from firstlight.model import reference
+from firstlight.clients.vault import VaultClient
+from firstlight.model import secret_reference
 from firstlight.model.secret import Secret
 from tests.integration.clients.vault_standin import TOKEN, Standin
 
 CANARY = "s3cr3t-canary"
 
 
-def asked(text: str) -> reference.Vault:
-    found = reference.parse(text)
-    assert isinstance(found, reference.Vault)
+def asked(text: str) -> secret_reference.VaultReference:
+    found = secret_reference.parse(text)
+    assert isinstance(found, secret_reference.VaultReference)
     return found
 
 
@@ -44,7 +44,7 @@ async def address(standin: Standin) -> AsyncIterator[str]:
 
 
 async def read(environ: dict[str, str], text: str) -> Secret:
-    client = Vault(environ)
+    client = VaultClient(environ)
     try:
         return await client.read(asked(text))
     finally:
@@ -66,16 +66,16 @@ async def test_both_versions_are_read_at_the_same_kind_of_path(standin: Standin,
 @pytest.mark.parametrize(
     ("text", "kind", "what", "hint"),
     [
-        ("vault:secret/home/nothing#token", secret_errors.NotFound, "nothing at this path", "kv list"),
-        ("vault:secret/data/home/dns#token", secret_errors.NotFound, "nothing at this path", "leave out data/"),
-        ("vault:secret/home/dns#other", secret_errors.NotFound, "no such key", "more, nothing, on, port, token"),
-        ("vault:secret/home/dns#more", secret_errors.Unreadable, "no text", ""),
-        ("vault:secret/gone#token", secret_errors.NotFound, "was deleted", "undelete -versions=4 secret/gone"),
-        ("vault:secret/burnt#token", secret_errors.NotFound, "was destroyed", "kv put"),
-        ("vault:secret/forbidden#token", secret_errors.Forbidden, "refuses", "policy"),
-        ("vault:nowhere/x#token", secret_errors.Forbidden, "refuses", "policy"),
-        ("vault:transit/keys#token", secret_errors.Unreadable, "type transit", "key-value"),
-        ("vault:old/kv/none#token", secret_errors.NotFound, "nothing at this path", "kv list"),
+        ("vault:secret/home/nothing#token", secret_errors.SecretNotFound, "nothing at this path", "kv list"),
+        ("vault:secret/data/home/dns#token", secret_errors.SecretNotFound, "nothing at this path", "leave out data/"),
+        ("vault:secret/home/dns#other", secret_errors.SecretNotFound, "no such key", "more, nothing, on, port, token"),
+        ("vault:secret/home/dns#more", secret_errors.SecretUnreadable, "no text", ""),
+        ("vault:secret/gone#token", secret_errors.SecretNotFound, "was deleted", "undelete -versions=4 secret/gone"),
+        ("vault:secret/burnt#token", secret_errors.SecretNotFound, "was destroyed", "kv put"),
+        ("vault:secret/forbidden#token", secret_errors.SecretForbidden, "refuses", "policy"),
+        ("vault:nowhere/x#token", secret_errors.SecretForbidden, "refuses", "policy"),
+        ("vault:transit/keys#token", secret_errors.SecretUnreadable, "type transit", "key-value"),
+        ("vault:old/kv/none#token", secret_errors.SecretNotFound, "nothing at this path", "kv list"),
     ],
 )
 async def test_each_no_has_its_meaning(
@@ -94,20 +94,20 @@ async def test_each_no_has_its_meaning(
 
 async def test_tokens_seals_and_silence(standin: Standin, address: str, tmp_path: Path) -> None:
     text = "vault:secret/home/dns#token"
-    with pytest.raises(secret_errors.NotSignedIn, match="does not take the token") as wrong:
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="does not take the token") as wrong:
         await read({"VAULT_ADDR": address, "VAULT_TOKEN": f"hvs.{CANARY}"}, text)
-    with pytest.raises(secret_errors.NotSignedIn, match="VAULT_ADDR: it is not set"):
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="VAULT_ADDR: it is not set"):
         await read({"VAULT_TOKEN": TOKEN}, text)
-    with pytest.raises(secret_errors.NotSignedIn, match="nobody is logged in"):
+    with pytest.raises(secret_errors.SecretStoreNotSignedIn, match="nobody is logged in"):
         await read({"VAULT_ADDR": address, "HOME": str(tmp_path)}, text)
     with pytest.raises(errors.UsageError, match="no URL"):
         await read({"VAULT_ADDR": "vault.example.org", "VAULT_TOKEN": TOKEN}, text)
     with pytest.raises(errors.Refused, match="VAULT_SKIP_VERIFY"):
         await read({"VAULT_ADDR": address, "VAULT_TOKEN": TOKEN, "VAULT_SKIP_VERIFY": "1"}, text)
-    with pytest.raises(secret_errors.Unreachable):
+    with pytest.raises(secret_errors.SecretStoreUnreachable):
         await read({"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": TOKEN}, text)
     standin.sealed = True
-    with pytest.raises(secret_errors.Sealed, match="is sealed") as sealed:
+    with pytest.raises(secret_errors.VaultSealed, match="is sealed") as sealed:
         await read({"VAULT_ADDR": address, "VAULT_TOKEN": TOKEN}, text)
 
     assert CANARY not in f"{wrong.value!r}{wrong.value.hint}"
@@ -121,7 +121,7 @@ async def test_a_standby_leads_to_the_active_one_but_not_to_less_safety(standin:
         standby.redirect = address
         value = await read(environ, "vault:secret/home/dns#token")
         standby.redirect = "ftp://127.0.0.1"
-        with pytest.raises(secret_errors.Unreachable, match="standby"):
+        with pytest.raises(secret_errors.SecretStoreUnreachable, match="standby"):
             await read(environ, "vault:secret/home/dns#token")
 
     assert value == Secret(CANARY)
@@ -134,7 +134,7 @@ async def test_the_certificate_is_verified(standin: Standin, tmp_path: Path) -> 
     async with standin.serving(context) as url:
         environ = {"VAULT_ADDR": url, "VAULT_TOKEN": TOKEN}
 
-        with pytest.raises(secret_errors.Untrusted, match="unknown authority"):
+        with pytest.raises(secret_errors.SecretStoreUntrusted, match="unknown authority"):
             await read(environ, "vault:secret/home/dns#token")
         before = list(standin.asked)
         by_file = await read({**environ, "VAULT_CACERT": str(certificate)}, "vault:secret/home/dns#token")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.document import reading, splicing
-from firstlight.document.reading import Dialect
+from firstlight.document import yaml_editor, yaml_reader
+from firstlight.document.yaml_reader import YamlDialect
 from firstlight.model.remark import Grade
 from tests.integration.document.go_yaml import Oracle, same
 
@@ -31,11 +31,11 @@ def test_every_file_is_read_as_go_reads_it(go: Oracle) -> None:
     for file in FILES:
         data = file.read_bytes()
         answer = go.ask(data)
-        for dialect in Dialect:
-            contents = reading.read(data, file.name, dialect=dialect)
+        for dialect in YamlDialect:
+            contents = yaml_reader.read(data, file.name, dialect=dialect)
             is_refused = any(remark.grade is Grade.ERROR for remark in contents.remarks)
             found = {each.index: each.value for each in contents.documents}
-            if dialect is Dialect.TALOS:
+            if dialect is YamlDialect.TALOS:
                 assert is_refused == bool(answer.talos_error), file
                 assert is_refused or same([found.get(n) for n in range(contents.count)], list(answer.talos)), file
             elif contents.count == 1:  # of several Kubernetes reads one after the other
@@ -46,7 +46,7 @@ def test_every_file_is_read_as_go_reads_it(go: Oracle) -> None:
 def test_nearly_everything_can_be_edited() -> None:
     chance, refused, total = random.Random(1), [], 0
     for file in chance.sample(FILES, min(len(FILES), 200)):
-        contents = reading.read(file.read_bytes(), file.name)
+        contents = yaml_reader.read(file.read_bytes(), file.name)
         if contents.remarks or not contents.documents:
             continue
         document = chance.choice(contents.documents)
@@ -54,8 +54,8 @@ def test_nearly_everything_can_be_edited() -> None:
             total += 1
             try:
                 value = chance.choice(["new", "two\nlines\n", 5, {"k": ["v"]}])
-                splicing.set_value(document.text, path, value, document=document.index)
-                splicing.remove(document.text, path, document=document.index)
+                yaml_editor.set_value(document.text, path, value, document=document.index)
+                yaml_editor.remove(document.text, path, document=document.index)
             except errors.ConfigError as error:
                 refused.append((file, path, error.message))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.document import reading
-from firstlight.document.reading import Contents, Dialect
+from firstlight.document import yaml_reader
+from firstlight.document.yaml_reader import YamlContents, YamlDialect
 from firstlight.model.remark import Grade
 from tests.integration.document.go_yaml import Answer, Oracle, same
 from tests.unit.document import generated
@@ -19,27 +19,27 @@ SEED = int(os.environ.get("FIRSTLIGHT_SEED", "1"))
 LAB = Path(__file__).parents[3] / "lab" / "machine" / "go.mod"
 
 KNOWN = {
-    "the first document is all that Kubernetes reads of what it is given": (Dialect.KUBERNETES, "[]e]\n"),
-    "libyaml takes '?' in a plain text inside of brackets": (Dialect.KUBERNETES, "[a?b]\n"),
-    "libyaml takes '?x' inside of brackets for a key": (Dialect.TALOS, "[?x]\n"),
-    "libyaml takes ':' before a bracket or comma for no text": (Dialect.TALOS, "[a:]\n"),
-    "libyaml ends a tag at a bracket or comma": (Dialect.KUBERNETES, "[a, !foo, b]\n"),
-    "libyaml has fewer characters for anchors": (Dialect.TALOS, "a: &b.c d\n"),
-    "libyaml does not know the escape \\'": (Dialect.KUBERNETES, '"\\\'"\n'),
-    "Talos leaves a key without a name out": (Dialect.TALOS, "~: 1\n"),
+    "the first document is all that Kubernetes reads of what it is given": (YamlDialect.KUBERNETES, "[]e]\n"),
+    "libyaml takes '?' in a plain text inside of brackets": (YamlDialect.KUBERNETES, "[a?b]\n"),
+    "libyaml takes '?x' inside of brackets for a key": (YamlDialect.TALOS, "[?x]\n"),
+    "libyaml takes ':' before a bracket or comma for no text": (YamlDialect.TALOS, "[a:]\n"),
+    "libyaml ends a tag at a bracket or comma": (YamlDialect.KUBERNETES, "[a, !foo, b]\n"),
+    "libyaml has fewer characters for anchors": (YamlDialect.TALOS, "a: &b.c d\n"),
+    "libyaml does not know the escape \\'": (YamlDialect.KUBERNETES, '"\\\'"\n'),
+    "Talos leaves a key without a name out": (YamlDialect.TALOS, "~: 1\n"),
     "Talos counts only keys that are texts as written where something is merged": (
-        Dialect.TALOS,
+        YamlDialect.TALOS,
         "a: &a {1: x}\nb: {1: y, <<: *a }\n",
     ),
-    "Kubernetes refuses what a later key replaces": (Dialect.KUBERNETES, "a: .inf\na: 1\n"),
+    "Kubernetes refuses what a later key replaces": (YamlDialect.KUBERNETES, "a: .inf\na: 1\n"),
 }
 """Where the reading differs, why, and an example. Most is the price of libyaml instead of Go's own scanners."""
 
 
-def excuse(text: str, dialect: Dialect, answer: Answer, contents: Contents) -> str:
+def excuse(text: str, dialect: YamlDialect, answer: Answer, contents: YamlContents) -> str:
     """The known reason for a difference, or nothing."""
     messages = " ".join(remark.message for remark in contents.remarks)
-    is_kubernetes = dialect is Dialect.KUBERNETES
+    is_kubernetes = dialect is YamlDialect.KUBERNETES
     candidates = {
         "the first document is all that Kubernetes reads of what it is given": is_kubernetes
         and bool(answer.talos_error)
@@ -56,16 +56,16 @@ def excuse(text: str, dialect: Dialect, answer: Answer, contents: Contents) -> s
     return next((reason for reason, holds in candidates.items() if holds), "")
 
 
-def read(text: str, dialect: Dialect) -> tuple[Any, bool, Contents]:
+def read(text: str, dialect: YamlDialect) -> tuple[Any, bool, YamlContents]:
     """The first document, and whether the text is refused."""
-    contents = reading.read(text.encode(), "a.yaml", dialect=dialect)
+    contents = yaml_reader.read(text.encode(), "a.yaml", dialect=dialect)
     value = next((each.value for each in contents.documents if each.index == 0), None)
     return value, any(remark.grade is Grade.ERROR for remark in contents.remarks), contents
 
 
-def is_same(text: str, dialect: Dialect, answer: Answer) -> bool:
+def is_same(text: str, dialect: YamlDialect, answer: Answer) -> bool:
     value, is_refused, _ = read(text, dialect)
-    if dialect is Dialect.KUBERNETES:
+    if dialect is YamlDialect.KUBERNETES:
         error, expected = answer.kubernetes_error, answer.kubernetes
     else:
         # A key that stands twice is read here, with a remark that says so.
@@ -73,8 +73,8 @@ def is_same(text: str, dialect: Dialect, answer: Answer) -> bool:
     return is_refused == bool(error) and (is_refused or same(value, expected))
 
 
-@pytest.mark.parametrize("dialect", Dialect)
-def test_scalars_everywhere(go: Oracle, dialect: Dialect) -> None:
+@pytest.mark.parametrize("dialect", YamlDialect)
+def test_scalars_everywhere(go: Oracle, dialect: YamlDialect) -> None:
     chance = random.Random(SEED)
     texts = [generated.small(chance) for _ in range(12_000)]
     differences, excuses = [], Counter[str]()
@@ -90,8 +90,8 @@ def test_scalars_everywhere(go: Oracle, dialect: Dialect) -> None:
     assert excuses.total() < len(texts) * 0.02, excuses
 
 
-@pytest.mark.parametrize("dialect", Dialect)
-def test_documents_of_every_style(go: Oracle, dialect: Dialect) -> None:
+@pytest.mark.parametrize("dialect", YamlDialect)
+def test_documents_of_every_style(go: Oracle, dialect: YamlDialect) -> None:
     writer = generated.Writer(random.Random(SEED))
     texts = [writer.document() for _ in range(5_000)]
     differences = [
@@ -114,7 +114,7 @@ def test_several_documents(go: Oracle) -> None:
         text = "---\n".join(parts)
 
         answer = go.ask(text)
-        contents = reading.read(text.encode(), "a.yaml", dialect=Dialect.TALOS)
+        contents = yaml_reader.read(text.encode(), "a.yaml", dialect=YamlDialect.TALOS)
 
         if any("no anchor" in each.message for each in contents.remarks):
             continue  # Talos's library still knows the anchors of the documents above
@@ -139,7 +139,7 @@ def test_bombs_are_refused_as_go_refuses_them(go: Oracle, size: int) -> None:
 
     answer = go.ask(text)
 
-    for dialect, error in ((Dialect.KUBERNETES, answer.kubernetes_error), (Dialect.TALOS, answer.talos_error)):
+    for dialect, error in ((YamlDialect.KUBERNETES, answer.kubernetes_error), (YamlDialect.TALOS, answer.talos_error)):
         assert read(text, dialect)[1] == bool(error)
 
 

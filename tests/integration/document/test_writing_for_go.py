@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
-from firstlight.document import reading, splicing, writing
-from firstlight.document.reading import Dialect
-from firstlight.document.writing import Style
+from firstlight.document import yaml_editor, yaml_reader, yaml_writer
+from firstlight.document.yaml_reader import YamlDialect
+from firstlight.document.yaml_writer import YamlStyle
 from tests.integration.document.go_yaml import Oracle, same
 from tests.unit.document import generated
 
 SEED = int(os.environ.get("FIRSTLIGHT_SEED", "1"))
-STYLES = [Style(), Style(step=4, dash=4), Style(step=2, dash=0), Style(step=4, dash=0), Style(step=1, dash=1)]
+STYLES = [
+    YamlStyle(),
+    YamlStyle(step=4, dash=4),
+    YamlStyle(step=2, dash=0),
+    YamlStyle(step=4, dash=0),
+    YamlStyle(step=1, dash=1),
+]
 _CHARACTERS = (
     "ab0123456789.eExXoO_+ \n\t:#-'\"\\{}[],&*!|>%@`?~=<"
     + "\r\x00\x07\x1b\x7f\x85\xa0\u2028\u2029\ufeff\u200b\ufffe\ue000😀é"
@@ -63,10 +69,10 @@ def differences(go: Oracle, written: str, expected: Any) -> list[Any]:
         found.append((answer.kubernetes_error, answer.kubernetes))
     if answer.talos_error or not same(next(iter(answer.talos), None), expected):
         found.append((answer.talos_error, answer.talos))
-    for dialect in Dialect:
-        contents = reading.read(written.encode(), "a.yaml", dialect=dialect)
+    for dialect in YamlDialect:
+        contents = yaml_reader.read(written.encode(), "a.yaml", dialect=dialect)
         read = contents.documents[0].value if contents.documents else None
-        if contents.remarks or not same(read, as_json(expected) if dialect is Dialect.KUBERNETES else expected):
+        if contents.remarks or not same(read, as_json(expected) if dialect is YamlDialect.KUBERNETES else expected):
             found.append((contents.remarks, read))
     return found
 
@@ -86,7 +92,7 @@ def test_every_value_comes_back(go: Oracle) -> None:
     chance = random.Random(SEED)
     for _ in range(5_000):
         expected = value(chance, 3)
-        written = writing.dump(expected, style=chance.choice(STYLES))
+        written = yaml_writer.dump(expected, style=chance.choice(STYLES))
 
         assert not differences(go, written, expected), (expected, written)
 
@@ -95,7 +101,7 @@ def test_every_value_comes_back_from_one_line(go: Oracle) -> None:
     chance = random.Random(SEED)
     for _ in range(2_000):
         expected = value(chance, 3)
-        written = writing.flow(expected) + "\n"
+        written = yaml_writer.flow(expected) + "\n"
 
         assert not differences(go, written, expected), (expected, written)
 
@@ -105,8 +111,8 @@ def test_every_value_comes_back_from_one_line(go: Oracle) -> None:
 )
 def test_a_text_stays_a_text_as_value_and_key(go: Oracle, word: str) -> None:
     for expected in ({word: word}, [word], [[word, {word: [word]}]], word):
-        assert not differences(go, writing.dump(expected), expected)
-        assert not differences(go, writing.flow(expected) + "\n", expected)
+        assert not differences(go, yaml_writer.dump(expected), expected)
+        assert not differences(go, yaml_writer.flow(expected) + "\n", expected)
 
 
 def test_a_spliced_value_is_what_go_reads(go: Oracle) -> None:
@@ -124,7 +130,7 @@ def test_a_spliced_value_is_what_go_reads(go: Oracle) -> None:
     for _ in range(1_500):
         new = value(chance, 2)
         path = chance.choice(paths)
-        edited = splicing.set_value(frame, path, new)
+        edited = yaml_editor.set_value(frame, path, new)
 
         answer = go.ask(edited)
         found: Any = answer.kubernetes

@@ -11,20 +11,18 @@ import pytest
 import yaml
 
 from firstlight.clients import kube
-from firstlight.execute.actions import release
-from firstlight.execute.change import Change
-from firstlight.execute.handing import provisional, talos_inventory
-from firstlight.execute.handing.releasing import TalosState, talos_state
-from firstlight.execute.world import Programs, World
-from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.execute.actions import talos_release
+from firstlight.execute.handover import talos_inventory
+from firstlight.execute.handover.talos_state import TalosState, talos_state
+from firstlight.execute.world import PendingChange, RunPrograms, World
+from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
-from firstlight.model.reach import Reach
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
-from firstlight.model.work import Release
+from firstlight.model.work import ReleaseFromTalos
 from tests import machines
 from tests.labs import until
 
@@ -97,8 +95,8 @@ class Bench:
         return tuple(wanted)
 
     @property
-    def task(self) -> Release:
-        return Release(manifests=self.manifests, passing=self.passing, control_planes=self.planes)
+    def task(self) -> ReleaseFromTalos:
+        return ReleaseFromTalos(manifests=self.manifests, passing=self.passing, control_planes=self.planes)
 
     @functools.cached_property
     def world(self) -> World:
@@ -114,20 +112,20 @@ class Bench:
         async def resolve(reference: str) -> Secret:
             raise AssertionError(reference)
 
-        reach = Reach(
+        reach = AddressBook(
             machines={self.lab.declared[name]: self.lab.loopbacks[name] for name in self.lab.declared},
             kubernetes=self.lab.api,
         )
         return World(
             cluster=Cluster(name="lab", place=PLACE, machines=self.planes),
-            programs=Programs(talosctl=self.lab.program), resolve=resolve, state=self.state, reach=reach, tell=tell,
+            programs=RunPrograms(talosctl=self.lab.program), resolve=resolve, state=self.state, reach=reach, tell=tell,
             talos_secrets=secrets, patience=0.0,
         )  # fmt: skip
 
-    async def look(self, **changes: object) -> Change | None:
-        return await release.look(dataclasses.replace(self.task, **changes), self.world, STEP)  # type: ignore[arg-type]
+    async def look(self, **changes: object) -> PendingChange | None:
+        return await talos_release.look(dataclasses.replace(self.task, **changes), self.world, STEP)  # type: ignore[arg-type]
 
-    async def perform(self) -> Change | None:
+    async def perform(self) -> PendingChange | None:
         """A whole run of the step; what it had to write, None for nothing."""
         change = await self.look()
         if change is not None:
@@ -209,5 +207,5 @@ def believe(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Passing, ...]]:
     async def require(passing: tuple[Passing, ...], world: World, *, step: str = "") -> None:
         asked.append(passing)
 
-    monkeypatch.setattr(provisional, "require", require)
+    monkeypatch.setattr(talos_release, "require_provisional", require)
     return asked

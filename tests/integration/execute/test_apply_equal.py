@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.ownership import comparing
+from firstlight.clients import kube as clients_kube
+from firstlight.ownership import apply_comparison
 from tests.integration.execute.things_to_apply import MANAGER, deployment
 
 EXAMPLES = 15
@@ -66,7 +66,7 @@ def _edited(value: dict[str, Any], edits: list[tuple[str, Any]]) -> dict[str, An
 )  # fmt: skip
 @given(first=_edits(), second=_edits(), foreign=_edits())
 async def test_equal_is_never_said_where_an_apply_would_change_something(
-    kube: kube_client.Client, namespace: str, first: Any, second: Any, foreign: Any
+    kube: clients_kube.Client, namespace: str, first: Any, second: Any, foreign: Any
 ) -> None:
     name = f"d-{uuid.uuid4().hex[:8]}"
     base = deployment(namespace)
@@ -75,18 +75,18 @@ async def test_equal_is_never_said_where_an_apply_would_change_something(
         await kube.apply(_edited(base, first), manager=MANAGER)
         if foreign:
             await kube.apply(_edited(base, foreign), manager="somebody", force=True)
-    except (kube_client.ApiError, errors.ClientError):
+    except (clients_kube.ApiError, errors.ClientError):
         return
     for edits in (first, second):
         wanted = _edited(base, edits)
         live = await kube.get("apps/v1", "Deployment", name, namespace=namespace)
-        said = comparing.compare(wanted, live, manager=MANAGER)
-        if said.likeness == comparing.Likeness.EQUAL:
+        said = apply_comparison.compare(wanted, live, manager=MANAGER)
+        if said.likeness == apply_comparison.Likeness.EQUAL:
             before, after = await _tried(kube, wanted)
-            assert comparing.is_same(before, after), (edits, comparing.changes(before, after))
+            assert apply_comparison.is_same(before, after), (edits, apply_comparison.changes(before, after))
 
 
-async def _tried(kube: kube_client.Client, wanted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+async def _tried(kube: clients_kube.Client, wanted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """An object before and after a dry run, while no controller writes to it."""
     metadata = wanted["metadata"]
     while True:

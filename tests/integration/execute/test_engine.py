@@ -11,26 +11,27 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import apply, baseline, talos_applies
-from firstlight.execute.baseline import keeping
-from firstlight.execute.world import Programs, World
-from firstlight.lab import lab as labs
+from firstlight.clients import kube
+from firstlight.commands.up import tasks
+from firstlight.execute.actions import certify, install, talos_applies
+from firstlight.execute.handover import baseline
+from firstlight.execute.world import RunPrograms, World
+from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
 from firstlight.model.work import Apply, SaveBaseline, TalosApplies, Watch, Work
-from firstlight.operate import tasks
-from firstlight.plan import build, ground
-from firstlight.repo import platform as platforms
-from firstlight.tools import content, install
-from tests import labs as lab_fixtures
+from firstlight.plan import build, plan_context
+from firstlight.repo import platform_reader
+from firstlight.tools import content
+from firstlight.tools import install as tools_install
+from tests import labs
 from tests.argocd import HOME, ArgoCD
 from tests.flux import CONTROLLERS, Flux, config
-from tests.labs import manifests, until
-from tests.unit.plan.platforms import objects
+from tests.labs import until
+from tests.unit.plan import platforms
 
 DECLARATION = """
 apiVersion: firstlight.dev/v1alpha1
@@ -46,11 +47,14 @@ async def _resolve(reference: str) -> Secret:
     raise AssertionError(f"nobody asks for {reference}")
 
 
-async def _world(lab: labs.Lab, state: Path) -> World:
+async def _world(lab: running_lab.Lab, state: Path) -> World:
     world = World(
-        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=Programs(), resolve=_resolve, state=state
+        cluster=Cluster(name="test", place=Place("firstlight.yaml")),
+        programs=RunPrograms(),
+        resolve=_resolve,
+        state=state,
     )
-    await world.connect(kube_client.load(lab.kubeconfig))
+    await world.connect(kube.load(lab.kubeconfig))
     return world
 
 
@@ -58,7 +62,7 @@ def _work(root: Path, files: Mapping[str, str], *, renditions: Mapping[str, tupl
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     (cluster,) = platform.clusters
     made = [
         Rendition(component=name, cluster=cluster.name, side=side, objects=objects)
@@ -72,10 +76,10 @@ def _work(root: Path, files: Mapping[str, str], *, renditions: Mapping[str, tupl
 async def _carried_out(task: object, world: World) -> int:
     """Do a task, and see that it is done: a second look finds nothing."""
     assert isinstance(task, Apply), task
-    change = await apply.look(task, world, "test")
+    change = await install.look_apply(task, world, "test")
     if change is not None:
         await change.perform()
-    assert await apply.look(task, world, "test") is None
+    assert await install.look_apply(task, world, "test") is None
     return len(change.writes) if change else 0
 
 
@@ -120,10 +124,10 @@ spec: {{interval: 10m0s, path: ./clusters/test, prune: true, sourceRef: {{kind: 
         )  # fmt: skip
         world = await _world(flux.lab, tmp_path / "state")
 
-        assert await _carried_out(work.tasks[ground.SOURCE], world) == 1
+        assert await _carried_out(work.tasks[plan_context.SOURCE], world) == 1
         await flux.ready("GitRepository", "flux-system", space, revision=revision)
         assert not (await flux.kube.list("kustomize.toolkit.fluxcd.io/v1", "Kustomization", namespace=space)).items
-        assert await _carried_out(work.tasks[ground.ROOT], world) == 1
+        assert await _carried_out(work.tasks[plan_context.ROOT], world) == 1
         await flux.ready("Kustomization", "flux-system", space, revision=revision)
         await flux.ready("Kustomization", "child", space, revision=revision)
         await flux.holds("app", space, {"word": "hello"})
@@ -138,13 +142,13 @@ spec: {{interval: 10m0s, path: ./clusters/test, prune: true, sourceRef: {{kind: 
 
 class TestOperator:
     async def test_an_instance_follows_nothing_before_its_root_and_the_source_stays_as_it_is(
-        self, fresh_lab: Callable[..., Awaitable[labs.Lab]], tmp_path: Path, request: pytest.FixtureRequest
+        self, fresh_lab: Callable[..., Awaitable[running_lab.Lab]], tmp_path: Path, request: pytest.FixtureRequest
     ) -> None:
         if not request.config.getoption("--everything"):
             pytest.skip("a lab of its own, in which the operator installs Flux: with --everything")
-        await install.ensure([*CONTROLLERS, "flux-operator"])
+        await tools_install.ensure([*CONTROLLERS, "flux-operator"])
         folder = (await content.ensure(["flux-operator-manifests"]))["flux-operator-manifests"]
-        lab = await fresh_lab(settings=msgspec.structs.replace(lab_fixtures.FAST, actors=("flux", "flux-operator")))
+        lab = await fresh_lab(settings=msgspec.structs.replace(labs.FAST, actors=("flux", "flux-operator")))
         sources = lab.sources()
         made = await sources.create_git("tests/fleet")
         greeting = {**config("fleet", word="hello"), "metadata": {"name": "fleet", "namespace": "default"}}
@@ -171,7 +175,7 @@ spec:
         )  # fmt: skip
         world = await _world(lab, tmp_path / "state")
         client = world.kube
-        for obj in [*manifests(lab_fixtures.NETWORK), *manifests(folder / "install.yaml")]:
+        for obj in [*labs.manifests(labs.NETWORK), *labs.manifests(folder / "install.yaml")]:
             if obj:
                 await client.apply(obj, manager="tests")
         flux = Flux(lab, client, sources, await sources.status())
@@ -182,10 +186,10 @@ spec:
         )
         assert await _carried_out(engine, world) == 1
         await flux.ready("FluxInstance", "flux", "flux-system")
-        assert await _carried_out(work.tasks[ground.SOURCE], world) == 1
+        assert await _carried_out(work.tasks[plan_context.SOURCE], world) == 1
         before = await flux.ready("GitRepository", "flux-system", "flux-system", revision=revision)
         assert not (await client.list("kustomize.toolkit.fluxcd.io/v1", "Kustomization")).items
-        await _carried_out(work.tasks[ground.ROOT], world)
+        await _carried_out(work.tasks[plan_context.ROOT], world)
         await flux.holds("fleet", "default", {"word": "hello"})
         await flux.ready("Kustomization", "flux-system", "flux-system", revision=revision)
 
@@ -196,7 +200,7 @@ spec:
         applied = {each["manager"] for each in after["metadata"]["managedFields"] if each["operation"] == "Apply"}
         assert applied == {"flux-operator"}
         # Run again: the engine's step has the instance without sync, and must not take it away.
-        assert await apply.look(_apply(engine), world, "test") is None
+        assert await install.look_apply(_apply(engine), world, "test") is None
         assert "sync" in (await flux.get("FluxInstance", "flux", "flux-system"))["spec"]
         await world.close()
 
@@ -241,9 +245,11 @@ spec:
         )  # fmt: skip
         world = await _world(argocd.lab, tmp_path / "state")
 
-        assert work.tasks[ground.SOURCE] == Watch(revision=revision), "nobody has credentials, and none are needed"
+        assert work.tasks[plan_context.SOURCE] == Watch(revision=revision), (
+            "nobody has credentials, and none are needed"
+        )
         # The root is in a project that it brings itself.
-        assert await _carried_out(work.tasks[ground.ROOT], world) == 2
+        assert await _carried_out(work.tasks[plan_context.ROOT], world) == 2
         await argocd.synced(site, revision)
         await argocd.holds("app", site, {"word": "hello"})
         found = await argocd.get(site, "AppProject")
@@ -254,7 +260,9 @@ spec:
 
 
 class TestBaseline:
-    async def test_is_saved_once_and_holds_no_secret(self, lab: labs.Lab, namespace: str, tmp_path: Path) -> None:
+    async def test_is_saved_once_and_holds_no_secret(
+        self, lab: running_lab.Lab, namespace: str, tmp_path: Path
+    ) -> None:
         world = await _world(lab, tmp_path)
         told: list[str] = []
         world.tell = lambda step, text: told.append(text)
@@ -286,16 +294,16 @@ class TestBaseline:
             )
         )  # fmt: skip
         try:
-            change = await baseline.look(task, world, "test")
+            change = await certify.look_baseline(task, world, "test")
             assert change is not None
             assert len(change.writes) == 1
             await change.perform()
-            assert await baseline.look(task, world, "test") is None, "who has one keeps it"
+            assert await certify.look_baseline(task, world, "test") is None, "who has one keeps it"
 
-            kept = await keeping.load(client)
+            kept = await baseline.load(client)
             assert kept is not None
-            file = tmp_path / "test" / keeping.FILE
-            assert file.read_bytes() == keeping.encoded(kept)
+            file = tmp_path / "test" / baseline.FILE
+            assert file.read_bytes() == baseline.encoded(kept)
             assert b"hunter-two" not in file.read_bytes()
             assert b"aHVudGVy" not in file.read_bytes()
             by_kind = {each.kind: each for each in kept.objects}
@@ -320,43 +328,43 @@ class TestBaseline:
             assert mine[0].owner.startswith("ReplicaSet/web-")
             assert mine[0].restarts == 0
 
-            await keeping.store(dataclasses.replace(kept, at=1.0), client, part=300)
-            again = await keeping.load(client)
+            await baseline.store(dataclasses.replace(kept, at=1.0), client, part=300)
+            again = await baseline.load(client)
             assert again == dataclasses.replace(kept, at=1.0), "several ConfigMaps hold one baseline"
-            assert await baseline.look(task, world, "test") is None
+            assert await certify.look_baseline(task, world, "test") is None
 
-            keeping.write(again, file)
-            await client.delete("v1", "ConfigMap", f"{keeping.NAME}-1", namespace=keeping.NAMESPACE)
-            change = await baseline.look(task, world, "test")
+            baseline.write(again, file)
+            await client.delete("v1", "ConfigMap", f"{baseline.NAME}-1", namespace=baseline.NAMESPACE)
+            change = await certify.look_baseline(task, world, "test")
             assert change is not None, "a part is gone"
             await change.perform()
-            assert await keeping.load(client) == again, "the copy is put back, and no other one is taken"
-            assert await baseline.look(task, world, "test") is None
+            assert await baseline.load(client) == again, "the copy is put back, and no other one is taken"
+            assert await certify.look_baseline(task, world, "test") is None
 
-            await client.delete("v1", "ConfigMap", keeping.NAME, namespace=keeping.NAMESPACE)
-            change = await baseline.look(task, world, "test")
+            await client.delete("v1", "ConfigMap", baseline.NAME, namespace=baseline.NAMESPACE)
+            change = await certify.look_baseline(task, world, "test")
             assert change is not None
             await change.perform()
-            assert await keeping.load(client) == again, "the same where the cluster has lost it altogether"
+            assert await baseline.load(client) == again, "the same where the cluster has lost it altogether"
 
-            keeping.write(dataclasses.replace(again, cluster="another"), file)
-            await client.delete("v1", "ConfigMap", keeping.NAME, namespace=keeping.NAMESPACE)
-            change = await baseline.look(task, world, "test")
+            baseline.write(dataclasses.replace(again, cluster="another"), file)
+            await client.delete("v1", "ConfigMap", baseline.NAME, namespace=baseline.NAMESPACE)
+            change = await certify.look_baseline(task, world, "test")
             assert change is not None
             await change.perform()
-            taken = await keeping.load(client)
+            taken = await baseline.load(client)
             assert taken is not None
             assert (taken.cluster, taken.at > again.at) == (again.cluster, True), "another cluster's is no copy"
         finally:
             await client.delete("v1", "ConfigMap", namespace, namespace="default")
             for each in (await client.list("v1", "ConfigMap", namespace="kube-system")).items:
-                if each["metadata"]["name"].startswith(keeping.NAME):
+                if each["metadata"]["name"].startswith(baseline.NAME):
                     await client.delete("v1", "ConfigMap", each["metadata"]["name"], namespace="kube-system")
             await world.close()
 
 
 class TestTalosApplies:
-    async def test_waits_until_everything_is_there(self, lab: labs.Lab, namespace: str, tmp_path: Path) -> None:
+    async def test_waits_until_everything_is_there(self, lab: running_lab.Lab, namespace: str, tmp_path: Path) -> None:
         world = await _world(lab, tmp_path)
         told: list[str] = []
 
@@ -385,7 +393,7 @@ class TestTalosApplies:
         await world.close()
 
     async def test_says_what_does_not_come(
-        self, lab: labs.Lab, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, lab: running_lab.Lab, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await _world(lab, tmp_path)
         monkeypatch.setattr(talos_applies, "_ROUND", 0.2)
@@ -420,7 +428,7 @@ def _deployment(namespace: str) -> dict[str, Any]:
 
 
 def _documents(text: str) -> tuple[Object, ...]:
-    return objects(text)
+    return platforms.objects(text)
 
 
 def _apply(task: object) -> Apply:
@@ -428,5 +436,5 @@ def _apply(task: object) -> Apply:
     return task
 
 
-async def _is_served(client: kube_client.Client, api_version: str, kind: str) -> bool:
+async def _is_served(client: kube.Client, api_version: str, kind: str) -> bool:
     return (api_version, kind) in (await client.catalog(refresh=True)).resources

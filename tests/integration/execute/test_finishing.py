@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.handing import finishing
+from firstlight.clients import kube as clients_kube
+from firstlight.execute.handover import migration
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
@@ -19,7 +19,7 @@ LABELS = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.
 
 
 @pytest_asyncio.fixture
-async def adopted(kube: kube_client.Client) -> AsyncIterator[str]:
+async def adopted(kube: clients_kube.Client) -> AsyncIterator[str]:
     """A Namespace that was applied with nothing but its name, and that the engine has adopted since."""
     name = f"bare-{uuid.uuid4().hex[:8]}"
     bare = namespace(name)
@@ -38,7 +38,7 @@ def passing(name: str) -> Passing:
     return Passing(object=Object(namespace(name)), component="apps", manager=ENGINE, owner=OWNER)
 
 
-async def live(kube: kube_client.Client, name: str) -> Mapping[str, Any]:
+async def live(kube: clients_kube.Client, name: str) -> Mapping[str, Any]:
     return await kube.get("v1", "Namespace", name)
 
 
@@ -47,9 +47,9 @@ def managers(obj: Mapping[str, Any]) -> set[str]:
 
 
 async def test_the_engine_alone_owns_what_it_applied_to_an_object_without_owners(
-    kube: kube_client.Client, adopted: str
+    kube: clients_kube.Client, adopted: str
 ) -> None:
-    await finishing.finish([passing(adopted)], kube)
+    await migration.finish([passing(adopted)], kube)
 
     found = await live(kube, adopted)
     assert len(found["metadata"]["managedFields"]) == 1, found["metadata"]
@@ -60,17 +60,17 @@ async def test_the_engine_alone_owns_what_it_applied_to_an_object_without_owners
     assert found["spec"]["finalizers"] == ["kubernetes"]
 
 
-async def test_looking_again_writes_nothing(kube: kube_client.Client, adopted: str) -> None:
-    await finishing.finish([passing(adopted)], kube)
+async def test_looking_again_writes_nothing(kube: clients_kube.Client, adopted: str) -> None:
+    await migration.finish([passing(adopted)], kube)
     was = (await live(kube, adopted))["metadata"]["resourceVersion"]
 
-    await finishing.finish([passing(adopted)], kube)
+    await migration.finish([passing(adopted)], kube)
 
     assert (await live(kube, adopted))["metadata"]["resourceVersion"] == was
 
 
 async def test_what_the_engine_applies_meanwhile_is_not_taken_back(
-    kube: kube_client.Client, adopted: str, monkeypatch: pytest.MonkeyPatch
+    kube: clients_kube.Client, adopted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = kube.apply
     newer = {**namespace(adopted), "metadata": {"name": adopted, "labels": {**LABELS, "newer": "1"}}}
@@ -84,20 +84,20 @@ async def test_what_the_engine_applies_meanwhile_is_not_taken_back(
         return answer
 
     monkeypatch.setattr(kube, "apply", apply)
-    await finishing.finish([passing(adopted)], kube)
+    await migration.finish([passing(adopted)], kube)
 
     assert written, "the engine came between the dry run and the write"
     assert (await live(kube, adopted))["metadata"]["labels"]["newer"] == "1"
 
 
-async def test_a_field_that_somebody_set_before_is_not_lost_by_it(kube: kube_client.Client) -> None:
+async def test_a_field_that_somebody_set_before_is_not_lost_by_it(kube: clients_kube.Client) -> None:
     name = f"bare-{uuid.uuid4().hex[:8]}"
     own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": "a"}}}
     await kube.apply(own, manager="before-first-apply")
     try:
         await kube.apply({**namespace(name), "metadata": {"name": name, "labels": LABELS}}, manager=ENGINE)
 
-        await finishing.finish([passing(name)], kube)
+        await migration.finish([passing(name)], kube)
 
         found = await live(kube, name)
         assert found["metadata"]["labels"]["team"] == "a"
@@ -106,13 +106,13 @@ async def test_a_field_that_somebody_set_before_is_not_lost_by_it(kube: kube_cli
         await kube.delete("v1", "Namespace", name)
 
 
-async def test_what_is_not_the_engines_yet_is_left_alone(kube: kube_client.Client) -> None:
+async def test_what_is_not_the_engines_yet_is_left_alone(kube: clients_kube.Client) -> None:
     name = f"bare-{uuid.uuid4().hex[:8]}"
     await kube.apply(namespace(name), manager=ENGINE)
     try:
         was = (await live(kube, name))["metadata"]["resourceVersion"]
 
-        await finishing.finish([passing(name)], kube)
+        await migration.finish([passing(name)], kube)
 
         assert (await live(kube, name))["metadata"]["resourceVersion"] == was
     finally:

@@ -9,20 +9,19 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.execute import command_digest, hooks
-from firstlight.execute.allowed import Allowed
-from firstlight.execute.commands import Commands
+from firstlight.clients import kube as clients_kube
+from firstlight.execute import command_digest
+from firstlight.execute.actions import dispatch
 from firstlight.execute.masks import Masks
-from firstlight.execute.world import Programs, World
-from firstlight.gates import questions
-from firstlight.gates.ground import GateGround
-from firstlight.lab import lab as labs
+from firstlight.execute.repo_commands import AllowedCommands, RepoCommands
+from firstlight.execute.world import RunPrograms, World
+from firstlight.gates import gate_table
+from firstlight.gates.gate_parts import GateContext
+from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster
-from firstlight.model.hook import Hook
-from firstlight.model.own_gate import CommandGate
-from firstlight.model.place import Place
+from firstlight.model.own_gates import CommandGate, Hook
 from firstlight.model.plan import Gate, Subject
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import Watch
@@ -52,16 +51,16 @@ class Stage:
         self.told: list[str] = []
         self.worlds: list[World] = []
 
-    async def world(self, kubeconfig: Secret, config: kube_client.Config, *allowed: tuple[str, ...]) -> World:
+    async def world(self, kubeconfig: Secret, config: clients_kube.ClientConfig, *allowed: tuple[str, ...]) -> World:
         async def resolve(reference: str) -> Secret:
             raise AssertionError(reference)
 
-        known = frozenset((command_digest.digest(each, self.root).value, str(self.root)) for each in allowed)
+        known = frozenset((command_digest.command_digest(each, self.root).value, str(self.root)) for each in allowed)
         made = World(
-            cluster=CLUSTER, programs=Programs(), resolve=resolve, state=self.root / ".firstlight",
+            cluster=CLUSTER, programs=RunPrograms(), resolve=resolve, state=self.root / ".firstlight",
             kubeconfig=kubeconfig, tell=lambda step, text: self.told.append(text),
-            commands=Commands(
-                self.root, cluster="lab", allowed=Allowed(known), masks=Masks(), environ=self.environ,
+            commands=RepoCommands(
+                self.root, cluster="lab", allowed=AllowedCommands(known), masks=Masks(), environ=self.environ,
                 home=self.root / "home",
             ),
         )  # fmt: skip
@@ -79,39 +78,39 @@ async def stage(programs: dict[str, Path], tmp_path: Path, namespace: str) -> As
 
 
 async def test_a_hook_writes_once_and_has_nothing_to_do_then(
-    stage: Stage, lab: labs.Lab, kube: kube_client.Client, namespace: str
+    stage: Stage, lab: running_lab.Lab, kube: clients_kube.Client, namespace: str
 ) -> None:
     kubeconfig = Secret(lab.kubeconfig.read_bytes())
     world = await stage.world(kubeconfig, kube.config, stage.hook.run, stage.hook.unless)
 
-    change = await hooks.look(stage.hook, world, "core/db")
+    change = await dispatch.look_hook(stage.hook, world, "core/db")
     assert change is not None
     assert change.writes == (f"run ./seed {namespace}",)
     await change.perform()
 
     assert stage.told == ["configmap/seeded created"]
     assert (await kube.get("v1", "ConfigMap", "seeded", namespace=namespace))["metadata"]["name"] == "seeded"
-    assert await hooks.look(stage.hook, world, "core/db") is None
+    assert await dispatch.look_hook(stage.hook, world, "core/db") is None
 
 
 async def test_a_hook_that_was_not_allowed_reaches_no_cluster(
-    stage: Stage, lab: labs.Lab, kube: kube_client.Client, namespace: str
+    stage: Stage, lab: running_lab.Lab, kube: clients_kube.Client, namespace: str
 ) -> None:
     world = await stage.world(Secret(lab.kubeconfig.read_bytes()), kube.config, stage.hook.unless)
 
     with pytest.raises(errors.Refused, match="was not allowed"):
-        await hooks.look(stage.hook, world, "core/db")
-    with pytest.raises(kube_client.NotFound):
+        await dispatch.look_hook(stage.hook, world, "core/db")
+    with pytest.raises(clients_kube.NotFound):
         await kube.get("v1", "ConfigMap", "seeded", namespace=namespace)
 
 
 async def test_a_gate_that_is_a_command_waits_until_it_ends_well_and_says_how_to_allow_it(
-    stage: Stage, lab: labs.Lab, kube: kube_client.Client, namespace: str
+    stage: Stage, lab: running_lab.Lab, kube: clients_kube.Client, namespace: str
 ) -> None:
     kubeconfig = Secret(lab.kubeconfig.read_bytes())
     own = {"db": (CommandGate(place=PLACE, run=stage.hook.unless, timeout=20),)}
-    ground = GateGround(cluster=CLUSTER, revision="", objects={}, own=own)
-    question = questions.question(Gate(Subject.OWN, "db"), Watch(), ground)
+    ground = GateContext(cluster=CLUSTER, revision="", objects={}, own=own)
+    question = gate_table.question(Gate(Subject.OWN, "db"), Watch(), ground)
     assert question is not None
     world = await stage.world(kubeconfig, kube.config, stage.hook.unless)
     verdicts: list[Verdict] = []

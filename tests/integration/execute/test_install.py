@@ -13,18 +13,18 @@ import pytest_asyncio
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.execute import holders
-from firstlight.execute.actions import install as action
-from firstlight.execute.applying import helm_releases
-from firstlight.execute.world import Programs, World
-from firstlight.lab import lab as labs
-from firstlight.model import helm, work
+from firstlight.clients import kube as clients_kube
+from firstlight.execute import lease
+from firstlight.execute.actions import install as actions_install
+from firstlight.execute.apply import helm_storage
+from firstlight.execute.world import RunPrograms, World
+from firstlight.lab import running_lab
+from firstlight.model import helm_chart, work
 from firstlight.model.cluster import Cluster
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
-from firstlight.render import digests
+from firstlight.render import cache_files
 from firstlight.tools import install
 from tests.labs import until
 
@@ -53,7 +53,7 @@ spec:
   template: {spec: {restartPolicy: Never, containers: [{name: main, image: "registry.example/main:1"}]}}
 {{- end }}
 """
-OPTIONS = helm.ReleaseOptions(server_side=True, take_ownership=True, skip_crds=True, timeout=60)
+OPTIONS = helm_chart.ReleaseOptions(server_side=True, take_ownership=True, skip_crds=True, timeout=60)
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -71,21 +71,21 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def world(kube: kube_client.Client, helm_program: Path, tmp_path: Path, told: list[str]) -> World:
+def world(kube: clients_kube.Client, helm_program: Path, tmp_path: Path, told: list[str]) -> World:
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    made = World(cluster=cluster, programs=Programs(helm=helm_program), resolve=unresolved, state=tmp_path)
+    made = World(cluster=cluster, programs=RunPrograms(helm=helm_program), resolve=unresolved, state=tmp_path)
     made.tell = lambda step, text: told.append(text)
     made._kube = kube
     return made
 
 
-def chart(folder: Path, version: str = "1.0.0", template: str = TEMPLATE) -> helm.LocalChart:
+def chart(folder: Path, version: str = "1.0.0", template: str = TEMPLATE) -> helm_chart.LocalChart:
     place = folder / version / "shop"
     (place / "templates").mkdir(parents=True, exist_ok=True)
     (place / "Chart.yaml").write_text(f"apiVersion: v2\nname: shop\nversion: {version}\n")
     (place / "values.yaml").write_text("word: none\nslow: false\n")
     (place / "templates/all.yaml").write_text(template)
-    return helm.LocalChart(place)
+    return helm_chart.LocalChart(place)
 
 
 def release(
@@ -95,21 +95,21 @@ def release(
     files = {each.relative_to(made.path).as_posix(): each.read_bytes() for each in made.path.rglob("*.yaml")}
     return work.Installation(
         name="shop", namespace=namespace, chart=made, version=version, values=Secret(values), options=OPTIONS,
-        digest=digests.of_files(files),
+        digest=cache_files.files_digest(files),
     )  # fmt: skip
 
 
-async def secrets(kube: kube_client.Client, namespace: str) -> list[str]:
+async def secrets(kube: clients_kube.Client, namespace: str) -> list[str]:
     listing = await kube.list("v1", "Secret", namespace=namespace, labels="owner=helm")
     return sorted(each["metadata"]["name"] for each in listing.items)
 
 
-async def word(kube: kube_client.Client, namespace: str) -> Any:
+async def word(kube: clients_kube.Client, namespace: str) -> Any:
     return (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["data"]["word"]
 
 
 async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path
 ) -> None:
     beside = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "beside", "namespace": namespace},
               "data": {"a": "1"}}  # fmt: skip
@@ -118,7 +118,7 @@ async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
         one = release(tmp_path, namespace, **more)
         return work.Install(releases=(one,), beside=(Object(beside),), manager="kustomize-controller")
 
-    change = await action.look(task(), world, "core/shop")
+    change = await actions_install.look_install(task(), world, "core/shop")
     assert change is not None
     title = f"release {namespace}/shop, version 1.0.0"
     assert change.writes == (f"install the {title}", f"create ConfigMap {namespace}/beside")
@@ -127,85 +127,85 @@ async def test_a_chart_is_installed_left_alone_upgraded_and_mended(
     live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
     managers = {(each["manager"], each["operation"]) for each in live["metadata"]["managedFields"]}
     assert managers == {("helm", "Apply")}
-    assert await action.look(task(), world, "core/shop") is None
+    assert await actions_install.look_install(task(), world, "core/shop") is None
 
-    change = await action.look(task(version="1.1.0"), world, "core/shop")
+    change = await actions_install.look_install(task(version="1.1.0"), world, "core/shop")
     assert change is not None
     assert change.writes == (f"upgrade the release {namespace}/shop, version 1.1.0: it is 1.0.0",)
-    change = await action.look(task(values='{"word": "b"}'), world, "core/shop")
+    change = await actions_install.look_install(task(values='{"word": "b"}'), world, "core/shop")
     assert change is not None
     assert change.writes == (f"upgrade the {title}: its values differ",)
     await change.perform()
     assert await word(kube, namespace) == "b"
     task_b = task(values='{"word": "b"}')
-    assert await action.look(task_b, world, "core/shop") is None
+    assert await actions_install.look_install(task_b, world, "core/shop") is None
     once = dataclasses.replace(release(tmp_path, namespace), once=True)
-    assert await action.look(work.Install(releases=(once,)), world, "core/shop") is None
+    assert await actions_install.look_install(work.Install(releases=(once,)), world, "core/shop") is None
 
     await kube.delete("v1", "ConfigMap", "shop", namespace=namespace)
-    change = await action.look(task_b, world, "core/shop")
+    change = await actions_install.look_install(task_b, world, "core/shop")
     assert change is not None
     assert change.writes == (f"upgrade the {title}: create ConfigMap {namespace}/shop",)
     await change.perform()
     assert await word(kube, namespace) == "b"
-    assert await action.look(task_b, world, "core/shop") is None
+    assert await actions_install.look_install(task_b, world, "core/shop") is None
 
 
 async def test_helm_is_the_same_manager_whatever_its_file_is_called(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, helm_program: Path
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path, helm_program: Path
 ) -> None:
     """What is Helm's and not in its manifest is seen only by who asks in Helm's name."""
     renamed = tmp_path / "helm-of-the-team"
     renamed.symlink_to(helm_program)
     world.programs = dataclasses.replace(world.programs, helm=renamed)
     task = work.Install(releases=(release(tmp_path, namespace),))
-    change = await action.look(task, world, "s")
+    change = await actions_install.look_install(task, world, "s")
     assert change is not None
     await change.perform()
     live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
     assert {(each["manager"], each["operation"]) for each in live["metadata"]["managedFields"]} == {("helm", "Apply")}
-    assert await action.look(task, world, "s") is None
+    assert await actions_install.look_install(task, world, "s") is None
 
     kept = {name: live["metadata"][name] for name in ("name", "namespace", "labels", "annotations")}
     more = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept, "data": {**live["data"], "more": "1"}}
     await kube.apply(more, manager="helm")
-    change = await action.look(task, world, "s")
+    change = await actions_install.look_install(task, world, "s")
     assert change is not None
     await change.perform()
 
     assert (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["data"] == {"word": "a"}
-    assert await action.look(task, world, "s") is None
+    assert await actions_install.look_install(task, world, "s") is None
 
 
 async def test_a_chart_of_another_content_is_another_chart(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path
 ) -> None:
     one = release(tmp_path, namespace)
-    change = await action.look(work.Install(releases=(one,)), world, "s")
+    change = await actions_install.look_install(work.Install(releases=(one,)), world, "s")
     assert change is not None
     await change.perform()
     # Of charts in charts Helm keeps nothing, and of values that nobody reads nothing is seen in the cluster.
     other = dataclasses.replace(one, digest="0" * 64)
-    change = await action.look(work.Install(releases=(other,)), world, "s")
+    change = await actions_install.look_install(work.Install(releases=(other,)), world, "s")
     assert change is not None
     assert change.writes[0].endswith("its chart differs")
     await change.perform()
-    assert await action.look(work.Install(releases=(other,)), world, "s") is None
+    assert await actions_install.look_install(work.Install(releases=(other,)), world, "s") is None
 
     # As if somebody else had made it: then what Helm keeps of the chart is compared.
     name = (await secrets(kube, namespace))[-1]
     await kube.patch(
-        "v1", "Secret", name, {"metadata": {"labels": {helm_releases.CHART: None}}}, manager="t", namespace=namespace
+        "v1", "Secret", name, {"metadata": {"labels": {helm_storage.CHART: None}}}, manager="t", namespace=namespace
     )
-    assert await action.look(work.Install(releases=(other,)), world, "s") is None
+    assert await actions_install.look_install(work.Install(releases=(other,)), world, "s") is None
     (other.chart.path / "values.yaml").write_text("word: none\nslow: false\nmore: 1\n")
-    assert await action.look(work.Install(releases=(other,)), world, "s") is not None
+    assert await actions_install.look_install(work.Install(releases=(other,)), world, "s") is not None
 
 
 ARGO = "argocd.argoproj.io/tracking-id"
 
 
-async def argocd_takes(kube: kube_client.Client, namespace: str, name: str, **data: str) -> None:
+async def argocd_takes(kube: clients_kube.Client, namespace: str, name: str, **data: str) -> None:
     taken = {
         "apiVersion": "v1", "kind": "ConfigMap", "data": data,
         "metadata": {"name": name, "namespace": namespace, "annotations": {ARGO: f"app:/ConfigMap:{namespace}/{name}"}},
@@ -214,25 +214,25 @@ async def argocd_takes(kube: kube_client.Client, namespace: str, name: str, **da
 
 
 async def test_what_argocd_has_of_a_release_is_neither_written_nor_deleted(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, told: list[str]
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path, told: list[str]
 ) -> None:
     def config_map(name: str) -> str:
         return f"\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: '1'}}\n"
 
     left = f"the release {namespace}/shop differs from the repo; it is left to argocd: Application app"
     first = work.Install(releases=(release(tmp_path, namespace, template=config_map("goes")),))
-    change = await action.look(first, world, "s")
+    change = await actions_install.look_install(first, world, "s")
     assert change is not None
     await change.perform()
     second = work.Install(releases=(release(tmp_path, namespace, version="2.0.0", template=config_map("comes")),))
-    change = await action.look(second, world, "s")
+    change = await actions_install.look_install(second, world, "s")
     assert change is not None
 
     await argocd_takes(kube, namespace, "goes", a="2")
     before = await secrets(kube, namespace)
     told.clear()
     await change.perform()  # taken after the look
-    assert await action.look(second, world, "s") is None
+    assert await actions_install.look_install(second, world, "s") is None
     assert told == [left, left]
     assert (await kube.get("v1", "ConfigMap", "goes", namespace=namespace))["data"] == {"a": "2"}
     assert await secrets(kube, namespace) == before
@@ -243,15 +243,15 @@ async def test_what_argocd_has_of_a_release_is_neither_written_nor_deleted(
     await argocd_takes(kube, namespace, "comes", a="2")
     told.clear()
     rendered = Object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "comes"}})
-    assert await action.look(dataclasses.replace(second, objects=(rendered,)), world, "s") is None
+    assert await actions_install.look_install(dataclasses.replace(second, objects=(rendered,)), world, "s") is None
     assert told == [left]
     beside = dataclasses.replace(second, objects=(rendered,), releases=second.releases, beside=(rendered,))
-    change = await action.look(beside, world, "s")
+    change = await actions_install.look_install(beside, world, "s")
     assert change is not None, "what lies beside a release is not of it"
 
 
 async def kill_helm(
-    kube: kube_client.Client, namespace: str, one: work.Installation, lab: labs.Lab, program: Path,
+    kube: clients_kube.Client, namespace: str, one: work.Installation, lab: running_lab.Lab, program: Path,
     *, labels: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
     """Start Helm as bootstrap does, and kill it while it waits for a hook."""
@@ -279,21 +279,21 @@ async def dead_holder() -> str:
     """The name of a bootstrap on this computer that is over."""
     process = await asyncio.create_subprocess_exec("true")
     await process.wait()
-    return holders.name("run").replace(f":{os.getpid()}:", f":{process.pid}:")
+    return lease.holder_name("run").replace(f":{os.getpid()}:", f":{process.pid}:")
 
 
 async def test_a_helm_that_was_killed_is_repaired_without_an_uninstall(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path, lab: running_lab.Lab, helm_program: Path
 ) -> None:
     one = release(tmp_path, namespace)
-    labels = helm_releases.labels(holder=await dead_holder(), revision=1, digest=one.digest)
+    labels = helm_storage.labels(holder=await dead_holder(), revision=1, digest=one.digest)
     await kill_helm(kube, namespace, one, lab, helm_program, labels=labels)
-    kept = await helm_releases.last(kube, "shop", namespace)
+    kept = await helm_storage.last(kube, "shop", namespace)
     assert kept is not None
     assert kept.status == "pending-install"
     before = (await kube.get("v1", "ConfigMap", "shop", namespace=namespace))["metadata"]["uid"]
 
-    change = await action.look(work.Install(releases=(one,)), world, "s")
+    change = await actions_install.look_install(work.Install(releases=(one,)), world, "s")
     assert change is not None
     assert change.writes == (
         f"remove revision 1 of release {namespace}/shop, which was left pending-install",
@@ -303,23 +303,23 @@ async def test_a_helm_that_was_killed_is_repaired_without_an_uninstall(
     live = await kube.get("v1", "ConfigMap", "shop", namespace=namespace)
     assert (live["metadata"]["uid"], live["data"]) == (before, {"word": "a"}), "nothing was deleted"
     assert await secrets(kube, namespace) == ["sh.helm.release.v1.shop.v1"]
-    assert await action.look(work.Install(releases=(one,)), world, "s") is None
+    assert await actions_install.look_install(work.Install(releases=(one,)), world, "s") is None
 
     # Somebody upgrades it: Helm carries the labels over, and that makes it nobody else's.
     await kube.delete("batch/v1", "Job", "slow", namespace=namespace)
     await kill_helm(kube, namespace, one, lab, helm_program)
-    kept = await helm_releases.last(kube, "shop", namespace)
+    kept = await helm_storage.last(kube, "shop", namespace)
     assert kept is not None
     assert (kept.status, kept.maker, kept.digest) == ("pending-upgrade", "", "")
     with pytest.raises(errors.Refused, match=rf"release {namespace}/shop is pending-upgrade for \d+ s, by somebody"):
-        await action.look(work.Install(releases=(one,)), world, "s")
+        await actions_install.look_install(work.Install(releases=(one,)), world, "s")
 
 
 async def test_somebody_elses_pending_release_is_left_until_it_is_old(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, lab: labs.Lab, helm_program: Path
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path, lab: running_lab.Lab, helm_program: Path
 ) -> None:
     one = release(tmp_path, namespace)
-    alive = helm_releases.labels(holder=f"{holders.name('run')}-of-another", revision=1, digest=one.digest)
+    alive = helm_storage.labels(holder=f"{lease.holder_name('run')}-of-another", revision=1, digest=one.digest)
     await kill_helm(kube, namespace, one, lab, helm_program, labels=alive)
     odd = {"name": "odd", "namespace": namespace, "labels": {"owner": "helm", "name": "shop", "version": "abc"}}
     await kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": odd}, manager="tests")
@@ -327,16 +327,16 @@ async def test_somebody_elses_pending_release_is_left_until_it_is_old(
     with pytest.raises(
         errors.Refused, match=rf"release {namespace}/shop is pending-install for \d+ s, by somebody else"
     ):
-        await action.look(work.Install(releases=(one,)), world, "s")
+        await actions_install.look_install(work.Install(releases=(one,)), world, "s")
     world.run = "run-of-another"
-    assert await action.look(work.Install(releases=(one,)), world, "s") is not None, "its own is over"
+    assert await actions_install.look_install(work.Install(releases=(one,)), world, "s") is not None, "its own is over"
     world.run = ""
     old = dataclasses.replace(one, options=dataclasses.replace(OPTIONS, timeout=0.001))
-    assert await action.look(work.Install(releases=(old,)), world, "s") is not None
+    assert await actions_install.look_install(work.Install(releases=(old,)), world, "s") is not None
 
 
 async def test_what_a_helm_release_has_is_only_read(
-    kube: kube_client.Client, namespace: str, world: World, tmp_path: Path, told: list[str],
+    kube: clients_kube.Client, namespace: str, world: World, tmp_path: Path, told: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     one = release(tmp_path, namespace)
@@ -345,12 +345,12 @@ async def test_what_a_helm_release_has_is_only_read(
         "status": {"history": [{"name": "shop", "namespace": namespace}], "storageNamespace": namespace},
     }
 
-    async def owned(client: kube_client.Client) -> list[Mapping[str, Any]]:
+    async def owned(client: clients_kube.Client) -> list[Mapping[str, Any]]:
         return [owner]
 
     # The shared lab has no helm-controller, and a CRD of its kind would be there for all.
-    monkeypatch.setattr(action, "_helm_releases", owned)
-    assert await action.look(work.Install(releases=(one,)), world, "s") is None
+    monkeypatch.setattr(actions_install, "_helm_releases", owned)
+    assert await actions_install.look_install(work.Install(releases=(one,)), world, "s") is None
     assert told == [
         f"the release {namespace}/shop differs from the repo; it is left to flux: HelmRelease {namespace}/shop"
     ]
@@ -358,12 +358,12 @@ async def test_what_a_helm_release_has_is_only_read(
 
     # At rest it still has its release, whoever let it rest; unless the repo says that bootstrap keeps it.
     owner = {**owner, "spec": {"suspend": True}}
-    assert await action.look(work.Install(releases=(one,)), world, "s") is None
-    change = await action.look(work.Install(releases=(one,), is_kept=True), world, "s")
+    assert await actions_install.look_install(work.Install(releases=(one,)), world, "s") is None
+    change = await actions_install.look_install(work.Install(releases=(one,), is_kept=True), world, "s")
     assert change is not None
     await change.perform()
     assert await secrets(kube, namespace) == ["sh.helm.release.v1.shop.v1"]
-    assert await action.look(work.Install(releases=(one,), is_kept=True), world, "s") is None
+    assert await actions_install.look_install(work.Install(releases=(one,), is_kept=True), world, "s") is None
 
     # What helm-controller has left its marks on is not bootstrap's so far; what only a hook has left says nothing.
     marks = {"helm.toolkit.fluxcd.io/name": "shop", "helm.toolkit.fluxcd.io/namespace": namespace}
@@ -373,8 +373,8 @@ async def test_what_a_helm_release_has_is_only_read(
     await kube.apply(hook, manager="helm-controller")
     other = release(tmp_path, namespace, values='{"word": "other"}')
     task = work.Install(releases=(other,), objects=(Object(hook),), is_kept=True)
-    assert await action.look(task, world, "s") is not None
-    assert await action.look(dataclasses.replace(task, is_kept=False), world, "s") is None
+    assert await actions_install.look_install(task, world, "s") is not None
+    assert await actions_install.look_install(dataclasses.replace(task, is_kept=False), world, "s") is None
     body = {"metadata": {"labels": marks}}
     await kube.patch("v1", "ConfigMap", "shop", body, manager="helm-controller", namespace=namespace)
-    assert await action.look(task, world, "s") is None
+    assert await actions_install.look_install(task, world, "s") is None

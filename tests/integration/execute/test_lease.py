@@ -8,7 +8,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients.kube import Client, NotFound
-from firstlight.execute import holders, lease
+from firstlight.execute import lease
 from tests.labs import until
 
 API = "coordination.k8s.io/v1"
@@ -71,10 +71,10 @@ async def test_one_that_is_not_renewed_is_taken_over_and_its_holder_writes_no_mo
 async def test_a_process_of_this_computer_that_is_gone_is_not_waited_for(kube: Client) -> None:
     dead = await asyncio.create_subprocess_exec("true")
     await dead.wait()
-    gone = holders.name("run-a").replace(f":{os.getpid()}:", f":{dead.pid}:")
+    gone = lease.holder_name("run-a").replace(f":{os.getpid()}:", f":{dead.pid}:")
     first = claimed(kube, gone)
     await first.claim()
-    other = claimed(kube, holders.name("run-b"))
+    other = claimed(kube, lease.holder_name("run-b"))
 
     # The lease lasts 15 seconds; a wait for it would be noticed here.
     await asyncio.wait_for(other.claim(), 5)
@@ -83,7 +83,7 @@ async def test_a_process_of_this_computer_that_is_gone_is_not_waited_for(kube: C
     await other.release()
     await first.release()
     assert found is not None
-    assert found["spec"]["holderIdentity"] == holders.name("run-b")
+    assert found["spec"]["holderIdentity"] == lease.holder_name("run-b")
 
 
 async def test_a_holder_keeps_the_time_at_which_it_began(kube: Client) -> None:
@@ -132,7 +132,7 @@ async def test_a_holder_learns_that_it_has_lost_it(kube: Client, monkeypatch: py
 
 
 def test_a_process_with_the_same_name_elsewhere_is_not_taken_for_dead() -> None:
-    gone = holders.name("run-a").split(":")
+    gone = lease.holder_name("run-a").split(":")
 
-    assert not holders.is_dead(":".join([gone[0], "999999", "00000000", gone[3]]))
-    assert holders.is_dead(":".join([gone[0], "999999", gone[2], gone[3]]))
+    assert not lease.is_holder_dead(":".join([gone[0], "999999", "00000000", gone[3]]))
+    assert lease.is_holder_dead(":".join([gone[0], "999999", gone[2], gone[3]]))

@@ -9,14 +9,15 @@ import pytest_asyncio
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.execute.applying import helm_releases
-from firstlight.execute.handing import leftovers, migrating, predicting
-from firstlight.lab import lab as labs
+from firstlight.clients import kube as clients_kube
+from firstlight.commands.handover import helm_leftovers
+from firstlight.execute.apply import helm_storage
+from firstlight.execute.handover import migration, prediction
+from firstlight.lab import running_lab
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.ownership import marking
+from firstlight.ownership import apply_form
 from firstlight.tools import install
 
 TEMPLATE = """
@@ -35,7 +36,7 @@ MANAGER = "argocd-controller"
 
 
 @pytest_asyncio.fixture
-async def released(lab: labs.Lab, namespace: str, tmp_path: Path) -> str:
+async def released(lab: running_lab.Lab, namespace: str, tmp_path: Path) -> str:
     """A release that somebody installed by hand."""
     helm = (await install.ensure(["helm"]))["helm"]
     (tmp_path / "shop/templates").mkdir(parents=True)
@@ -48,14 +49,14 @@ async def released(lab: labs.Lab, namespace: str, tmp_path: Path) -> str:
     return namespace
 
 
-async def take_over(kube: kube_client.Client, namespace: str) -> None:
+async def take_over(kube: clients_kube.Client, namespace: str) -> None:
     """What ``owners`` does, and then Argo CD."""
-    kept = await helm_releases.last(kube, "shop", namespace)
+    kept = await helm_storage.last(kube, "shop", namespace)
     assert kept is not None
-    found = await predicting.find([_passing(each.value, namespace) for each in kept.objects("shop", namespace)], kube)
-    await migrating.migrate(found, kube, rules=migrating.Rules(cluster="lab"))
+    found = await prediction.find([_passing(each.value, namespace) for each in kept.objects("shop", namespace)], kube)
+    await migration.migrate(found, kube, rules=migration.MigrationRules(cluster="lab"))
     for each in found:
-        await kube.apply(marking.marked(each.object.value, OWNER), manager=MANAGER)
+        await kube.apply(apply_form.marked(each.object.value, OWNER), manager=MANAGER)
 
 
 def _passing(value: Mapping[str, Any], namespace: str) -> Passing:
@@ -65,21 +66,21 @@ def _passing(value: Mapping[str, Any], namespace: str) -> Passing:
 
 
 async def test_releases_that_argo_cd_took_over_are_named_and_forgotten_on_request(
-    kube: kube_client.Client, released: str
+    kube: clients_kube.Client, released: str
 ) -> None:
     releases = [(released, "shop"), (released, "other")]
 
-    found = await leftovers.leftovers(kube, releases)
+    found = await helm_leftovers.leftovers(kube, releases)
 
     assert [each.secret for each in found] == ["sh.helm.release.v1.shop.v1", "sh.helm.release.v1.shop.v2"]
     with pytest.raises(errors.Refused, match=f"{released}/shop is not Argo CD's"):
-        await leftovers.remove(kube, found)
-    assert await leftovers.leftovers(kube, releases) == found
+        await helm_leftovers.remove(kube, found)
+    assert await helm_leftovers.leftovers(kube, releases) == found
 
     await take_over(kube, released)
-    await leftovers.remove(kube, found)
+    await helm_leftovers.remove(kube, found)
 
-    assert await leftovers.leftovers(kube, releases) == ()
+    assert await helm_leftovers.leftovers(kube, releases) == ()
     for kind in ("ConfigMap", "Service"):
         live = await kube.get("v1", kind, "shop", namespace=released)
         assert "deletionTimestamp" not in live["metadata"]
@@ -87,17 +88,17 @@ async def test_releases_that_argo_cd_took_over_are_named_and_forgotten_on_reques
 
 
 async def test_what_a_helm_release_has_is_not_left_behind(
-    kube: kube_client.Client, released: str, monkeypatch: pytest.MonkeyPatch
+    kube: clients_kube.Client, released: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = await leftovers.leftovers(kube, [(released, "shop")])
+    found = await helm_leftovers.leftovers(kube, [(released, "shop")])
 
-    async def owned(client: kube_client.Client) -> list[dict[str, Any]]:
+    async def owned(client: clients_kube.Client) -> list[dict[str, Any]]:
         status = {"history": [{"name": "shop", "namespace": released}], "storageNamespace": released}
         return [{"metadata": {"name": "shop", "namespace": released}, "status": status}]
 
     # The shared lab has no helm-controller, and a CRD of its kind would be there for all.
-    monkeypatch.setattr(leftovers, "_helm_releases", owned)
+    monkeypatch.setattr(helm_leftovers, "_helm_releases", owned)
 
-    assert await leftovers.leftovers(kube, [(released, "shop")]) == ()
+    assert await helm_leftovers.leftovers(kube, [(released, "shop")]) == ()
     with pytest.raises(errors.Refused, match="HelmRelease"):
-        await leftovers.remove(kube, found)
+        await helm_leftovers.remove(kube, found)

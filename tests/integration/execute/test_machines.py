@@ -12,44 +12,42 @@ import pytest_asyncio
 
 from firstlight import errors
 from firstlight.clients import kube, talosctl
-from firstlight.execute import machine_gates
-from firstlight.execute.actions import configure, etcd, kubeconfig
-from firstlight.execute.world import Programs, World
-from firstlight.lab import processes
-from firstlight.model.cluster import Cluster, Machine, MachineRole, Network
+from firstlight.commands.up import machine_checks
+from firstlight.execute import gate_wait, talos_secrets
+from firstlight.execute.actions import bootstrap_etcd, configure, kubeconfig
+from firstlight.execute.world import RunPrograms, World
+from firstlight.lab import procfs
+from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole, Network
 from firstlight.model.component import Phase
-from firstlight.model.machine_draft import MachineDraft, Patch
-from firstlight.model.machine_report import Standing
-from firstlight.model.place import Place
+from firstlight.model.machine_config import DraftPatch, MachineDraft
+from firstlight.model.machine_report import MachineStanding
 from firstlight.model.plan import Action, Plan, Step, Subject
 from firstlight.model.platform import Platform
-from firstlight.model.reach import Reach
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import BootstrapEtcd, Configure, FetchKubeconfig, Work
-from firstlight.observe import machines as observed
-from firstlight.operate import talos_secrets
-from firstlight.operate.preflight import machines as preflight
-from firstlight.secrets.resolving import Resolver
+from firstlight.observe import machine_survey
+from firstlight.secrets.secret_resolver import SecretResolver
 from firstlight.tools import install
-from tests import machines as labs
+from tests import machines as tests_machines
 from tests.integration.secrets.encrypted_repo import EncryptedRepo
 from tests.labs import until
 
 PLACE = Place("firstlight.yaml", 1)
 STEP = "machine:control-planes"
 ENDPOINT = "https://10.5.0.100:6443"
-GREETING = labs.INLINE.split("contents: |\n")[1]
+GREETING = tests_machines.INLINE.split("contents: |\n")[1]
 
 
 @dataclasses.dataclass
 class Bench:
     """A lab of machines, and a run that talks to it."""
 
-    lab: labs.Cluster
+    lab: tests_machines.Cluster
     state: Path
     told: list[str] = dataclasses.field(default_factory=list)
-    patches: tuple[str, ...] = (labs.BARE,)
+    patches: tuple[str, ...] = (tests_machines.BARE,)
     inline: Mapping[str, Secret] = dataclasses.field(default_factory=lambda: {"greeting": Secret(_dedent(GREETING))})
 
     @property
@@ -77,13 +75,13 @@ class Bench:
         async def resolve(reference: str) -> Secret:
             raise AssertionError(reference)
 
-        reach = Reach(
+        reach = AddressBook(
             machines={self.lab.declared[name]: self.lab.loopbacks[name] for name in self.lab.declared},
             kubernetes=self.lab.api,
         )
         cluster = Cluster(name="lab", place=PLACE, machines=tuple(self.machines), network=Network(endpoint=ENDPOINT))
         world = World(
-            cluster=cluster, programs=Programs(talosctl=self.lab.program), resolve=resolve, state=self.state,
+            cluster=cluster, programs=RunPrograms(talosctl=self.lab.program), resolve=resolve, state=self.state,
             reach=reach, tell=lambda step, text: self.told.append(text), talos_secrets=secrets, patience=30.0,
         )  # fmt: skip
         return dataclasses.replace(world, **changes)  # type: ignore[arg-type]
@@ -98,7 +96,7 @@ class Bench:
         texts = [hostname, *(self.patches if is_plane else ()), *patches]
         made = MachineDraft(
             machine=machine, cluster="lab", endpoint=ENDPOINT,
-            patches=tuple(Patch(place=PLACE, text=Secret(each)) for each in texts),
+            patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline=self.inline if is_plane else {},
         )  # fmt: skip
         return dataclasses.replace(made, **facts)  # type: ignore[arg-type]
@@ -106,7 +104,7 @@ class Bench:
     async def stages(self) -> dict[str, str]:
         found = {}
         for name in self.lab.loopbacks:
-            target = talosctl.Target.of(self.lab.loopbacks[name])
+            target = talosctl.MachineTarget.of(self.lab.loopbacks[name])
             found[name] = (await self.lab.stranger.machine_status(target)).stage
         return found
 
@@ -119,10 +117,10 @@ def _dedent(text: str) -> str:
 async def bench(machine_programs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
     """Four bare machines."""
     home = tmp_path_factory.mktemp("labs") / "bench"
-    lab = await labs.make(machine_programs, home, machines=3, workers=1, settings=labs.FAST)
+    lab = await tests_machines.make(machine_programs, home, machines=3, workers=1, settings=tests_machines.FAST)
     yield Bench(lab, tmp_path_factory.mktemp("state"))
     await lab.lab.down()
-    assert processes.of(lab.lab.home.path) == ()
+    assert procfs.processes_of(lab.lab.home.path) == ()
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -152,7 +150,7 @@ async def refusals(bench: Bench) -> dict[str, errors.FirstlightError]:
     label = "machine: {nodeLabels: {'not a label': x}}"
     await refused("config", bench.task("cp-1", patches=[label]), bench.world())
     silent = {**bench.world().reach.machines, bench.lab.declared["cp-3"]: f"127.0.0.1:{_unused()}"}
-    lost = bench.world(reach=Reach(machines=silent), patience=0.0)
+    lost = bench.world(reach=AddressBook(machines=silent), patience=0.0)
     await refused("unreachable", bench.task("cp-1", "cp-2", "cp-3"), lost)
     found["another machine"] = await _swapped(bench)
     found["stages"] = errors.Refused(", ".join(sorted(set((await bench.stages()).values()))))
@@ -192,15 +190,15 @@ async def made(bench: Bench, refusals: dict[str, errors.FirstlightError]) -> Asy
     assert not change.danger
     done.writes += change.writes
     await change.perform()
-    done.verdicts.append(await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=judged))
+    done.verdicts.append(await gate_wait.wait_for_machines(Subject.MACHINES, task, world, on_verdict=judged))
     (bench.state / "lab").mkdir()
     (bench.state / "lab" / "identity.json").write_text('{"kubeSystem": "of-old"}')
-    change = await etcd.look(bench.bootstrap, world, "machine:etcd")
+    change = await bootstrap_etcd.look(bench.bootstrap, world, "machine:etcd")
     assert change is not None
     done.writes += change.writes
     done.danger = change.danger
     await change.perform()
-    done.verdicts.append(await machine_gates.wait(Subject.ETCD, bench.bootstrap, world, on_verdict=judged))
+    done.verdicts.append(await gate_wait.wait_for_machines(Subject.ETCD, bench.bootstrap, world, on_verdict=judged))
     assert await kubeconfig.look(FetchKubeconfig(control_planes=bench.planes), world, "machine:kubeconfig") is None
     yield done
     await world.close()
@@ -211,7 +209,9 @@ async def _checked(bench: Bench, task: Configure, *, lived: str = "") -> errors.
     world = bench.world()
     step = Step(id=STEP, phase=Phase.MACHINE, action=Action.CONFIGURE, name="control planes")
     work = Work(cluster=world.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={STEP: task})
-    problems = await preflight.machines(work, world.programs.talosctl, world.reach, is_first=True, lived=lived)
+    problems = await machine_checks.machine_problems(
+        work, world.programs.talosctl, world.reach, is_first=True, lived=lived
+    )
     return errors.Refused("; ".join(f"{each.severity} {each.rule} {each.message}" for each in problems))
 
 
@@ -219,7 +219,7 @@ async def _swapped(bench: Bench) -> errors.FirstlightError:
     """What happens if another machine answers at an address, after the look and before the write."""
     first, second = (bench.lab.declared[name] for name in ("cp-1", "cp-2"))
     reached = dict(bench.world().reach.machines)
-    world = bench.world(reach=Reach(machines=reached))
+    world = bench.world(reach=AddressBook(machines=reached))
     change = await configure.look(bench.task("cp-1"), world, STEP)
     assert change is not None
     reached[first] = reached[second]
@@ -299,13 +299,13 @@ class TestMade:
         world = made.bench.world()
 
         assert await configure.look(made.bench.task("cp-1", "cp-2", "cp-3"), world, STEP) is None
-        assert await etcd.look(made.bench.bootstrap, world, "machine:etcd") is None
+        assert await bootstrap_etcd.look(made.bench.bootstrap, world, "machine:etcd") is None
         fetch = FetchKubeconfig(control_planes=made.bench.planes)
         assert await kubeconfig.look(fetch, world, "machine:kubeconfig") is None
         await world.close()
 
     async def test_machines_of_another_cluster_are_refused(self, made: Made) -> None:
-        other = dataclasses.replace(made.bench, lab=await labs.another(made.bench.lab))
+        other = dataclasses.replace(made.bench, lab=await tests_machines.another(made.bench.lab))
         world = other.world()
 
         with pytest.raises(errors.Refused, match="not of this cluster's authority") as caught:
@@ -316,9 +316,9 @@ class TestMade:
     async def test_etcd_is_not_touched_while_a_control_plane_is_silent(self, made: Made) -> None:
         """Even where the others have data, which is no reason to bootstrap anything."""
         silent = {**made.world.reach.machines, made.bench.lab.declared["cp-1"]: f"127.0.0.1:{_unused()}"}
-        world = made.bench.world(reach=Reach(machines=silent), patience=0.0)
+        world = made.bench.world(reach=AddressBook(machines=silent), patience=0.0)
 
-        assert await etcd.look(made.bench.bootstrap, world, "machine:etcd") is None
+        assert await bootstrap_etcd.look(made.bench.bootstrap, world, "machine:etcd") is None
 
     async def test_a_cluster_that_was_made_anew_is_refused(self, made: Made, tmp_path: Path) -> None:
         (tmp_path / "lab").mkdir()
@@ -345,23 +345,23 @@ class TestMade:
         world = made.bench.world()
         cluster = dataclasses.replace(world.cluster, talos_secrets="sops:new.sops.yaml")
         platform = Platform(name="x", root=tmp_path, engine=None, clusters=(cluster,), components=())
-        making = talos_secrets.Making(
+        making = talos_secrets.TalosSecretsMaker(
             talosctl=made.bench.lab.program, sops=sops, git=None, state=tmp_path / ".firstlight", reach=world.reach
         )
-        resolver = Resolver(tmp_path, sops=sops, environ=repo.environ)
+        resolver = SecretResolver(tmp_path, sops=sops, environ=repo.environ)
 
         with pytest.raises(errors.Refused, match="new ones are not made: cp-1 has a config; cp-2 has a config"):
-            await talos_secrets.of(cluster, platform, resolve=resolver.resolve, making=making)
+            await talos_secrets.talos_secrets_of(cluster, platform, resolve=resolver.resolve, making=making)
         worker = next(each for each in made.bench.machines if each.name == "worker-1")
-        seen = await observed.look_without_keys(worker, made.bench.lab.program, reach=world.reach)
+        seen = await machine_survey.look_without_keys(worker, made.bench.lab.program, reach=world.reach)
 
         assert not (tmp_path / "new.sops.yaml").exists()
-        assert seen.standing is Standing.MAINTENANCE
+        assert seen.standing is MachineStanding.MAINTENANCE
 
     async def test_nobody_reboots_while_another_member_of_etcd_is_silent(self, made: Made) -> None:
         """The silent one is in no task of this step; etcd knows it as a member."""
         silent = {**made.world.reach.machines, made.bench.lab.declared["cp-1"]: f"127.0.0.1:{_unused()}"}
-        world = made.bench.world(reach=Reach(machines=silent), patience=0.0)
+        world = made.bench.world(reach=AddressBook(machines=silent), patience=0.0)
         file = "machine: {files: [{path: /var/etc/greeting, content: hello, permissions: 420, op: create}]}"
 
         with pytest.raises(errors.Refused, match="cp-3 is not rebooted: etcd would lose its quorum: 1 of 3 members"):
@@ -395,23 +395,23 @@ class TestMade:
         """It is silent first, which is told and refused to nobody."""
         where = made.bench.lab.declared["worker-1"]
         silent = {**made.world.reach.machines, where: f"127.0.0.1:{_unused()}"}
-        absent = made.bench.world(reach=Reach(machines=silent), patience=0.0)
+        absent = made.bench.world(reach=AddressBook(machines=silent), patience=0.0)
         task = made.bench.task("worker-1")
 
         assert await configure.look(task, absent, "machine:workers") is None
-        verdict = await machine_gates.wait(Subject.MACHINES, task, absent, on_verdict=lambda _: None)
+        verdict = await gate_wait.wait_for_machines(Subject.MACHINES, task, absent, on_verdict=lambda _: None)
         world = made.bench.world()
         change = await configure.look(task, world, "machine:workers")
         assert change is not None
         await change.perform()
-        later = await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=lambda _: None)
+        later = await gate_wait.wait_for_machines(Subject.MACHINES, task, world, on_verdict=lambda _: None)
 
         assert isinstance(verdict, Waiting)
         assert verdict.reason.startswith("worker-1 does not answer")
         assert later == Passed("1 of 1 up")
 
 
-async def test_etcd_is_never_bootstrapped_twice(fresh_machines: labs.Make, tmp_path: Path) -> None:
+async def test_etcd_is_never_bootstrapped_twice(fresh_machines: tests_machines.Make, tmp_path: Path) -> None:
     """Data on the second machine is enough; and two that do not know each other are a split brain."""
     lab = await fresh_machines(machines=2)
     bench = Bench(lab, tmp_path)
@@ -423,16 +423,16 @@ async def test_etcd_is_never_bootstrapped_twice(fresh_machines: labs.Make, tmp_p
     change = await configure.look(task, world, STEP)
     assert change is not None
     await change.perform()
-    await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=lambda _: None)
+    await gate_wait.wait_for_machines(Subject.MACHINES, task, world, on_verdict=lambda _: None)
 
-    before = await etcd.look(bench.bootstrap, world, "machine:etcd")
+    before = await bootstrap_etcd.look(bench.bootstrap, world, "machine:etcd")
     await lab.talos.bootstrap(lab.here("cp-2"))
     await until(lambda: _has_data(bench, "cp-2"), "data on cp-2")
-    after = await etcd.look(bench.bootstrap, world, "machine:etcd")
+    after = await bootstrap_etcd.look(bench.bootstrap, world, "machine:etcd")
     await lab.talos.bootstrap(lab.here("cp-1"))
     await until(lambda: _has_data(bench, "cp-1"), "data on cp-1")
     with pytest.raises(errors.Refused, match="cp-1 and cp-2 are members of two different etcd clusters") as caught:
-        await etcd.look(bench.bootstrap, world, "machine:etcd")
+        await bootstrap_etcd.look(bench.bootstrap, world, "machine:etcd")
 
     assert before is not None
     assert before.writes == ("bootstrap etcd on cp-1",)

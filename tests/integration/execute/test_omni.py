@@ -8,10 +8,10 @@ import pytest
 from firstlight import errors
 from firstlight.clients.kube import Client
 from firstlight.execute.actions import kubeconfig
-from firstlight.execute.world import Programs, World
-from firstlight.lab import lab as labs
+from firstlight.execute.world import RunPrograms, World
+from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import FetchKubeconfig
 from tests.unit.clients.recorder import Recorder
@@ -26,12 +26,12 @@ def world(tmp_path: Path, program: Recorder) -> World:
 
     return World(
         cluster=Cluster(name="infra", place=Place("a.yaml"), machines=(PLANE,)),
-        programs=Programs(omnictl=program.path), resolve=resolve, state=tmp_path / ".firstlight",
+        programs=RunPrograms(omnictl=program.path), resolve=resolve, state=tmp_path / ".firstlight",
     )  # fmt: skip
 
 
 async def test_the_way_to_the_api_is_omnis_and_the_cluster_is_known_again(
-    tmp_path: Path, lab: labs.Lab, kube: Client
+    tmp_path: Path, lab: running_lab.Lab, kube: Client
 ) -> None:
     program = Recorder(tmp_path / "program", "omnictl")
     program.says(json.dumps({"spec": {"uuid": "first"}}), when="get")

@@ -7,23 +7,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import owners as action
-from firstlight.execute.handing import migrating, predicting
-from firstlight.execute.world import Programs, World
-from firstlight.lab import lab as labs
+from firstlight.clients import kube as clients_kube
+from firstlight.execute.actions import migrate_owners
+from firstlight.execute.handover import migration
+from firstlight.execute.handover import prediction as handover_prediction
+from firstlight.execute.world import RunPrograms, World
+from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import MigrateOwners
-from firstlight.ownership import marking
+from firstlight.ownership import apply_form
 
 KUSTOMIZATION = ObjectOwner(Party.FLUX, "Kustomization flux-system/apps")
 RELEASE = ObjectOwner(Party.FLUX, "HelmRelease apps/web")
@@ -32,17 +34,17 @@ MANAGERS = {
     KUSTOMIZATION: "kustomize-controller", RELEASE: "helm-controller", APPLICATION: "argocd-controller",
 }  # fmt: skip
 INVENTORY = {"config.k8s.io/owning-inventory": "talos-bootstrap-manifests-inventory"}
-RULES = migrating.Rules(cluster="lab")
+RULES = migration.MigrationRules(cluster="lab")
 
 
 async def unresolved(reference: str) -> Secret:
     raise AssertionError(reference)
 
 
-def world(client: kube_client.Client, tmp_path: Path) -> tuple[World, list[str]]:
+def world(client: clients_kube.Client, tmp_path: Path) -> tuple[World, list[str]]:
     told: list[str] = []
     made = World(
-        cluster=Cluster(name="lab", place=Place("firstlight.yaml")), programs=Programs(), resolve=unresolved,
+        cluster=Cluster(name="lab", place=Place("firstlight.yaml")), programs=RunPrograms(), resolve=unresolved,
         state=tmp_path,
     )  # fmt: skip
     made.tell = lambda step, text: told.append(text)
@@ -100,19 +102,19 @@ def annotated(value: dict[str, Any], annotations: dict[str, str]) -> dict[str, A
     return made
 
 
-async def by_talos(values: Sequence[dict[str, Any]], client: kube_client.Client, kubectl: Callable[..., Any]) -> None:
+async def by_talos(values: Sequence[dict[str, Any]], client: clients_kube.Client, kubectl: Callable[..., Any]) -> None:
     for each in values:
         await client.apply(annotated(each, INVENTORY), manager="talos", force=True)
 
 
 async def by_old_talos(
-    values: Sequence[dict[str, Any]], client: kube_client.Client, kubectl: Callable[..., Any]
+    values: Sequence[dict[str, Any]], client: clients_kube.Client, kubectl: Callable[..., Any]
 ) -> None:
     for each in values:
         await client.create(each, manager="talos")
 
 
-async def by_helm(values: Sequence[dict[str, Any]], client: kube_client.Client, kubectl: Callable[..., Any]) -> None:
+async def by_helm(values: Sequence[dict[str, Any]], client: clients_kube.Client, kubectl: Callable[..., Any]) -> None:
     for each in values:
         marks = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "apps"}
         marked = annotated(each, marks)
@@ -120,18 +122,18 @@ async def by_helm(values: Sequence[dict[str, Any]], client: kube_client.Client, 
         await client.apply(marked, manager="helm", force=True)
 
 
-async def by_kubectl(values: Sequence[dict[str, Any]], client: kube_client.Client, kubectl: Callable[..., Any]) -> None:
+async def by_kubectl(
+    values: Sequence[dict[str, Any]], client: clients_kube.Client, kubectl: Callable[..., Any]
+) -> None:
     for each in values:
         await kubectl(each)
 
 
 @pytest.fixture
-def kubectl(lab: labs.Lab, programs: dict[str, Path], tmp_path: Path) -> Callable[[Any], Awaitable[None]]:
+def kubectl(lab: running_lab.Lab, programs: dict[str, Path], tmp_path: Path) -> Callable[[Any], Awaitable[None]]:
     """The real kubectl, which applies on the client's side."""
 
     async def apply(value: dict[str, Any]) -> None:
-        import msgspec
-
         file = tmp_path / "applied.json"
         file.write_bytes(msgspec.json.encode(value))
         await command.run([str(programs["kubectl"]), "--kubeconfig", str(lab.kubeconfig), "apply", "-f", str(file)])
@@ -139,14 +141,14 @@ def kubectl(lab: labs.Lab, programs: dict[str, Path], tmp_path: Path) -> Callabl
     return apply
 
 
-async def managers(client: kube_client.Client, value: dict[str, Any]) -> set[tuple[str, str]]:
+async def managers(client: clients_kube.Client, value: dict[str, Any]) -> set[tuple[str, str]]:
     live = await get(client, value)
     return {
         (each["manager"], each["operation"]) for each in live["metadata"]["managedFields"] if "subresource" not in each
     }
 
 
-async def get(client: kube_client.Client, value: dict[str, Any]) -> dict[str, Any]:
+async def get(client: clients_kube.Client, value: dict[str, Any]) -> dict[str, Any]:
     metadata = value["metadata"]
     return await client.get(value["apiVersion"], value["kind"], metadata["name"], namespace=metadata["namespace"])
 
@@ -154,7 +156,7 @@ async def get(client: kube_client.Client, value: dict[str, Any]) -> dict[str, An
 @pytest.mark.parametrize("bring", [by_talos, by_old_talos, by_helm, by_kubectl])
 async def test_what_an_old_owner_brought_is_the_engines_alone(
     bring: Callable[..., Awaitable[None]],
-    kube: kube_client.Client,
+    kube: clients_kube.Client,
     namespace: str,
     tmp_path: Path,
     kubectl: Callable[[Any], Awaitable[None]],
@@ -164,7 +166,7 @@ async def test_what_an_old_owner_brought_is_the_engines_alone(
     here, told = world(kube, tmp_path)
     owner = RELEASE if bring is by_helm else KUSTOMIZATION
 
-    change = await action.look(task(values, owner), here, "owners")
+    change = await migrate_owners.look(task(values, owner), here, "owners")
 
     assert change is not None
     assert not change.danger
@@ -174,20 +176,20 @@ async def test_what_an_old_owner_brought_is_the_engines_alone(
 
     await change.perform()
 
-    assert await action.look(task(values, owner), here, "owners") is None
+    assert await migrate_owners.look(task(values, owner), here, "owners") is None
     for value in values:
         assert await managers(kube, value) == {(MANAGERS[owner], "Apply")}
     # The only real proof: what is removed in Git goes, and nothing else.
     live = await get(kube, values[0])
     del values[0]["metadata"]["annotations"]
-    wanted = marking.marked(values[0], owner, live=live)
+    wanted = apply_form.marked(values[0], owner, live=live)
     after = await kube.apply(wanted, manager=MANAGERS[owner])
     assert "example.org/note" not in after["metadata"].get("annotations", {})
     assert after["spec"] == live["spec"]
 
 
 async def test_fields_that_git_does_not_have_are_named_and_nothing_is_written(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = config_map(namespace, kept="1", gone="2")
     keys = secret(namespace, kept="k1", lost="very-secret-value")
@@ -196,7 +198,7 @@ async def test_fields_that_git_does_not_have_are_named_and_nothing_is_written(
     here, told = world(kube, tmp_path)
 
     with pytest.raises(errors.Refused) as refused:
-        await action.look(task(git), here, "owners")
+        await migrate_owners.look(task(git), here, "owners")
 
     assert f"ConfigMap {namespace}/settings: data.gone" in refused.value.message
     assert f"Secret {namespace}/keys: data.lost" in refused.value.message
@@ -204,22 +206,22 @@ async def test_fields_that_git_does_not_have_are_named_and_nothing_is_written(
     assert keys["data"]["lost"] not in f"{refused.value.message}{told}"
     assert await managers(kube, there) == {("talos", "Apply")}
 
-    change = await action.look(task(git, is_loss_allowed=True), here, "owners")
+    change = await migrate_owners.look(task(git, is_loss_allowed=True), here, "owners")
     assert change is not None
     await change.perform()
-    after = await kube.apply(marking.marked(git[0], KUSTOMIZATION), manager="kustomize-controller")
+    after = await kube.apply(apply_form.marked(git[0], KUSTOMIZATION), manager="kustomize-controller")
     assert after["data"] == {"kept": "1"}
 
 
 async def test_a_field_that_another_one_keeps_is_not_lost(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = config_map(namespace, kept="1", shared="2")
     await by_talos([there], kube, lambda: None)
     await kube.apply(config_map(namespace, shared="2"), manager="injector")
     here, _ = world(kube, tmp_path)
 
-    change = await action.look(task([config_map(namespace, kept="1")]), here, "owners")
+    change = await migrate_owners.look(task([config_map(namespace, kept="1")]), here, "owners")
 
     assert change is not None
     await change.perform()
@@ -227,7 +229,7 @@ async def test_a_field_that_another_one_keeps_is_not_lost(
 
 
 async def test_what_cannot_be_changed_is_refused_before_anything_is_written(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = deployment(namespace)
     await by_talos([there, config_map(namespace, a="1")], kube, lambda: None)
@@ -237,7 +239,7 @@ async def test_what_cannot_be_changed_is_refused_before_anything_is_written(
     here, _ = world(kube, tmp_path)
 
     with pytest.raises(errors.Refused) as refused:
-        await action.look(task([git, config_map(namespace, a="1")]), here, "owners")
+        await migrate_owners.look(task([git, config_map(namespace, a="1")]), here, "owners")
 
     assert f"Deployment {namespace}/web: spec.selector: field is immutable" in refused.value.message
     assert "firstlight boundary lab" in refused.value.hint
@@ -245,7 +247,7 @@ async def test_what_cannot_be_changed_is_refused_before_anything_is_written(
 
 
 async def test_an_immutable_secret_is_refused_without_its_values(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = {**secret(namespace, key="an-old-value"), "immutable": True}
     await by_talos([there], kube, lambda: None)
@@ -253,7 +255,7 @@ async def test_an_immutable_secret_is_refused_without_its_values(
     here, _ = world(kube, tmp_path)
 
     with pytest.raises(errors.Refused) as refused:
-        await action.look(task([git]), here, "owners")
+        await migrate_owners.look(task([git]), here, "owners")
 
     assert f"Secret {namespace}/keys: data" in refused.value.message
     assert not any(each["data"]["key"] in refused.value.message for each in (there, git))
@@ -271,48 +273,48 @@ async def test_an_immutable_secret_is_refused_without_its_values(
     ids=["image", "annotation-of-pods", "beside-the-pods", "written-otherwise", "nothing"],
 )
 async def test_replaced_pods_are_predicted(
-    change: Callable[[dict[str, Any]], None], rolls: bool, kube: kube_client.Client, namespace: str, tmp_path: Path
+    change: Callable[[dict[str, Any]], None], rolls: bool, kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     await by_talos([deployment(namespace)], kube, lambda: None)
     git = deployment(namespace)
     change(git["spec"])
     here, told = world(kube, tmp_path)
 
-    found = await action.look(task([git]), here, "owners")
+    found = await migrate_owners.look(task([git]), here, "owners")
 
     assert found is not None
     assert (f"Deployment {namespace}/web" in found.danger) is rolls
     assert ("no pod is replaced" in told[0]) is not rolls
-    (prediction,) = await predicting.predict([passing(git)], kube)
+    (prediction,) = await handover_prediction.predict([passing(git)], kube)
     assert prediction.rolls is rolls
     assert prediction.lost == ()
     # What was predicted is what happens.
     before = await get(kube, git)
     await found.perform()
-    after = await kube.apply(marking.marked(git, KUSTOMIZATION), manager="kustomize-controller", force=True)
+    after = await kube.apply(apply_form.marked(git, KUSTOMIZATION), manager="kustomize-controller", force=True)
     assert (before["spec"]["template"] != after["spec"]["template"]) is rolls
     assert bool(prediction.changed) is (before["spec"] != after["spec"])
 
 
 async def test_a_field_of_pods_that_goes_replaces_them(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = deployment(namespace)
     there["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "B", "value": "2"})
     await by_old_talos([there], kube, lambda: None)
     here, told = world(kube, tmp_path)
 
-    change = await action.look(task([deployment(namespace)], is_loss_allowed=True), here, "owners")
+    change = await migrate_owners.look(task([deployment(namespace)], is_loss_allowed=True), here, "owners")
 
     assert change is not None
     assert f"Deployment {namespace}/web" in change.danger
     assert "1 field disappears, the pods of" in told[0]
-    (found,) = await predicting.predict([passing(deployment(namespace))], kube)
+    (found,) = await handover_prediction.predict([passing(deployment(namespace))], kube)
     assert found.lost == ("spec.template.spec.containers[name=main].env[name=B]",)
 
 
 async def test_pods_that_are_replaced_only_by_hand_are_no_danger(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = deployment(namespace)
     there["kind"] = "DaemonSet"
@@ -324,21 +326,21 @@ async def test_pods_that_are_replaced_only_by_hand_are_no_danger(
     git["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/main:2"
     here, _ = world(kube, tmp_path)
 
-    change = await action.look(task([git]), here, "owners")
+    change = await migrate_owners.look(task([git]), here, "owners")
 
     assert change is not None
     assert not change.danger
 
 
 async def test_pods_that_nobody_migrates_are_predicted_as_well(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     await kube.apply(deployment(namespace), manager="kustomize-controller")
     git = deployment(namespace)
     git["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/main:2"
     here, _ = world(kube, tmp_path)
 
-    found = await action.look(task([git]), here, "owners")
+    found = await migrate_owners.look(task([git]), here, "owners")
 
     assert found is not None
     assert found.writes == ()
@@ -346,25 +348,25 @@ async def test_pods_that_nobody_migrates_are_predicted_as_well(
 
 
 async def test_what_the_engine_has_already_is_its_own_to_change(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     there = deployment(namespace)
     await by_talos([there], kube, lambda: None)
-    await kube.apply(marking.marked(there, KUSTOMIZATION), manager="kustomize-controller", force=True)
+    await kube.apply(apply_form.marked(there, KUSTOMIZATION), manager="kustomize-controller", force=True)
     git = deployment(namespace)
     git["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/main:2"
     here, _ = world(kube, tmp_path)
 
-    found = await action.look(task([git]), here, "owners")
+    found = await migrate_owners.look(task([git]), here, "owners")
 
     assert found is not None
     assert not found.danger
     await found.perform()
     assert await managers(kube, there) == {("kustomize-controller", "Apply")}
-    assert await action.look(task([git]), here, "owners") is None
+    assert await migrate_owners.look(task([git]), here, "owners") is None
 
 
-async def test_what_is_not_there_is_left_out(kube: kube_client.Client, namespace: str, tmp_path: Path) -> None:
+async def test_what_is_not_there_is_left_out(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     going = annotated(config_map(namespace, "going"), INVENTORY)
     going["metadata"]["finalizers"] = ["example.org/hold"]
     await kube.apply(going, manager="talos")
@@ -372,7 +374,7 @@ async def test_what_is_not_there_is_left_out(kube: kube_client.Client, namespace
     unknown = {"apiVersion": "example.org/v1", "kind": "Unknown", "metadata": {"name": "x", "namespace": namespace}}
     here, _ = world(kube, tmp_path)
 
-    assert await action.look(task([going, config_map(namespace), unknown]), here, "owners") is None
+    assert await migrate_owners.look(task([going, config_map(namespace), unknown]), here, "owners") is None
 
     await kube.patch(
         "v1", "ConfigMap", "going", {"metadata": {"finalizers": None}}, manager="tests", namespace=namespace
@@ -380,56 +382,56 @@ async def test_what_is_not_there_is_left_out(kube: kube_client.Client, namespace
 
 
 async def test_what_others_write_meanwhile_is_read_again(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     values = [config_map(namespace, f"many-{number}", a="1") for number in range(12)]
     await by_talos(values, kube, lambda: None)
-    found = await predicting.find([passing(each) for each in values], kube)
+    found = await handover_prediction.find([passing(each) for each in values], kube)
     await asyncio.gather(
         *(kube.apply({**each, "data": {"other": "1"}}, manager="injector", force=True) for each in values)
     )
 
-    await migrating.migrate(found, kube, rules=RULES)
+    await migration.migrate(found, kube, rules=RULES)
 
     for each in values:
         assert await managers(kube, each) == {("kustomize-controller", "Apply"), ("injector", "Apply")}
 
 
-async def test_what_would_be_lost_only_now_is_not_written(kube: kube_client.Client, namespace: str) -> None:
+async def test_what_would_be_lost_only_now_is_not_written(kube: clients_kube.Client, namespace: str) -> None:
     there = config_map(namespace, a="1")
     await by_talos([there], kube, lambda: None)
-    found = await predicting.find([passing(there)], kube)
+    found = await handover_prediction.find([passing(there)], kube)
     await kube.apply(annotated(config_map(namespace, a="1", b="2"), INVENTORY), manager="talos")
 
     with pytest.raises(errors.Refused, match=r"data\.b"):
-        await migrating.migrate(found, kube, rules=RULES)
+        await migration.migrate(found, kube, rules=RULES)
 
     assert await managers(kube, there) == {("talos", "Apply")}
 
 
 async def test_a_run_that_was_killed_is_finished_by_the_next(
-    kube: kube_client.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     values = [config_map(namespace, f"one-{number}", a="1") for number in range(3)]
     await by_talos(values, kube, lambda: None)
-    first = await predicting.find([passing(values[0])], kube)
-    await migrating.migrate(first, kube, rules=RULES)
+    first = await handover_prediction.find([passing(values[0])], kube)
+    await migration.migrate(first, kube, rules=RULES)
     here, _ = world(kube, tmp_path)
 
-    change = await action.look(task(values), here, "owners")
+    change = await migrate_owners.look(task(values), here, "owners")
 
     assert change is not None
     assert len(change.writes) == 2
     await change.perform()
-    assert await action.look(task(values), here, "owners") is None
+    assert await migrate_owners.look(task(values), here, "owners") is None
 
 
-async def test_argo_cd_gets_what_helm_left(kube: kube_client.Client, namespace: str, tmp_path: Path) -> None:
+async def test_argo_cd_gets_what_helm_left(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     values = [deployment(namespace), config_map(namespace, a="1")]
     await by_helm(values, kube, lambda: None)
     here, told = world(kube, tmp_path)
 
-    change = await action.look(task(values, APPLICATION), here, "owners")
+    change = await migrate_owners.look(task(values, APPLICATION), here, "owners")
 
     assert change is not None
     assert "Application web: Argo CD applies it: 2 objects get 1 annotation, no pod is replaced" in told

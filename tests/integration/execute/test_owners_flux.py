@@ -11,25 +11,24 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.clients import command
-from firstlight.clients import kube as kube_client
+from firstlight.clients import command, kube
+from firstlight.drawing import handover_text
 from firstlight.execute import loop
-from firstlight.execute.actions import owners as action
-from firstlight.execute.handing import migrating, predicting, suspending
-from firstlight.execute.world import Programs, World
-from firstlight.gates.ground import GateGround
-from firstlight.model import event as events
-from firstlight.model import work as works
+from firstlight.execute.actions import migrate_owners
+from firstlight.execute.handover import engine_suspend, migration, prediction
+from firstlight.execute.world import RunPrograms, World
+from firstlight.gates.gate_parts import GateContext
+from firstlight.model import event
+from firstlight.model import work as model_work
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.handover import MARK, Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
 from firstlight.model.plan import Action, Plan, Step
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import MigrateOwners
-from firstlight.report import predictions as report
 from firstlight.tools import install
 from tests.flux import OFTEN, Flux, chart, config
 from tests.labs import until
@@ -58,7 +57,7 @@ async def unresolved(reference: str) -> Secret:
 def world(flux: Flux, tmp_path: Path) -> tuple[World, list[str]]:
     told: list[str] = []
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    made = World(cluster=cluster, programs=Programs(), resolve=unresolved, state=tmp_path)
+    made = World(cluster=cluster, programs=RunPrograms(), resolve=unresolved, state=tmp_path)
     made.tell = lambda step, text: told.append(text)
     made._kube = flux.kube
     return made, told
@@ -99,7 +98,7 @@ async def test_an_engine_at_work_rests_meanwhile(flux: Flux, space: str, tmp_pat
     wanted = await adopted(flux, space, value)
     here, _ = world(flux, tmp_path)
 
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
 
     assert change is not None
     name = f"Kustomization {space}/apps"
@@ -113,9 +112,9 @@ async def test_an_engine_at_work_rests_meanwhile(flux: Flux, space: str, tmp_pat
     live = await flux.get("Kustomization", "apps", space)
     assert "suspend" not in live["spec"]
     assert MARK not in live["metadata"].get("annotations", {})
-    assert suspending.MANAGER not in {each["manager"] for each in live["metadata"]["managedFields"]}
+    assert engine_suspend.MANAGER not in {each["manager"] for each in live["metadata"]["managedFields"]}
     assert await managers(flux, "ConfigMap", "one", space) == {("kustomize-controller", "Apply")}
-    assert await action.look(wanted, here, "owners") is None
+    assert await migrate_owners.look(wanted, here, "owners") is None
     # And so a field that is removed in Git goes.
     commit = await flux.commit(space, {"apps/one.yaml": config("one", a="1")})
     await flux.reconcile("GitRepository", space, space)
@@ -129,22 +128,22 @@ async def test_an_engine_that_a_killed_run_left_suspended_is_found_and_goes_on(
     wanted = await adopted(flux, space, config("one", a="1"))
     here, _ = world(flux, tmp_path)
     owners = {each.owner for each in wanted.passing}
-    await suspending.suspend(await suspending.find(owners, flux.kube), flux.kube)
+    await engine_suspend.suspend(await engine_suspend.find(owners, flux.kube), flux.kube)
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
 
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
 
     assert change is not None
     assert change.writes[-1] == f"resume Kustomization {space}/apps"
     assert not any(each.startswith("suspend") for each in change.writes)
     # Killed once more, after the migration.
-    found = await predicting.find(wanted.passing, flux.kube)
-    await migrating.migrate(found, flux.kube, rules=migrating.Rules(cluster="lab"))
-    change = await action.look(wanted, here, "owners")
+    found = await prediction.find(wanted.passing, flux.kube)
+    await migration.migrate(found, flux.kube, rules=migration.MigrationRules(cluster="lab"))
+    change = await migrate_owners.look(wanted, here, "owners")
     assert change is not None
     assert change.writes == (f"resume Kustomization {space}/apps",)
     await change.perform()
-    assert await action.look(wanted, here, "owners") is None
+    assert await migrate_owners.look(wanted, here, "owners") is None
     live = await flux.get("Kustomization", "apps", space)
     assert "suspend" not in live["spec"]
 
@@ -155,7 +154,7 @@ async def test_whom_somebody_else_has_suspended_stays_so_and_a_refusal_lets_go(
     value = config("one", a="1")
     wanted = await adopted(flux, space, value)
     here, _ = world(flux, tmp_path)
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
     assert change is not None
     # What would be lost came only after the look.
     await flux.kube.apply(placed(config("one", a="1", gone="2"), space), manager="talos")
@@ -168,7 +167,7 @@ async def test_whom_somebody_else_has_suspended_stays_so_and_a_refusal_lets_go(
     await flux.kube.patch(
         "kustomize.toolkit.fluxcd.io/v1", "Kustomization", "apps", patch, manager="kubectl-patch", namespace=space
     )
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
     assert change is not None
     assert len(change.writes) == 1
     await change.perform()
@@ -179,7 +178,7 @@ async def rests(flux: Flux, space: str) -> bool:
     """Whether it is suspended, or anything tells that it was."""
     live = await flux.get("Kustomization", "apps", space)
     entries = {each["manager"] for each in live["metadata"]["managedFields"]}
-    is_marked = MARK in (live["metadata"].get("annotations") or ()) or suspending.MANAGER in entries
+    is_marked = MARK in (live["metadata"].get("annotations") or ()) or engine_suspend.MANAGER in entries
     assert live["spec"].get("suspend", False) is is_marked
     return bool(is_marked)
 
@@ -190,18 +189,18 @@ async def test_an_engine_goes_on_when_the_run_is_cancelled(
 ) -> None:
     wanted = await adopted(flux, space, config("one", a="1"))
     here, _ = world(flux, tmp_path)
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
     assert change is not None
     module, name = {
-        "while it is suspended": (suspending, "suspend"),
-        "while objects pass": (migrating, "migrate"),
-        "while it is resumed": (suspending, "_resume"),
+        "while it is suspended": (engine_suspend, "suspend"),
+        "while objects pass": (migration, "migrate"),
+        "while it is resumed": (engine_suspend, "_resume"),
     }[moment]
     original, there, arrived = getattr(module, name), asyncio.Event(), asyncio.Event()
 
     async def told(*arguments: Any, **more: Any) -> None:
         there.set()
-        if module is migrating:
+        if module is migration:
             await asyncio.Event().wait()
         await original(*arguments, **more)
         arrived.set()
@@ -215,38 +214,38 @@ async def test_an_engine_goes_on_when_the_run_is_cancelled(
 
     with pytest.raises(asyncio.CancelledError):
         await writing
-    if module is suspending:
+    if module is engine_suspend:
         await asyncio.wait_for(arrived.wait(), 10)
     assert not await rests(flux, space)
 
 
 async def test_an_engine_goes_on_when_another_one_cannot_be_suspended(flux: Flux, space: str) -> None:
     wanted = await adopted(flux, space, config("one", a="1"))
-    engines = await suspending.find({each.owner for each in wanted.passing}, flux.kube)
+    engines = await engine_suspend.find({each.owner for each in wanted.passing}, flux.kube)
     gone = dataclasses.replace(engines[0], name="gone", uid="4f1d7f0a-0000-0000-0000-000000000000")
 
-    with pytest.raises(kube_client.ApiError):
-        async with suspending.resting([*engines, gone], flux.kube, run="one", tell=pytest.fail):
+    with pytest.raises(kube.ApiError):
+        async with engine_suspend.resting([*engines, gone], flux.kube, run="one", tell=pytest.fail):
             pytest.fail("nothing is written while one of them is at work")
 
     assert not await rests(flux, space)
-    with pytest.raises(kube_client.NotFound):
+    with pytest.raises(kube.NotFound):
         await flux.get("Kustomization", "gone", space)
 
 
 async def test_a_run_leaves_alone_whom_another_one_has_taken_over(flux: Flux, space: str) -> None:
     wanted = await adopted(flux, space, config("one", a="1"))
-    find = functools.partial(suspending.find, {each.owner for each in wanted.passing}, flux.kube)
+    find = functools.partial(engine_suspend.find, {each.owner for each in wanted.passing}, flux.kube)
     seen = await find()
-    await suspending.suspend(seen, flux.kube, run="one")
+    await engine_suspend.suspend(seen, flux.kube, run="one")
     (held,) = await find()
     assert held.mark == "one"
-    await suspending.suspend([held], flux.kube, run="two")
+    await engine_suspend.suspend([held], flux.kube, run="two")
 
-    await suspending.let_go(seen, flux.kube, run="one")
+    await engine_suspend.let_go(seen, flux.kube, run="one")
 
     assert await rests(flux, space)
-    await suspending.let_go([held], flux.kube, run="two")
+    await engine_suspend.let_go([held], flux.kube, run="two")
     assert not await rests(flux, space)
 
 
@@ -255,27 +254,27 @@ async def test_an_engine_that_a_killed_run_left_goes_on_though_the_next_run_does
     flux: Flux, space: str, tmp_path: Path, end: str
 ) -> None:
     wanted = await adopted(flux, space, config("one", a="1"))
-    engines = await suspending.find({each.owner for each in wanted.passing}, flux.kube)
-    await suspending.suspend(engines, flux.kube, run="killed")
+    engines = await engine_suspend.find({each.owner for each in wanted.passing}, flux.kube)
+    await engine_suspend.suspend(engines, flux.kube, run="killed")
     here, _ = world(flux, tmp_path)
-    told: list[events.Event] = []
+    told: list[event.Event] = []
     begun = asyncio.Event()
 
-    async def look(task: works.Task, world: World, step: str) -> None:
+    async def look(task: model_work.Task, world: World, step: str) -> None:
         begun.set()
         if end == "cancelled":
             await asyncio.Event().wait()
         raise errors.Refused("a machine is not what it was")
 
     step = Step(id="machines", phase=Phase.CORE, name="machines", action=Action.APPLY_OBJECTS)
-    work = works.Work(
-        cluster=here.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={"machines": works.Watch()}
+    work = model_work.Work(
+        cluster=here.cluster, plan=Plan(cluster="lab", steps=(step,)), tasks={"machines": model_work.Watch()}
     )  # fmt: skip
 
     def made(**more: bool) -> loop.Loop:
         return loop.Loop(
-            work, here, ground=GateGround(cluster=here.cluster, revision="", objects={}), tell=told.append,
-            options=loop.Options(holder=f"tests-{space}", **more), confirm=lambda danger: False, look=look,
+            work, here, ground=GateContext(cluster=here.cluster, revision="", objects={}), tell=told.append,
+            options=loop.RunOptions(holder=f"tests-{space}", **more), confirm=lambda danger: False, look=look,
         )  # fmt: skip
 
     if end == "refused":
@@ -289,7 +288,7 @@ async def test_an_engine_that_a_killed_run_left_goes_on_though_the_next_run_does
         assert (await running).is_refused
 
     assert not await rests(flux, space)
-    said = [each.text for each in told if isinstance(each, events.Told)]
+    said = [each.text for each in told if isinstance(each, event.Told)]
     assert f"resumed Kustomization {space}/apps, which rested for a handover" in said
 
 
@@ -312,7 +311,7 @@ async def test_the_one_upgrade_of_helm_controller_is_predicted_and_replaces_no_p
     wanted = task(f"HelmRelease {space}/web", "helm-controller", *values)
     here, told = world(flux, tmp_path)
 
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
 
     assert change is not None
     assert not change.danger
@@ -320,7 +319,7 @@ async def test_the_one_upgrade_of_helm_controller_is_predicted_and_replaces_no_p
         f"HelmRelease {space}/web: helm-controller upgrades the release once: 2 objects get 2 labels, "
         "no pod is replaced"
     ]
-    assert [each.changed for each in await predicting.predict(wanted.passing, flux.kube)] == [(), ()]
+    assert [each.changed for each in await prediction.predict(wanted.passing, flux.kube)] == [(), ()]
     await change.perform()
 
     url = (await flux.sources.create_charts(space)).url
@@ -334,8 +333,8 @@ async def test_the_one_upgrade_of_helm_controller_is_predicted_and_replaces_no_p
     assert await pods() == before
     assert await managers(flux, "ConfigMap", "web", space) == {("helm-controller", "Apply")}
     assert ("helm", "Apply") not in await managers(flux, "Deployment", "web", space)
-    assert await action.look(wanted, here, "owners") is None
-    assert report.sentences(await predicting.predict(wanted.passing, flux.kube)) == [
+    assert await migrate_owners.look(wanted, here, "owners") is None
+    assert handover_text.prediction_sentences(await prediction.predict(wanted.passing, flux.kube)) == [
         f"HelmRelease {space}/web: helm-controller upgrades the release once: nothing of 2 objects changes, "
         "no pod is replaced"
     ]

@@ -8,15 +8,15 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.execute.actions import release
-from firstlight.execute.handing import certifying, provisional, talos_inventory
-from firstlight.execute.handing.releasing import TalosState
+from firstlight.commands.verify import talos_inventory as verify_talos_inventory
+from firstlight.execute.actions import talos_release
+from firstlight.execute.handover import certification, talos_inventory
+from firstlight.execute.handover.talos_state import TalosState
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.handover import Passing
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed
-from firstlight.model.work import Release
-from firstlight.operate.verify import talos_release
+from firstlight.model.work import ReleaseFromTalos
 from tests import machines
 from tests.integration.execute.release_bench import (
     KEYS,
@@ -131,7 +131,7 @@ async def test_it_is_cut_short_again_and_again_and_nothing_is_ever_in_danger(
         assert state.doomed == (), "an upgrade in this moment would delete the CNI"
 
     assert seen == [(0, 3), (0, 2), (0, 0)]
-    assert bench.told.count(release.WARNING) == 1, "between the first config and the last"
+    assert bench.told.count(talos_release.WARNING) == 1, "between the first config and the last"
     assert proven == [bench.passing] * 3, "each time the engine was proven to have it before"
     assert any(each.startswith("before the release: talosctl upgrade-k8s would write") for each in bench.told)
     assert any("ConfigMap default/net-config" in each for each in bench.told if each.startswith("before"))
@@ -171,10 +171,10 @@ async def test_one_machine_that_has_it_again_undoes_the_release_and_is_seen(
         raise errors.Refused("it is not proven")
 
     with monkeypatch.context() as patched:
-        patched.setattr(provisional, "require", unproven)
+        patched.setattr(talos_release, "require_provisional", unproven)
         with pytest.raises(errors.Refused, match="not proven") as told:
             await bench.perform()
-    assert release.WARNING in told.value.hint
+    assert talos_release.WARNING in told.value.hint
     assert await bench.keys() == set(), "what would be deleted is saved in any case"
     change = await bench.perform()
     assert change is not None
@@ -196,12 +196,12 @@ async def test_what_somebody_took_out_of_the_configs_by_hand_is_repaired(
         namespace="kube-system",
     )  # fmt: skip
 
-    async def look(task: Release) -> TalosState:
+    async def look(task: ReleaseFromTalos) -> TalosState:
         return await bench.talos()
 
-    red = await talos_release.check(bench.task, look)
+    red = await verify_talos_inventory.check_release(bench.task, look)
     change = await bench.perform()
-    green = await talos_release.check(bench.task, look)
+    green = await verify_talos_inventory.check_release(bench.task, look)
 
     assert red.verdict == Failed("the next talosctl upgrade-k8s deletes ConfigMap net-config and 3 more")
     assert "--manifests-no-prune" in red.detail[-1]
@@ -238,7 +238,7 @@ async def test_the_same_object_under_another_name_is_seen_and_nothing_is_said_to
         found = await bench.talos()
         id = bench.passing[2].id
         assert found.again == {"cp-1": {"net-again": (id,)}}
-        proofs = certifying.talos_proofs(found)
+        proofs = certification.talos_proofs(found)
         assert next(each.machine for each in proofs if not each.is_proven) == "cp-1"
         with pytest.raises(errors.Refused, match="cp-1 also brings DaemonSet kube-system/net-agent by the manifest"):
             await bench.look()
@@ -248,9 +248,9 @@ async def test_the_same_object_under_another_name_is_seen_and_nothing_is_said_to
         async def nothing(*_: object, **__: object) -> TalosState:
             return clean
 
-        monkeypatch.setattr(release, "talos_state", nothing)
+        monkeypatch.setattr(talos_release, "talos_state", nothing)
         with pytest.raises(errors.Refused, match="would write DaemonSet kube-system/net-agent, although it was rel"):
-            await release._require_done(bench.task, [], bench.world, STEP)
+            await talos_release._require_done(bench.task, [], bench.world, STEP)
     finally:
         monkeypatch.undo()
         await bench.lab.talos.apply_config(bench.lab.at("cp-1"), before)

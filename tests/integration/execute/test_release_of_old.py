@@ -14,10 +14,10 @@ import yaml
 from firstlight.clients import kube
 from firstlight.execute import machine_configs
 from firstlight.execute.actions import configure
-from firstlight.lab import machine_settings
+from firstlight.lab.machines import machine_settings
 from firstlight.model.cluster import Machine
 from firstlight.model.handover import Passing
-from firstlight.model.machine_draft import MachineDraft, Patch
+from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.secret import Secret
 from firstlight.model.work import Configure
 from tests import machines
@@ -64,9 +64,9 @@ async def test_talos_before_its_inventory_a_url_and_a_machine_that_joins_later(
     fresh_machines: machines.Make, tmp_path: Path
 ) -> None:
     """Created by Talos 1.12, half inline and half by a URL; afterwards nothing brings either of them back."""
-    talos = machine_settings.Talos(manifests="1.12", boot_seconds=0.1)
+    talos = machine_settings.TalosBehaviour(manifests="1.12", boot_seconds=0.1)
     bare = tuple(
-        machine_settings.Machine(name=f"cp-{n}", address=f"10.5.0.{n + 1}", talos="v1.12.1") for n in (1, 2)
+        machine_settings.VirtualMachine(name=f"cp-{n}", address=f"10.5.0.{n + 1}", talos="v1.12.1") for n in (1, 2)
     )  # fmt: skip
     settings = msgspec.structs.replace(machines.FAST, talos=talos, machines=bare)
     lab = await fresh_machines(machines=2, settings=settings)
@@ -112,7 +112,7 @@ async def _nothing_comes_back(bench: Bench, *, lists: str, url: str) -> None:
         texts = (hostname, machines.BARE, lists, OLD)
         return MachineDraft(
             machine=machine, cluster="lab", endpoint=bench.lab.api, passing=frozenset({url}),
-            patches=tuple(Patch(place=PLACE, text=Secret(each)) for each in texts),
+            patches=tuple(DraftPatch(place=PLACE, text=Secret(each)) for each in texts),
             inline={MANIFEST: Secret("kind: ConfigMap\n")},
         )  # fmt: skip
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients import secret_errors
-from firstlight.execute.actions import secret
-from firstlight.execute.world import Programs, World
+from firstlight.execute.actions import create_secret
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
-from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import CreateSecret
 
@@ -27,13 +27,13 @@ MANAGER = "kustomize-controller"
 class Sources:
     """Values by reference, and what a step told."""
 
-    def __init__(self, client: kube_client.Client, namespace: str, state: Path) -> None:
+    def __init__(self, client: clients_kube.Client, namespace: str, state: Path) -> None:
         self.values: dict[str, str] = {}
         self.told: list[str] = []
         self.namespace = namespace
         self.world = World(
             cluster=Cluster(name="lab", place=PLACE),
-            programs=Programs(),
+            programs=RunPrograms(),
             resolve=self._resolve,
             state=state,
             tell=lambda step, text: self.told.append(text),
@@ -42,7 +42,7 @@ class Sources:
 
     async def _resolve(self, reference: str) -> Secret:
         if reference not in self.values:
-            raise secret_errors.NotFound("environment", reference, "the variable is not set")
+            raise secret_errors.SecretNotFound("environment", reference, "the variable is not set")
         return Secret(self.values[reference])
 
     def task(self, values: Mapping[str, str], *, name: str = "token", manager: str = MANAGER) -> CreateSecret:
@@ -58,7 +58,7 @@ class Sources:
 
 
 @pytest.fixture
-def sources(kube: kube_client.Client, namespace: str, tmp_path: Path) -> Sources:
+def sources(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> Sources:
     return Sources(kube, namespace, tmp_path)
 
 
@@ -70,12 +70,12 @@ async def test_created_once_then_nothing_then_only_what_differs(sources: Sources
     place = f"{sources.namespace}/token"
     task = sources.task({"a": CANARY, "b.c": "two\n"})
 
-    first = await secret.look(task, sources.world, "s")
+    first = await create_secret.look(task, sources.world, "s")
     assert first is not None
     await first.perform()
     made = await sources.live()
-    second = await secret.look(task, sources.world, "s")
-    third = await secret.look(sources.task({"a": "changed", "b.c": "other"}), sources.world, "s")
+    second = await create_secret.look(task, sources.world, "s")
+    third = await create_secret.look(sources.task({"a": "changed", "b.c": "other"}), sources.world, "s")
     assert third is not None
     await third.perform()
     changed = await sources.live()
@@ -92,19 +92,19 @@ async def test_created_once_then_nothing_then_only_what_differs(sources: Sources
 
 
 async def test_a_key_that_is_no_longer_declared_goes_and_those_of_others_stay(sources: Sources) -> None:
-    made = await secret.look(sources.task({"a": "1", "b": "2"}), sources.world, "s")
+    made = await create_secret.look(sources.task({"a": "1", "b": "2"}), sources.world, "s")
     assert made is not None
     await made.perform()
     theirs = {"data": {"theirs": base64.b64encode(b"3").decode()}}
     await sources.world.kube.patch("v1", "Secret", "token", theirs, manager="ada", namespace=sources.namespace)
 
-    change = await secret.look(sources.task({"a": "1"}), sources.world, "s")
+    change = await create_secret.look(sources.task({"a": "1"}), sources.world, "s")
     assert change is not None
     await change.perform()
 
     assert change.writes == (f"remove key b of Secret {sources.namespace}/token",)
     assert values(await sources.live()) == {"a": "1", "theirs": "3"}
-    assert await secret.look(sources.task({"a": "1"}), sources.world, "s") is None
+    assert await create_secret.look(sources.task({"a": "1"}), sources.world, "s") is None
 
 
 async def test_what_somebody_wrote_by_hand_is_replaced_only_after_a_question(sources: Sources) -> None:
@@ -114,8 +114,8 @@ async def test_what_somebody_wrote_by_hand_is_replaced_only_after_a_question(sou
     }  # fmt: skip
     await sources.world.kube.create(obj, manager="kubectl-create")
 
-    same = await secret.look(sources.task({"b": "same"}), sources.world, "s")
-    change = await secret.look(sources.task({"a": "new", "b": "same"}), sources.world, "s")
+    same = await create_secret.look(sources.task({"b": "same"}), sources.world, "s")
+    change = await create_secret.look(sources.task({"a": "new", "b": "same"}), sources.world, "s")
     assert change is not None
     await change.perform()
 
@@ -156,11 +156,11 @@ async def test_what_an_engine_has_is_only_read(sources: Sources, metadata: dict[
     }  # fmt: skip
     before = await sources.world.kube.create(obj, manager="tests")
 
-    differs = await secret.look(sources.task({"a": "declared", "b": "two"}), sources.world, "s")
+    differs = await create_secret.look(sources.task({"a": "declared", "b": "two"}), sources.world, "s")
     told = list(sources.told)
-    same = await secret.look(sources.task({"a": CANARY}), sources.world, "s")
+    same = await create_secret.look(sources.task({"a": CANARY}), sources.world, "s")
     del sources.values["env:a"]
-    unknown = await secret.look(
+    unknown = await create_secret.look(
         CreateSecret(secret=sources.task({"b": "x"}).secret, manager=MANAGER), sources.world, "s"
     )
 
@@ -171,7 +171,7 @@ async def test_what_an_engine_has_is_only_read(sources: Sources, metadata: dict[
     live = before["metadata"]["resourceVersion"]
     try:
         assert (await sources.live())["metadata"]["resourceVersion"] == live
-    except kube_client.NotFound:
+    except clients_kube.NotFound:
         assert "ownerReferences" in metadata, "the garbage collector takes what belongs to nobody"
 
 
@@ -180,11 +180,11 @@ async def test_what_is_taken_over_between_the_look_and_the_write_is_not_overwrit
     sources: Sources, is_there: bool
 ) -> None:
     if is_there:
-        made = await secret.look(sources.task({"a": "0"}), sources.world, "s")
+        made = await create_secret.look(sources.task({"a": "0"}), sources.world, "s")
         assert made is not None
         await made.perform()
     task = sources.task({"a": "1"})
-    change = await secret.look(task, sources.world, "s")
+    change = await create_secret.look(task, sources.world, "s")
     assert change is not None
     labels = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
     theirs = {
@@ -193,22 +193,22 @@ async def test_what_is_taken_over_between_the_look_and_the_write_is_not_overwrit
     }  # fmt: skip
     await sources.world.kube.apply(theirs, manager=MANAGER)
 
-    with pytest.raises(kube_client.Conflict):  # after which the loop looks again
+    with pytest.raises(clients_kube.Conflict):  # after which the loop looks again
         await change.perform()
 
     live = await sources.live()
     assert (values(live), live["metadata"]["labels"]) == ({"a": "2"}, labels)
-    assert await secret.look(task, sources.world, "s") is None
+    assert await create_secret.look(task, sources.world, "s") is None
     assert "belongs to Kustomization flux-system/apps" in sources.told[-1]
 
 
 async def test_what_bootstrap_wrote_in_the_name_of_an_engine_is_not_the_engines(sources: Sources) -> None:
     task = sources.task({"a": "1"}, manager="argocd-controller")
-    made = await secret.look(task, sources.world, "s")
+    made = await create_secret.look(task, sources.world, "s")
     assert made is not None
     await made.perform()
 
-    change = await secret.look(sources.task({"a": "2"}, manager="argocd-controller"), sources.world, "s")
+    change = await create_secret.look(sources.task({"a": "2"}, manager="argocd-controller"), sources.world, "s")
 
     assert change is not None
 
@@ -223,7 +223,7 @@ async def test_what_bootstrap_wrote_in_the_name_of_an_engine_is_not_the_engines(
     ],
 )
 async def test_the_keys_say_the_type(sources: Sources, given: dict[str, str], kind: str) -> None:
-    change = await secret.look(sources.task(given), sources.world, "s")
+    change = await create_secret.look(sources.task(given), sources.world, "s")
     assert change is not None
     await change.perform()
 
@@ -237,7 +237,7 @@ async def test_a_type_that_is_there_stays_since_it_cannot_be_changed(sources: So
     }  # fmt: skip
     await sources.world.kube.create(obj, manager="tests")
 
-    change = await secret.look(sources.task({"tls.crt": "c", "tls.key": "k"}), sources.world, "s")
+    change = await create_secret.look(sources.task({"tls.crt": "c", "tls.key": "k"}), sources.world, "s")
     assert change is not None
     await change.perform()
 
@@ -256,15 +256,15 @@ async def test_what_cannot_be_is_refused_before_anything_is_written(sources: Sou
     ]
     for given, what in refused:
         with pytest.raises(errors.Refused, match=what) as caught:
-            await secret.look(sources.task(given), sources.world, "s")
+            await create_secret.look(sources.task(given), sources.world, "s")
         assert CANARY not in f"{caught.value!r}{caught.value.hint}"
     unknown = FoundationSecret(name="token", namespace=sources.namespace, data={"a": ""}, place=PLACE)
     with pytest.raises(errors.Refused, match=r"nothing says where .* \(a\) comes from"):
-        await secret.look(CreateSecret(secret=unknown, manager=MANAGER), sources.world, "s")
+        await create_secret.look(CreateSecret(secret=unknown, manager=MANAGER), sources.world, "s")
     missing = FoundationSecret(name="token", namespace=sources.namespace, data={"a": "env:NOTHING"}, place=PLACE)
-    with pytest.raises(secret_errors.NotFound):
-        await secret.look(CreateSecret(secret=missing, manager=MANAGER), sources.world, "s")
-    with pytest.raises(kube_client.NotFound):
+    with pytest.raises(secret_errors.SecretNotFound):
+        await create_secret.look(CreateSecret(secret=missing, manager=MANAGER), sources.world, "s")
+    with pytest.raises(clients_kube.NotFound):
         await sources.live()
 
 
@@ -276,4 +276,4 @@ async def test_what_is_immutable_is_not_touched(sources: Sources) -> None:
     await sources.world.kube.create(obj, manager="tests")
 
     with pytest.raises(errors.Refused, match="is immutable, and not as declared: a"):
-        await secret.look(sources.task({"a": "new"}), sources.world, "s")
+        await create_secret.look(sources.task({"a": "new"}), sources.world, "s")

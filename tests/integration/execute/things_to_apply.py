@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.world import Programs, World
+from firstlight.clients import kube
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model import work
 from firstlight.model.cluster import Cluster
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 
@@ -19,10 +19,10 @@ async def unresolved(reference: str) -> Secret:
     raise AssertionError(reference)
 
 
-def world(client: kube_client.Client, tmp_path: Path) -> tuple[World, list[str]]:
+def world(client: kube.Client, tmp_path: Path) -> tuple[World, list[str]]:
     told: list[str] = []
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    made = World(cluster=cluster, programs=Programs(), resolve=unresolved, state=tmp_path)
+    made = World(cluster=cluster, programs=RunPrograms(), resolve=unresolved, state=tmp_path)
     made.tell = lambda step, text: told.append(text)
     made._kube = client
     return made, told
@@ -111,7 +111,7 @@ def task(*values: Mapping[str, Any], manager: str = MANAGER, **more: Any) -> wor
     return work.Apply(objects=tuple(map(Object, values)), manager=manager, **more)
 
 
-async def written(client: kube_client.Client, values: list[dict[str, Any]]) -> list[Any]:
+async def written(client: kube.Client, values: list[dict[str, Any]]) -> list[Any]:
     """What tells of every write but those of controllers: the entries of all others, with their times."""
     found = []
     for value in values:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from firstlight.lab.sources.access import Access, Credential
+from firstlight.lab.sources.declarations import Access, Credential
 from tests.argocd import ACTORS, API, AUTOMATED, CONTROLLER, HOME, REPO_SERVER, ArgoCD, application
 from tests.flux import chart, config
 from tests.labs import until

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from firstlight.clients import kube as kube_client
-from firstlight.lab import settings as lab_settings
-from tests import labs as lab_fixtures
+from firstlight.clients import kube
+from firstlight.lab import lab_settings
+from tests import labs
 from tests.argocd import HOME, REPO_SERVER, ArgoCD, application
 from tests.labs import until
 
@@ -60,7 +60,7 @@ class Case:
 async def settings(argocd: ArgoCD, site: str) -> AsyncIterator[None]:
     """Leaves Argo CD's settings, and the clusters that it knows, as they were."""
     yield
-    with contextlib.suppress(kube_client.NotFound):
+    with contextlib.suppress(kube.NotFound):
         await argocd.kube.delete("v1", "Secret", site, namespace=HOME)
     await argocd.kube.patch("v1", "ConfigMap", "argocd-cm", {"data": None}, manager="tests", namespace=HOME)
 
@@ -87,7 +87,7 @@ async def test_what_is_allowed_is_executed_until_it_is_not_any_more(
     """The other side of the coin: the case does execute something, were it not for the confinement."""
     path = next(each for each in CASES if each.stem == "exec-function")
     case = Case(argocd, site, tmp_path, path)
-    nodes = lab_settings.with_nodes(lab_fixtures.FAST, control_planes=1, workers=1)
+    nodes = lab_settings.with_nodes(labs.FAST, control_planes=1, workers=1)
     asked = msgspec.structs.replace(nodes, actors=("argocd",))
     free = msgspec.structs.replace(asked, actors_execute=True)
     commit = await case.push()

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 import yaml
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients import kustomize
 from firstlight.clients.kube import Client
 from firstlight.tools import install
@@ -33,5 +33,5 @@ async def test_an_example_becomes_ready(kube: Client, name: str) -> None:
             metadata = obj["metadata"]
             try:
                 await kube.delete(obj["apiVersion"], obj["kind"], metadata["name"], namespace=metadata.get("namespace"))
-            except kube_client.NotFound:
+            except clients_kube.NotFound:
                 continue

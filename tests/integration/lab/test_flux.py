@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.clients import command
-from firstlight.lab.sources.access import Access, Credential
-from firstlight.secrets import age
+from firstlight.lab.sources.declarations import Access, Credential
+from firstlight.secrets import age_keys
 from firstlight.tools import content, install
 from tests.flux import CONTROLLERS, OFTEN, Flux, chart, config, said
 from tests.labs import condition, manifests, until
@@ -35,7 +35,7 @@ def kustomization(source: str, path: str, **more: Any) -> dict[str, Any]:
 def age_key() -> tuple[str, str]:
     """A new identity, and its recipient."""
     seed = secrets.token_bytes(32)
-    return age.identity(seed).reveal().decode(), age.recipient(seed)
+    return age_keys.identity(seed).reveal().decode(), age_keys.recipient(seed)
 
 
 class TestKustomizations:

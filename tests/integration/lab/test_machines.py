@@ -10,16 +10,15 @@ import pytest_asyncio
 import yaml
 
 from firstlight import errors
-from firstlight.clients import command, talosctl
-from firstlight.clients import kube as kube_client
+from firstlight.clients import command, kube, talosctl
 from firstlight.model.secret import Secret
 from tests import machines
 from tests.labs import condition, until
 
 
 @pytest_asyncio.fixture
-async def client(cluster: machines.Cluster) -> AsyncIterator[kube_client.Client]:
-    async with kube_client.Client(kube_client.load(cluster.lab.kubeconfig)) as one:
+async def client(cluster: machines.Cluster) -> AsyncIterator[kube.Client]:
+    async with kube.Client(kube.load(cluster.lab.kubeconfig)) as one:
         yield one
 
 
@@ -48,7 +47,7 @@ class TestQuestions:
         }
 
     async def test_a_worker_forwards_nothing(self, cluster: machines.Cluster) -> None:
-        with pytest.raises(talosctl.Unauthorised):
+        with pytest.raises(talosctl.TalosUnauthorised):
             await cluster.talos.nodename(cluster.at("cp-1", via=["worker-1"]))
 
     @pytest.mark.parametrize(
@@ -107,11 +106,11 @@ class TestRights:
         reader = await self._somebody(cluster, tmp_path, role="os:reader", ttl="1h")
 
         assert (await reader.version(cluster.at("cp-1"))).tag == "v1.13.0"
-        with pytest.raises(talosctl.Unauthorised):
+        with pytest.raises(talosctl.TalosUnauthorised):
             await reader.bootstrap(cluster.at("cp-1"))
-        with pytest.raises(talosctl.Unauthorised):
+        with pytest.raises(talosctl.TalosUnauthorised):
             await reader.kubeconfig(cluster.at("cp-1"))
-        with pytest.raises(talosctl.Unauthorised):
+        with pytest.raises(talosctl.TalosUnauthorised):
             await reader.apply_config(cluster.at("worker-1"), await cluster.config("worker-1"))
 
     async def test_another_clusters_talosconfig_is_not_trusted(self, cluster: machines.Cluster) -> None:
@@ -120,7 +119,7 @@ class TestRights:
             "talosconfig", cluster="other", endpoint=cluster.api, secrets=await tool.gen_secrets()
         )
 
-        with pytest.raises(talosctl.Untrusted):
+        with pytest.raises(talosctl.TalosUntrusted):
             await talosctl.Talosctl(cluster.program, talosconfig=other).version(cluster.at("cp-1"))
 
     async def test_an_expired_certificate_is_refused(self, cluster: machines.Cluster, tmp_path: pathlib.Path) -> None:
@@ -132,7 +131,7 @@ class TestRights:
 
         await until(expired, "the certificate to expire")
 
-        with pytest.raises(talosctl.Unauthorised):
+        with pytest.raises(talosctl.TalosUnauthorised):
             await late.version(cluster.at("cp-1"))
 
     async def test_strangers_are_not_heard_after_maintenance(self, cluster: machines.Cluster) -> None:
@@ -140,8 +139,10 @@ class TestRights:
             await cluster.stranger.version(cluster.here("cp-1"))
 
     async def test_nobody_is_there(self, cluster: machines.Cluster) -> None:
-        with pytest.raises(talosctl.Unreachable):
-            await cluster.talos.version(talosctl.Target.of("127.71.254.254", endpoints=["127.71.254.254"]), timeout=10)
+        with pytest.raises(talosctl.TalosUnreachable):
+            await cluster.talos.version(
+                talosctl.MachineTarget.of("127.71.254.254", endpoints=["127.71.254.254"]), timeout=10
+            )
 
     async def _somebody(
         self, cluster: machines.Cluster, folder: pathlib.Path, *, role: str, ttl: str
@@ -170,7 +171,7 @@ class TestConfigs:
         assert b"shown" not in again.reveal()
 
     async def test_labels_and_taints_follow_the_config_at_once(
-        self, cluster: machines.Cluster, client: kube_client.Client
+        self, cluster: machines.Cluster, client: kube.Client
     ) -> None:
         config = await cluster.talos.machine_config(cluster.at("worker-1"))
         change = {"nodeLabels": {"rack": "two"}, "nodeTaints": {"slow": "yes:NoSchedule"}}
@@ -193,7 +194,7 @@ class TestConfigs:
 
         await until(gone, "both to go with the config")
 
-    async def test_a_tried_config_is_taken_back(self, cluster: machines.Cluster, client: kube_client.Client) -> None:
+    async def test_a_tried_config_is_taken_back(self, cluster: machines.Cluster, client: kube.Client) -> None:
         config = await cluster.talos.machine_config(cluster.at("worker-1"))
         wanted = patched(config, lambda each: each["machine"].update(nodeLabels={"tried": "yes"}))
 
@@ -223,14 +224,14 @@ class TestConfigs:
         config = await cluster.talos.machine_config(cluster.at("worker-1"))
         wanted = patched(config, lambda each: each["machine"].update(type="controlplane"))
 
-        with pytest.raises(talosctl.Rejected):
+        with pytest.raises(talosctl.TalosRejected):
             await cluster.talos.apply_config(cluster.at("worker-1"), wanted, mode="no-reboot")
 
     async def test_nonsense_is_refused(self, cluster: machines.Cluster) -> None:
         config = await cluster.talos.machine_config(cluster.at("worker-1"))
         wanted = patched(config, lambda each: each["machine"].update(kublet={}))
 
-        with pytest.raises(talosctl.Rejected):
+        with pytest.raises(talosctl.TalosRejected):
             await cluster.talos.apply_config(cluster.at("worker-1"), wanted)
 
     async def test_a_config_that_cannot_be_done_does_not_kill_the_machine(self, cluster: machines.Cluster) -> None:
@@ -260,7 +261,7 @@ class TestKubernetes:
             await cluster.answers("worker-1")
 
     async def test_a_machine_that_was_cut_off_is_noticed_and_comes_back(
-        self, cluster: machines.Cluster, client: kube_client.Client
+        self, cluster: machines.Cluster, client: kube.Client
     ) -> None:
         await cluster.lab.machine("worker-1", "off")
 
@@ -290,7 +291,7 @@ class TestKubernetes:
         await until(routed, "the others to find it again")
 
     async def test_inline_manifests_are_applied_with_an_inventory(
-        self, cluster: machines.Cluster, client: kube_client.Client
+        self, cluster: machines.Cluster, client: kube.Client
     ) -> None:
         found = await client.get("v1", "ConfigMap", "greeting", namespace="default")
         inventory = await client.get("v1", "ConfigMap", "talos-bootstrap-manifests-inventory", namespace="kube-system")
@@ -301,7 +302,7 @@ class TestKubernetes:
         assert "default_greeting__ConfigMap" in inventory["data"]
 
     async def test_what_leaves_the_configs_is_pruned_by_an_upgrade_to_the_same_version(
-        self, cluster: machines.Cluster, client: kube_client.Client
+        self, cluster: machines.Cluster, client: kube.Client
     ) -> None:
         """What deletes a CNI in reality: released from the configs, still in the inventory."""
         configs = {name: await cluster.talos.machine_config(cluster.at(name)) for name in ("cp-1", "cp-2", "cp-3")}
@@ -314,7 +315,7 @@ class TestKubernetes:
         await client.get("v1", "ConfigMap", "greeting", namespace="default")
 
         await cluster.talos.upgrade_k8s(cluster.at("cp-1"), to="1.36.0", pull_first=False, timeout=120)
-        with pytest.raises(kube_client.NotFound):
+        with pytest.raises(kube.NotFound):
             await client.get("v1", "ConfigMap", "greeting", namespace="default")
         for name, config in configs.items():
             await cluster.talos.apply_config(cluster.at(name), config)
@@ -328,7 +329,7 @@ class TestKubernetes:
         assert b"--node-monitor-grace-period=8s" in flags
 
     async def test_the_api_server_follows_the_first_machine_that_lives(
-        self, cluster: machines.Cluster, client: kube_client.Client
+        self, cluster: machines.Cluster, client: kube.Client
     ) -> None:
         await cluster.lab.machine("cp-1", "off")
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import msgspec
 import pytest
 
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
-from firstlight.lab.lab import Lab
+from firstlight.lab.running_lab import Lab
 from firstlight.model.secret import Secret
 from tests.labs import condition, until
 
@@ -188,15 +189,15 @@ async def test_an_account_without_rights_is_refused(lab: Lab, kube: Client, name
     )
     assert isinstance(answer.document, dict)
     token = Secret(answer.document["status"]["token"])
-    config = dataclasses.replace(kube_client.load(lab.kubeconfig), client_certificate=b"", client_key=None, token=token)
-    async with kube_client.Client(config) as nobody:
-        with pytest.raises(kube_client.Forbidden, match=f"system:serviceaccount:{namespace}:default"):
+    config = dataclasses.replace(
+        clients_kube.load(lab.kubeconfig), client_certificate=b"", client_key=None, token=token
+    )
+    async with clients_kube.Client(config) as nobody:
+        with pytest.raises(clients_kube.Forbidden, match=f"system:serviceaccount:{namespace}:default"):
             await nobody.list("v1", "Secret", namespace=namespace)
 
 
 async def test_anonymous_requests_are_refused(lab: Lab) -> None:
-    import ssl
-
     import aiohttp
 
     status = await lab.status()

@@ -10,9 +10,9 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import command, talosctl
-from firstlight.lab.omni import configs, patching
+from firstlight.lab.omni import omni_configs, omni_patches
 from firstlight.model.secret import Secret
-from firstlight.repo.omni import go_yaml, parsing
+from firstlight.repo.omni import go_yaml, omni_parser
 from firstlight.tools import install
 
 FOLDER = Path(__file__).parents[2] / "unit" / "lab" / "omni"
@@ -78,9 +78,9 @@ def config_of(secret: Secret) -> list[Any]:
 )
 async def test_our_patches_are_those_that_omnictl_would_send(omnictl: Path, case: Path, tmp_path: Path) -> None:
     resources = await render(omnictl, case / "template.yaml", tmp_path)
-    template = parsing.parse(case / "template.yaml")
+    template = omni_parser.parse(case / "template.yaml")
 
-    ours = patching.of(template)
+    ours = omni_patches.template_patches(template)
 
     theirs = [each for each in resources if each["metadata"]["type"] == "ConfigPatches.omni.sidero.dev"]
     assert [patch.id for patch in ours] == [each["metadata"]["id"] for each in theirs]
@@ -102,10 +102,10 @@ async def test_our_machines_are_those_that_omnictl_would_put_into_sets(
     omnictl: Path, case: Path, tmp_path: Path
 ) -> None:
     resources = await render(omnictl, case / "template.yaml", tmp_path)
-    template = parsing.parse(case / "template.yaml")
+    template = omni_parser.parse(case / "template.yaml")
     classes = {each.name for each in template.sets if each.machine_class}
 
-    ours = configs.machines(template, expected_of(case).get("sizes"))
+    ours = omni_configs.template_machines(template, expected_of(case).get("sizes"))
 
     nodes = [each["metadata"] for each in resources if each["metadata"]["type"] == "MachineSetNodes.omni.sidero.dev"]
     assert {
@@ -125,10 +125,10 @@ async def test_our_machines_are_those_that_omnictl_would_put_into_sets(
         for each in resources
         if each["metadata"]["type"] == "MachineSets.omni.sidero.dev"
     }
-    assert allocations.keys() == {patching.set_id(template, each) for each in template.sets}
+    assert allocations.keys() == {omni_patches.machine_set_id(template, each) for each in template.sets}
     for each in template.sets:
         if each.machine_class:
-            assert allocations[patching.set_id(template, each)]["name"] == each.machine_class.name
+            assert allocations[omni_patches.machine_set_id(template, each)]["name"] == each.machine_class.name
 
 
 @pytest.mark.parametrize("case", [each for each in CASES if "error" in expected_of(each)], ids=lambda case: case.name)
@@ -157,7 +157,7 @@ async def test_real_templates_are_judged_as_omnictl_judges_them(omnictl: Path, t
             resources = []
         theirs[str(path)] = bool(resources)
         try:
-            found = patching.of(parsing.parse(path))
+            found = omni_patches.template_patches(omni_parser.parse(path))
         except errors.ConfigError:
             ours[str(path)] = False
             continue
@@ -171,9 +171,9 @@ async def test_real_templates_are_judged_as_omnictl_judges_them(omnictl: Path, t
 async def test_configs_have_the_patches_in_order_and_talos_accepts_them(
     talos: talosctl.Talosctl, secrets: Secret
 ) -> None:
-    resolved = configs.resolve(parsing.parse(FOLDER / "layers" / "template.yaml"))
+    resolved = omni_configs.resolve_template(omni_parser.parse(FOLDER / "layers" / "template.yaml"))
 
-    made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
+    made = await omni_configs.make_configs(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
     assert made.notes == ()
     names = {machine.uuid: machine.name for machine in resolved.machines}
@@ -205,8 +205,8 @@ async def test_the_version_contract_is_that_of_the_template(
 ) -> None:
     documents = {}
     for version in ("v1.11.1", "v1.13.0"):
-        resolved = configs.resolve(parsing.parse(template_of(tmp_path, talos=version)))
-        made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
+        resolved = omni_configs.resolve_template(omni_parser.parse(template_of(tmp_path, talos=version)))
+        made = await omni_configs.make_configs(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
         documents[version] = config_of(made.by_machine[A])
 
     assert documents["v1.11.1"][0]["machine"]["features"]["stableHostname"] is True
@@ -215,9 +215,9 @@ async def test_the_version_contract_is_that_of_the_template(
 
 
 async def test_a_talos_newer_than_talosctl_is_said(talos: talosctl.Talosctl, secrets: Secret, tmp_path: Path) -> None:
-    resolved = configs.resolve(parsing.parse(template_of(tmp_path, talos="v1.99.0")))
+    resolved = omni_configs.resolve_template(omni_parser.parse(template_of(tmp_path, talos="v1.99.0")))
 
-    made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
+    made = await omni_configs.make_configs(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
     version = await talos.client_version()
     assert made.notes == (f"Talos v1.99.0 is newer than talosctl v{version}: the base config is that of v{version}",)
@@ -232,9 +232,9 @@ async def test_every_case_gives_configs_that_talos_accepts(
     talos: talosctl.Talosctl, secrets: Secret, case: Path
 ) -> None:
     """Not the one of scalars: no sysctl is null."""
-    resolved = configs.resolve(parsing.parse(case / "template.yaml"), expected_of(case).get("sizes"))
+    resolved = omni_configs.resolve_template(omni_parser.parse(case / "template.yaml"), expected_of(case).get("sizes"))
 
-    made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
+    made = await omni_configs.make_configs(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
     assert made.by_machine.keys() == {machine.uuid for machine in resolved.machines}
     for config in {id(each): each for each in made.by_machine.values()}.values():
@@ -243,9 +243,9 @@ async def test_every_case_gives_configs_that_talos_accepts(
 
 async def test_documents_of_a_patch_are_documents_of_the_config(talos: talosctl.Talosctl, secrets: Secret) -> None:
     for case in ("documents-in-a-patch", "inline-as-newer-clients-take-it"):
-        resolved = configs.resolve(parsing.parse(FOLDER / case / "template.yaml"))
+        resolved = omni_configs.resolve_template(omni_parser.parse(FOLDER / case / "template.yaml"))
 
-        made = await configs.make(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
+        made = await omni_configs.make_configs(resolved, client=talos, secrets=secrets, endpoint=ENDPOINT)
 
         found = config_of(made.by_machine[A])
         assert found[0]["machine"]["sysctls"]["a"] in {"1", "2"}
@@ -260,7 +260,9 @@ async def test_a_patch_that_talos_refuses_is_named_with_its_line(
     path = template_of(tmp_path, patches="[{file: fine.yaml}, {file: wrong.yaml}, {idOverride: 5, file: fine.yaml}]")
 
     with pytest.raises(errors.ConfigError) as caught:
-        await configs.make(configs.resolve(parsing.parse(path)), client=talos, secrets=secrets, endpoint=ENDPOINT)
+        await omni_configs.make_configs(
+            omni_configs.resolve_template(omni_parser.parse(path)), client=talos, secrets=secrets, endpoint=ENDPOINT
+        )
 
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "wrong.yaml"), 4)
     assert "201-cluster-shed-wrong.yaml: it knows no machine.network.hostnam" in caught.value.message
@@ -279,8 +281,11 @@ async def test_no_secret_reaches_a_command_line_or_a_disk(secrets: Secret, tmp_p
     spy.chmod(0o755)
     path = template_of(tmp_path, patches="[{name: a, inline: {machine: {sysctls: {a: hunter2hunter2}}}}]")
 
-    made = await configs.make(
-        configs.resolve(parsing.parse(path)), client=talosctl.Talosctl(spy), secrets=secrets, endpoint=ENDPOINT
+    made = await omni_configs.make_configs(
+        omni_configs.resolve_template(omni_parser.parse(path)),
+        client=talosctl.Talosctl(spy),
+        secrets=secrets,
+        endpoint=ENDPOINT,
     )
 
     assert b"hunter2hunter2" in made.by_machine[A].reveal()

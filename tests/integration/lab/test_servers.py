@@ -11,10 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from firstlight.lab import lab as labs
-from firstlight.lab import network, own_user, servers
-from firstlight.lab import rewrites as lab_rewrites
-from firstlight.lab.sources.access import Access
+from firstlight.lab import http_serving, loopback_network, rewrite_rules, running_lab
+from firstlight.lab.sources.declarations import Access
 from tests import listening, strangers
 from tests.argocd import ArgoCD
 from tests.flux import CONTROLLERS, Flux, chart, config
@@ -23,25 +21,25 @@ from tests.machines import Cluster, Make
 from tests.strangers import needs_root
 
 OPEN = Access(anonymous="write")
-LED = lab_rewrites.Rewrite(source="https://github.com/me/home", target="http://127.0.0.1:3000/git/me/home.git")
+LED = rewrite_rules.SourceRewrite(source="https://github.com/me/home", target="http://127.0.0.1:3000/git/me/home.git")
 EVERYTHING = msgspec.structs.replace(FAST, sources=True, standins=True, rewrites=(LED,))
 CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "lab-proxy", "lab-kubelet"}
 KEYS = b"*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n"
 """What asks a Redis for everything that it has."""
 Said = dict[tuple[str, int], tuple[str, str]]
-FreshLab = Callable[..., Awaitable[labs.Lab]]
+FreshLab = Callable[..., Awaitable[running_lab.Lab]]
 
 
-def net_of(lab: labs.Lab) -> network.Network:
-    return msgspec.json.decode(lab.home.network.read_bytes(), type=network.Network)
+def net_of(lab: running_lab.Lab) -> loopback_network.LoopbackNetwork:
+    return msgspec.json.decode(lab.home.network.read_bytes(), type=loopback_network.LoopbackNetwork)
 
 
-async def check(lab: labs.Lab, *parts: str) -> None:
+async def check(lab: running_lab.Lab, *parts: str) -> None:
     """What listens is what is declared of these parts and of no other, and only where nobody else's network is."""
     net = net_of(lab)
-    expected = {each for each in servers.table() if each.of in parts}
+    expected = {each for each in loopback_network.server_table() if each.of in parts}
 
-    def known(found: list[listening.Port]) -> set[servers.Server]:
+    def known(found: list[listening.Port]) -> set[loopback_network.LabServer]:
         return {server for each in found if (server := listening.declared(each, net)) is not None}
 
     async def open_ports() -> list[listening.Port]:
@@ -58,7 +56,7 @@ async def check(lab: labs.Lab, *parts: str) -> None:
     await _check_unix_sockets(lab)
 
 
-async def _check_unix_sockets(lab: labs.Lab) -> None:
+async def _check_unix_sockets(lab: running_lab.Lab) -> None:
     """Those with a path are in the lab's directory, which is closed to others; the one without asks for a word."""
     mode = lab.home.path.stat()
     found = await listening.unix_sockets(lab)
@@ -70,7 +68,7 @@ async def _check_unix_sockets(lab: labs.Lab) -> None:
     assert [path for path in abroad if not re.fullmatch(r"@firstlight-[\d.]+-ask-pass", path)] == []
 
 
-async def tried(lab: labs.Lab) -> Said:
+async def tried(lab: running_lab.Lab) -> Said:
     """What another user gets at each port of a lab, and what was said of it."""
     net = net_of(lab)
     found = [each for each in await listening.ports(lab) if listening.declared(each, net) is not None]
@@ -85,7 +83,7 @@ async def tried(lab: labs.Lab) -> Said:
 
 def judge(said: Said) -> None:
     """Where something is asked for, nothing was given."""
-    declared = {(each.of, each.port): each.asks for each in servers.table()}
+    declared = {(each.of, each.port): each.asks for each in loopback_network.server_table()}
     # Who speaks to trustd must show the token in the call itself: internal/trustd/trustd_test.go tries that.
     wrong = [
         text
@@ -130,7 +128,7 @@ class TestAPlainLab:
         pushed = strangers.as_stranger(lambda: _pushed(made.url))
 
         assert [status for status, _ in ours] == [200] * 4
-        assert theirs == [(403, own_user.REFUSAL)] * 4
+        assert theirs == [(403, http_serving.REFUSAL)] * 4
         assert _cloned(made.url) == "hello\n"
         assert "403" in cloned
         assert "403" in pushed

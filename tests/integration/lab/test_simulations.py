@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
-from firstlight.lab.lab import Lab
+from firstlight.lab.running_lab import Lab
 from tests.integration.lab.test_nodes import deployment
 from tests.labs import condition, until
 
@@ -57,8 +57,8 @@ def config_map(name: str, namespace: str) -> dict[str, Any]:
 @pytest.fixture
 async def impatient(lab: Lab) -> AsyncIterator[Client]:
     """A client that takes the first answer, so that a test sees what the API server says."""
-    once = kube_client.Policy(internal_errors=1)
-    async with kube_client.Client(kube_client.load(lab.kubeconfig), policy=once) as client:
+    once = clients_kube.RetryPolicy(internal_errors=1)
+    async with clients_kube.Client(clients_kube.load(lab.kubeconfig), policy=once) as client:
         yield client
 
 
@@ -68,7 +68,7 @@ async def test_a_webhook_fails_without_ready_pods_and_admits_with_them(
     await kube.apply(webhook("judge", namespace), manager="tests")
     await kube.apply(service("judge", namespace), manager="tests")
     try:
-        with pytest.raises(kube_client.ApiError, match="judge"):
+        with pytest.raises(clients_kube.ApiError, match="judge"):
             await impatient.create(config_map("early", namespace), manager="tests")
 
         await kube.apply(deployment("judge", namespace), manager="tests")
@@ -76,7 +76,7 @@ async def test_a_webhook_fails_without_ready_pods_and_admits_with_them(
         async def admitted() -> bool:
             try:
                 await kube.create(config_map("late", namespace), manager="tests")
-            except kube_client.ApiError:
+            except clients_kube.ApiError:
                 return False
             return True
 
@@ -103,7 +103,7 @@ async def test_a_given_ca_bundle_needs_the_matching_certificate(
 
     try:
         await until(available, "the webhook's pod")
-        with pytest.raises(kube_client.ApiError):
+        with pytest.raises(clients_kube.ApiError):
             await impatient.create(config_map("refused", namespace), manager="tests")
 
         secret = {
@@ -123,7 +123,7 @@ async def test_a_given_ca_bundle_needs_the_matching_certificate(
         async def admitted() -> bool:
             try:
                 await kube.create(config_map("admitted", namespace), manager="tests")
-            except kube_client.ApiError:
+            except clients_kube.ApiError:
                 return False
             return True
 
@@ -167,7 +167,7 @@ async def test_an_aggregated_api_is_available_only_with_its_pods(kube: Client, n
         async def listed() -> bool:
             try:
                 return (await kube.list("metrics.k8s.io/v1beta1", "NodeMetrics")).items == ()
-            except kube_client.UnknownKind:
+            except clients_kube.UnknownKind:
                 return False
 
         await until(listed, "discovery to know the API")
@@ -218,7 +218,7 @@ async def test_claims_are_bound_and_volumes_go_with_them(kube: Client, namespace
         async def gone() -> bool:
             try:
                 await kube.get("v1", "PersistentVolume", volume)
-            except kube_client.NotFound:
+            except clients_kube.NotFound:
                 return True
             return False
 
@@ -315,7 +315,7 @@ async def test_custom_resources_get_a_status_only_when_their_controller_is_up(ku
         # Discovery is later than the condition.
         try:
             await kube.list(f"{group}/v1", "Issuer", namespace=namespace)
-        except (kube_client.UnknownKind, kube_client.NotFound):
+        except (clients_kube.UnknownKind, clients_kube.NotFound):
             return False
         return True
 

@@ -11,17 +11,17 @@ import pytest_asyncio
 import yaml
 
 from firstlight.clients.kube import Client
-from firstlight.lab import rewrites
-from firstlight.lab.lab import Lab
-from firstlight.lab.simulations import rewritten_object, source_rewrites
+from firstlight.lab import rewrite_rules
+from firstlight.lab.running_lab import Lab
+from firstlight.lab.simulations import source_rewrites
 from firstlight.tools import content
 from tests.labs import condition, until
 
 ORIGINAL = "https://github.com/me/home-ops"
 GIT = "http://127.71.1.1:3000/git/me/home-ops.git"
 RULES = (
-    rewrites.Rewrite(ORIGINAL, GIT),
-    rewrites.Rewrite("oci://ghcr.io/me", "oci://127.71.1.1:5000/me"),
+    rewrite_rules.SourceRewrite(ORIGINAL, GIT),
+    rewrite_rules.SourceRewrite("oci://ghcr.io/me", "oci://127.71.1.1:5000/me"),
 )
 KINDS = {
     "gitrepositories.source.toolkit.fluxcd.io",
@@ -80,14 +80,14 @@ async def test_it_is_rewritten_when_it_is_created_and_when_it_is_changed(
 ) -> None:
     created = await kube.create(git_repository(namespace, "https://example.org/else"), manager="somebody")
     assert created["spec"]["url"] == "https://example.org/else"
-    assert rewritten_object.ANNOTATION not in created["metadata"].get("annotations", {})
+    assert source_rewrites.ANNOTATION not in created["metadata"].get("annotations", {})
 
     changed = await kube.patch(
         created["apiVersion"], "GitRepository", "home", {"spec": {"url": "ssh://git@github.com/me/home-ops"}},
         form="merge", manager="somebody", namespace=namespace,
     )  # fmt: skip
     assert changed["spec"]["url"] == GIT
-    assert changed["metadata"]["annotations"][rewritten_object.ANNOTATION] == "ssh://git@github.com/me/home-ops"
+    assert changed["metadata"]["annotations"][source_rewrites.ANNOTATION] == "ssh://git@github.com/me/home-ops"
 
     oci = git_repository(namespace, "oci://ghcr.io/me/app", ref={"tag": "1.0.0"}) | {"kind": "OCIRepository"}
     stored = await kube.create(oci, manager="somebody")
@@ -132,7 +132,7 @@ async def test_the_whole_of_argo_cd_follows(rewriting: Lab, kube: Client, namesp
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "repo", "namespace": namespace, "labels": {rewritten_object.SECRET_TYPE: "repository"}},
+        "metadata": {"name": "repo", "namespace": namespace, "labels": {source_rewrites.SECRET_TYPE: "repository"}},
         "stringData": {"url": ORIGINAL, "password": "kept"},
     }
 
@@ -152,7 +152,7 @@ async def test_the_webhook_comes_back_if_somebody_takes_it_away(rewriting: Lab, 
     place = (source_rewrites.API_VERSION, source_rewrites.KIND, source_rewrites.NAME)
     before = await kube.get(*place)
     asked = before["webhooks"][0]["clientConfig"]
-    declared = source_rewrites.configuration(asked["url"], asked["caBundle"])
+    declared = source_rewrites.webhook_configuration(asked["url"], asked["caBundle"])
     assert source_rewrites.fits(before, declared), "it would be applied again and again"
 
     await kube.delete(*place)

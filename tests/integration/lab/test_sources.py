@@ -28,12 +28,11 @@ from aiohttp import web
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab.sources.access import Access, Credential
-from firstlight.lab.sources.client import Sources
-from firstlight.lab.sources.declared import Webhook
-from firstlight.lab.sources.files import File
-from firstlight.lab.sources.git.pkt_line import encode
-from firstlight.lab.sources.messages import Status
+from firstlight.lab.sources.control_messages import SourcesStatus
+from firstlight.lab.sources.declarations import Access, Credential, DeclaredWebhook
+from firstlight.lab.sources.oci_artifacts import SourceFile
+from firstlight.lab.sources.pkt_line import encode
+from firstlight.lab.sources.sources_client import SourcesClient
 from firstlight.tools import install
 from tests.labs import until
 
@@ -51,9 +50,9 @@ class Server:
         self.folder = folder
         self.home = folder / "home"
         self.log = folder / "log"
-        self.sources = Sources(folder / "control.sock")
+        self.sources = SourcesClient(folder / "control.sock")
         self._process: asyncio.subprocess.Process | None = None
-        self.at: Status
+        self.at: SourcesStatus
 
     @property
     def pid(self) -> int:
@@ -346,7 +345,7 @@ async def test_a_push_that_breaks_off_leaves_nothing_and_one_that_came_whole_cou
         return bool(listener.heard)
 
     async with listener.listening() as url:
-        await server.sources.set_webhooks(name, [Webhook(url)])
+        await server.sources.set_webhooks(name, [DeclaredWebhook(url)])
         async with raw_push(server, name, clone, share=0.7):
             await until(has_begun, "git to take the push", timeout=10)
         await until(is_tidy, "the rest of the push to go", timeout=10)
@@ -457,7 +456,7 @@ async def test_commits_on_the_server(server: Server, tmp_path: Path) -> None:
     first = await server.sources.commit_directory(name, folder, message="all of it")
     same = await server.sources.commit_directory(name, folder, message="nothing new")
     await server.sources.commit(name, {"deep/er/file.yaml": None, "deep": b"a file now"}, message="changed")
-    await server.sources.commit(name, {"only": File(b"x")}, message="replaced", branch="other", replace=True)
+    await server.sources.commit(name, {"only": SourceFile(b"x")}, message="replaced", branch="other", replace=True)
     tagged = await server.sources.tag(name, "v1.0.0", target=first.after)
     await git("clone", "-q", server.git(name), "clone", cwd=tmp_path)
     clone = tmp_path / "clone"
@@ -552,7 +551,12 @@ async def test_webhooks_are_signed_and_tried_again(server: Server, tmp_path: Pat
     listener.failures = 1
     async with listener.listening() as url:
         await server.sources.set_webhooks(
-            name, [Webhook(url, "s-token"), Webhook(url, "g-token", "generic"), Webhook("http://127.71.253.9:1/closed")]
+            name,
+            [
+                DeclaredWebhook(url, "s-token"),
+                DeclaredWebhook(url, "g-token", "generic"),
+                DeclaredWebhook("http://127.71.253.9:1/closed"),
+            ],
         )
         clone = await clone_with(tmp_path, server.git(name, "writer:w-token"), {"new": b"2"})
         await git("push", "-q", "origin", "main", cwd=clone)
@@ -591,7 +595,7 @@ async def test_webhooks_tell_what_really_moved(server: Server, tmp_path: Path) -
     listener = Listener()
     async with listener.listening() as url:
         clone = await clone_with(tmp_path, server.git(name), {"b": b"2"})
-        await server.sources.set_webhooks(name, [Webhook(url)])
+        await server.sources.set_webhooks(name, [DeclaredWebhook(url)])
         await git("push", "-q", "origin", "main:good", ":refs/heads/main", cwd=clone, code=1)
         await git("commit", "-q", "--amend", "-m", "other", cwd=clone)
         await git("push", "-q", "-f", "origin", "main:good", cwd=clone)
@@ -616,7 +620,7 @@ async def test_a_webhook_goes_to_an_http_address(server: Server, url: str) -> No
     name = fresh()
     await server.sources.create_git(name)
     with pytest.raises(errors.UsageError, match="URL of a webhook"):
-        await server.sources.set_webhooks(name, [Webhook(url)])
+        await server.sources.set_webhooks(name, [DeclaredWebhook(url)])
 
 
 # -- faults
@@ -1056,7 +1060,7 @@ async def test_helm_repositories_give_only_charts(server: Server, http: aiohttp.
 async def test_a_restart_keeps_everything(tmp_path: Path, http: aiohttp.ClientSession) -> None:
     one = await Server(tmp_path).start()
     await one.sources.create_git("team/fleet", access=PRIVATE)
-    await one.sources.set_webhooks("team/fleet", [Webhook("http://127.0.0.1:1/", "s-token")])
+    await one.sources.set_webhooks("team/fleet", [DeclaredWebhook("http://127.0.0.1:1/", "s-token")])
     made = await one.sources.commit("team/fleet", {"a": b"1"}, message="m")
     await one.sources.set_oci_access("team", PRIVATE)
     pushed = await one.sources.push_oci_chart("team", chart("web", "1.0.0"))

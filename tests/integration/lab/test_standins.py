@@ -17,9 +17,9 @@ import pytest_asyncio
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.lab import network
-from firstlight.lab.lab import Lab
-from firstlight.lab.standins import vault_file
+from firstlight.lab import loopback_network
+from firstlight.lab.running_lab import Lab
+from firstlight.lab.standins import standin_vaults
 
 VAULT = """
 serviceAccounts: [{token: ops_lab}]
@@ -32,7 +32,7 @@ vaults: [{name: homelab, items: [{title: cloudflare, fields: {credential: s3cret
 async def standing_in(lab: Lab, programs: dict[str, Path]) -> AsyncIterator[Lab]:
     before = lab.settings()
     await lab.up(programs, settings=msgspec.structs.replace(before, standins=True))
-    file = lab.home.standins / vault_file.NAME
+    file = lab.home.standins / standin_vaults.VAULT_FILE
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text(VAULT)
     yield lab
@@ -54,7 +54,7 @@ async def test_op_is_there_and_reads_the_vaults(standing_in: Lab) -> None:
 
 
 async def test_connect_answers_and_op_asks_it(standing_in: Lab) -> None:
-    net = msgspec.json.decode(standing_in.home.network.read_bytes(), type=network.Network)
+    net = msgspec.json.decode(standing_in.home.network.read_bytes(), type=loopback_network.LoopbackNetwork)
     host = f"http://{net.loopback}:{net.connect}"
 
     def get(path: str, token: str) -> list[dict[str, str]]:

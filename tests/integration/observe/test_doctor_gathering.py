@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from firstlight.clients import kube as kube_client
-from firstlight.lab.lab import Lab
-from firstlight.observe.doctor import api, logs, objects
-from firstlight.policy.diagnosing.scene import KINDS, WantedLog, kind_of
+from firstlight.clients import kube as clients_kube
+from firstlight.lab.running_lab import Lab
+from firstlight.observe.cluster import kubernetes_survey
+from firstlight.observe.cluster.observation import KINDS, WantedLog, kind_of
 from tests.doctor.things import config_map, deployment
 from tests.labs import until
 
@@ -19,7 +19,7 @@ CANARY = "g4th3rXq9Zt7Wp3"
 
 
 async def test_all_kinds_in_few_requests_and_no_values(
-    lab: Lab, kube: kube_client.Client, faulty: kube_client.Client, namespace: str
+    lab: Lab, kube: clients_kube.Client, faulty: clients_kube.Client, namespace: str
 ) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": namespace}}
     await kube.apply({**secret, "stringData": {"password": CANARY}}, manager="tests")
@@ -33,7 +33,7 @@ async def test_all_kinds_in_few_requests_and_no_values(
     try:
         await until(lambda: _has_event(kube, namespace), "an event")
         before = len(await lab.faults.requests())
-        seen = await objects.look(faulty)
+        seen = await kubernetes_survey.list_objects(faulty)
         asked = len(await lab.faults.requests()) - before
     finally:
         await kube.patch(
@@ -60,30 +60,30 @@ async def test_all_kinds_in_few_requests_and_no_values(
     assert set(seen.unserved) < set(KINDS)
 
 
-async def test_what_cannot_be_listed_is_said_and_stops_nothing(lab: Lab, faulty: kube_client.Client) -> None:
+async def test_what_cannot_be_listed_is_said_and_stops_nothing(lab: Lab, faulty: clients_kube.Client) -> None:
     for resource in ("secrets", "deployments.apps", "statefulsets.apps"):
         await lab.faults.add("status", code=403, match={"classes": ["list"], "resources": [resource]})
 
-    seen = await objects.look(faulty)
+    seen = await kubernetes_survey.list_objects(faulty)
 
     assert seen.unlisted == {"/Secret", "apps/Deployment", "apps/StatefulSet"}
     assert sorted(seen.unseen[0].partition(": ")[0].split(", ")) == ["Secret", "apps/Deployment", "apps/StatefulSet"]
     assert any(kind_of(each) == "/Node" for each in seen.objects)
 
 
-async def test_an_api_that_is_not_there_is_told_soon(kube: kube_client.Client) -> None:
+async def test_an_api_that_is_not_there_is_told_soon(kube: clients_kube.Client) -> None:
     began = time.monotonic()
     gone = dataclasses.replace(kube.config, server="https://127.0.0.1:9")
-    async with kube_client.Client(gone, policy=api.POLICY) as client:
-        sight = await api.look(client)
+    async with clients_kube.Client(gone, policy=kubernetes_survey.POLICY) as client:
+        sight = await kubernetes_survey.observe_api(client)
 
     assert sight.is_reached is False
     assert sight.why
     assert time.monotonic() - began < 10
 
 
-async def test_the_api_tells_until_when_its_certificates_last(kube: kube_client.Client) -> None:
-    sight = await api.look(kube)
+async def test_the_api_tells_until_when_its_certificates_last(kube: clients_kube.Client) -> None:
+    sight = await kubernetes_survey.observe_api(kube)
 
     assert sight.is_reached is True
     assert sight.failed_checks == ()
@@ -92,7 +92,7 @@ async def test_the_api_tells_until_when_its_certificates_last(kube: kube_client.
     assert sight.kubeconfig_until is not None
 
 
-async def test_logs_of_what_is_wanted(kube: kube_client.Client, namespace: str) -> None:
+async def test_logs_of_what_is_wanted(kube: clients_kube.Client, namespace: str) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talkative", "namespace": namespace}}
     await kube.apply({**pod, "spec": {"containers": [{"name": "a", "image": "a:1"}]}}, manager="tests")
 
@@ -103,13 +103,13 @@ async def test_logs_of_what_is_wanted(kube: kube_client.Client, namespace: str) 
     await until(runs, "the pod")
     wanted = [WantedLog(namespace, "talkative", "a"), WantedLog(namespace, "nobody", "a")]
 
-    found, unread = await logs.look(kube, wanted)
+    found, unread = await kubernetes_survey.read_logs(kube, wanted)
 
     assert found == {f"{namespace}/talkative/a": ("one", "two")}
     assert "1 that no kubelet gave" in unread
 
 
-async def _has_event(client: kube_client.Client, space: str) -> bool:
+async def _has_event(client: clients_kube.Client, space: str) -> bool:
     return bool((await client.list("v1", "Event", namespace=space)).items)
 
 

@@ -2,10 +2,11 @@
 
 import time
 
-from firstlight.clients import kube as clients
-from firstlight.lab.lab import Lab
+from firstlight.clients import kube as clients_kube
+from firstlight.commands.verify import fingerprint
+from firstlight.lab.running_lab import Lab
 from firstlight.model.component import ObjectId
-from firstlight.observe import audit_log, fingerprint
+from firstlight.observe import audit_log
 from tests.labs import until
 
 
@@ -14,7 +15,9 @@ def config_map(namespace: str, **data: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-async def test_reads_and_dry_runs_leave_no_trace_and_writes_do(lab: Lab, kube: clients.Client, namespace: str) -> None:
+async def test_reads_and_dry_runs_leave_no_trace_and_writes_do(
+    lab: Lab, kube: clients_kube.Client, namespace: str
+) -> None:
     """Two writes of the same fields by the same manager within a second are told apart as well."""
     begun = time.time()
     await kube.apply(config_map(namespace, n="1"), manager="shop")
@@ -43,7 +46,7 @@ async def test_reads_and_dry_runs_leave_no_trace_and_writes_do(lab: Lab, kube: c
     assert told == [f"configmaps {namespace}/a"] * 3
 
 
-async def test_what_the_api_server_keeps_by_itself_is_nobodys_write(kube: clients.Client, namespace: str) -> None:
+async def test_what_the_api_server_keeps_by_itself_is_nobodys_write(kube: clients_kube.Client, namespace: str) -> None:
     group = f"{namespace}.example.org"
     versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]
     names = {"plural": "things", "singular": "thing", "kind": "Thing"}
@@ -74,9 +77,9 @@ async def test_what_the_api_server_keeps_by_itself_is_nobodys_write(kube: client
     assert found.written == ()
 
 
-async def test_a_run_can_be_told_from_others_by_its_agent(lab: Lab, kube: clients.Client, namespace: str) -> None:
+async def test_a_run_can_be_told_from_others_by_its_agent(lab: Lab, kube: clients_kube.Client, namespace: str) -> None:
     begun = time.time()
-    async with clients.Client(kube.config, agent=f"run {namespace}") as client:
+    async with clients_kube.Client(kube.config, agent=f"run {namespace}") as client:
         await client.apply(config_map(namespace, n="1"), manager="shop")
     await kube.apply(config_map(namespace, n="2"), manager="shop")
     mark = f"mark={namespace}"

@@ -9,40 +9,42 @@ from typing import Any
 
 import pytest
 
-from firstlight.clients import kube as clients
-from firstlight.gates.question import Question
-from firstlight.lab.lab import Lab
-from firstlight.model import fault as fault_kinds
-from firstlight.model.observation import Answer, Ask, Asked, Look, View
+from firstlight.clients import kube as clients_kube
+from firstlight.gates.gate_parts import GateQuestion
+from firstlight.lab import faults
+from firstlight.lab.running_lab import Lab
+from firstlight.model.observation import Ask, AskRequest, AskResponse, GateView, WatchTarget
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
-from firstlight.observe.watching import PATIENCE, QUIET, Watching
+from firstlight.observe.gate_watch import PATIENCE, QUIET, Watching
 from tests.labs import until
 
-FAULTS: tuple[fault_kinds.Kind, ...] = ("watch-cut", "watch-gone", "reset-before", "status", "truncate", "tls-close")
-Judge = Callable[[View], Verdict]
+FAULTS: tuple[faults.FaultKind, ...] = ("watch-cut", "watch-gone", "reset-before", "status", "truncate", "tls-close")
+Judge = Callable[[GateView], Verdict]
 
 
 @pytest.fixture
-async def watching(kube: clients.Client) -> AsyncIterator[Watching]:
+async def watching(kube: clients_kube.Client) -> AsyncIterator[Watching]:
     async with Watching(kube) as one:
         yield one
 
 
 @pytest.fixture
-async def unhurried(kube: clients.Client) -> AsyncIterator[Watching]:
+async def unhurried(kube: clients_kube.Client) -> AsyncIterator[Watching]:
     """One for which no time passes, so that nothing is listed again only because it was silent."""
     async with Watching(kube, clock=lambda: 0.0) as one:
         yield one
 
 
-def question(judge: Judge, *looks: Look, asks: tuple[Asked, ...] = (), timeout: float = 30.0) -> Question:
-    return Question(gate=Gate(Subject.API), name="test", looks=looks, asks=asks, judge=judge, timeout=timeout)
+def question(
+    judge: Judge, *looks: WatchTarget, asks: tuple[AskRequest, ...] = (), timeout: float = 30.0
+) -> GateQuestion:
+    return GateQuestion(gate=Gate(Subject.API), name="test", looks=looks, asks=asks, judge=judge, timeout=timeout)
 
 
-def maps(namespace: str, name: str = "") -> Look:
-    return Look(api_version="v1", kind="ConfigMap", namespace=namespace, name=name)
+def maps(namespace: str, name: str = "") -> WatchTarget:
+    return WatchTarget(api_version="v1", kind="ConfigMap", namespace=namespace, name=name)
 
 
 def config_map(namespace: str, name: str = "a", **data: str) -> dict[str, Any]:
@@ -50,23 +52,23 @@ def config_map(namespace: str, name: str = "a", **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def number(look: Look) -> Callable[[View], int]:
+def number(look: WatchTarget) -> Callable[[GateView], int]:
     """The number that the object of a look holds; -1 without one."""
 
-    def read(view: View) -> int:
+    def read(view: GateView) -> int:
         found = view.one(look)
         return -1 if found is None else int(found["data"]["n"])
 
     return read
 
 
-def reaches(look: Look, wanted: int) -> Judge:
+def reaches(look: WatchTarget, wanted: int) -> Judge:
     read = number(look)
     return lambda view: Passed(str(read(view))) if read(view) >= wanted else Waiting(f"at {read(view)}")
 
 
 async def test_every_change_is_judged_until_the_verdict_no_longer_waits(
-    kube: clients.Client, watching: Watching, namespace: str
+    kube: clients_kube.Client, watching: Watching, namespace: str
 ) -> None:
     look = maps(namespace, "a")
     said: list[Verdict] = []
@@ -81,7 +83,7 @@ async def test_every_change_is_judged_until_the_verdict_no_longer_waits(
 
 
 async def test_a_question_is_never_answered_with_what_was_seen_before_it_was_asked(
-    kube: clients.Client, watching: Watching, namespace: str
+    kube: clients_kube.Client, watching: Watching, namespace: str
 ) -> None:
     look = maps(namespace, "a")
     read = number(look)
@@ -104,7 +106,7 @@ async def test_a_question_is_never_answered_with_what_was_seen_before_it_was_ask
     assert list(watching.watched) == []
 
 
-async def test_a_watch_ends_with_the_last_who_looks(faulty: clients.Client, lab: Lab, namespace: str) -> None:
+async def test_a_watch_ends_with_the_last_who_looks(faulty: clients_kube.Client, lab: Lab, namespace: str) -> None:
     async with Watching(faulty) as watching:
         look = maps(namespace)
         await watching.wait(question(lambda _: Passed(), look), on_verdict=lambda _: None)
@@ -118,11 +120,14 @@ async def test_a_watch_ends_with_the_last_who_looks(faulty: clients.Client, lab:
         await until(ended, "the end of the watch")
 
 
-async def test_cuts_gone_places_and_errors_are_survived(faulty: clients.Client, lab: Lab, namespace: str) -> None:
+async def test_cuts_gone_places_and_errors_are_survived(faulty: clients_kube.Client, lab: Lab, namespace: str) -> None:
     look = maps(namespace, "a")
     said: list[Verdict] = []
-    hasty = clients.Policy(longest_delay=0.2)
-    async with clients.Client(faulty.config, policy=hasty) as client, Watching(client, clock=lambda: 0.0) as watching:
+    hasty = clients_kube.RetryPolicy(longest_delay=0.2)
+    async with (
+        clients_kube.Client(faulty.config, policy=hasty) as client,
+        Watching(client, clock=lambda: 0.0) as watching,
+    ):
         waiting = asyncio.create_task(watching.wait(question(reaches(look, 6), look), on_verdict=said.append))
         await until(lambda: _is(said, Waiting("at -1")), "the first verdict")
 
@@ -139,7 +144,7 @@ async def test_cuts_gone_places_and_errors_are_survived(faulty: clients.Client, 
 
 
 async def test_credentials_that_are_refused_for_a_while_are_no_end(
-    faulty: clients.Client, lab: Lab, namespace: str
+    faulty: clients_kube.Client, lab: Lab, namespace: str
 ) -> None:
     look = maps(namespace, "a")
     said: list[Verdict] = []
@@ -153,7 +158,7 @@ async def test_credentials_that_are_refused_for_a_while_are_no_end(
     assert "nothing can be seen of ConfigMap a" in getattr(said[0], "reason", "")
 
 
-async def test_a_server_that_does_not_answer_is_said_to(faulty: clients.Client, lab: Lab, namespace: str) -> None:
+async def test_a_server_that_does_not_answer_is_said_to(faulty: clients_kube.Client, lab: Lab, namespace: str) -> None:
     look = maps(namespace, "a")
     await lab.faults.add("status", match={"classes": ["list"]}, code=403)
 
@@ -166,7 +171,7 @@ async def test_a_server_that_does_not_answer_is_said_to(faulty: clients.Client, 
 
 
 async def test_what_was_seen_before_a_silence_is_said_to_be_old(
-    faulty: clients.Client, lab: Lab, namespace: str
+    faulty: clients_kube.Client, lab: Lab, namespace: str
 ) -> None:
     look = maps(namespace, "a")
     moment = [0.0]
@@ -187,13 +192,13 @@ async def test_what_was_seen_before_a_silence_is_said_to_be_old(
 
 
 async def test_a_kind_that_comes_later_and_goes_again(
-    kube: clients.Client, unhurried: Watching, namespace: str
+    kube: clients_kube.Client, unhurried: Watching, namespace: str
 ) -> None:
     group = f"{namespace}.example.org"
-    look = Look(api_version=f"{group}/v1", kind="Widget", namespace=namespace)
-    asked = Asked(Ask.SERVED, f"{group}/v1/Widget")
+    look = WatchTarget(api_version=f"{group}/v1", kind="Widget", namespace=namespace)
+    asked = AskRequest(Ask.SERVED, f"{group}/v1/Widget")
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         if look in view.unserved:
             return Waiting("not served")
         return Passed(view.answers[asked].said) if view.all(look) else Waiting("none")
@@ -213,7 +218,7 @@ async def test_a_kind_that_comes_later_and_goes_again(
 
     gone: list[Verdict] = []
 
-    def is_unserved(view: View) -> Verdict:
+    def is_unserved(view: GateView) -> Verdict:
         return Passed("gone") if look in view.unserved else Waiting("served")
 
     waiting = asyncio.create_task(unhurried.wait(question(is_unserved, look), on_verdict=gone.append))
@@ -234,7 +239,7 @@ async def test_when_time_is_over_the_last_verdict_is_the_answer(watching: Watchi
     assert watching.watched == ()
 
 
-async def test_time_alone_can_change_a_verdict(kube: clients.Client, namespace: str) -> None:
+async def test_time_alone_can_change_a_verdict(kube: clients_kube.Client, namespace: str) -> None:
     clock = iter(range(100))
     async with Watching(kube, now=lambda: float(next(clock)), longest=0.02) as watching:
         verdict = await watching.wait(
@@ -245,13 +250,13 @@ async def test_time_alone_can_change_a_verdict(kube: clients.Client, namespace: 
     assert verdict == Passed("3.0")
 
 
-async def test_one_look_without_waiting(kube: clients.Client, watching: Watching, namespace: str) -> None:
+async def test_one_look_without_waiting(kube: clients_kube.Client, watching: Watching, namespace: str) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": namespace}}
     await kube.apply({**secret, "stringData": {"password": "swordfish"}}, manager="tests")
     await kube.apply(config_map(namespace, n="1"), manager="tests")
-    hidden = Look(api_version="v1", kind="Secret", namespace=namespace, name="s", with_content=False)
-    absent = Look(api_version="example.org/v1", kind="Nothing")
-    ready = Asked(Ask.READYZ, "")
+    hidden = WatchTarget(api_version="v1", kind="Secret", namespace=namespace, name="s", with_content=False)
+    absent = WatchTarget(api_version="example.org/v1", kind="Nothing")
+    ready = AskRequest(Ask.READYZ, "")
 
     view = await watching.view([maps(namespace, "a"), maps(namespace, "b"), hidden, absent], [ready])
 
@@ -262,16 +267,16 @@ async def test_one_look_without_waiting(kube: clients.Client, watching: Watching
     assert set(found) == {"apiVersion", "kind", "metadata"}
     assert "swordfish" not in str(found)
     assert view.unserved == {absent}
-    assert view.answers == {ready: Answer(True, "ready")}
+    assert view.answers == {ready: AskResponse(True, "ready")}
 
 
 async def test_secrets_are_watched_by_their_metadata(
-    faulty: clients.Client, kube: clients.Client, lab: Lab, namespace: str
+    faulty: clients_kube.Client, kube: clients_kube.Client, lab: Lab, namespace: str
 ) -> None:
-    hidden = Look(api_version="v1", kind="Secret", namespace=namespace, name="s", with_content=False)
+    hidden = WatchTarget(api_version="v1", kind="Secret", namespace=namespace, name="s", with_content=False)
     said: list[Verdict] = []
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         found = view.one(hidden)
         return Waiting("absent") if found is None else Passed(",".join(found))
 
@@ -285,15 +290,17 @@ async def test_secrets_are_watched_by_their_metadata(
 
 
 async def test_dry_runs_are_answered_with_what_the_server_says(watching: Watching, namespace: str) -> None:
-    fine = Asked(Ask.DRY_RUN, "a", config_map(namespace, n="1"))
+    fine = AskRequest(Ask.DRY_RUN, "a", config_map(namespace, n="1"))
     unnamed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-", "namespace": namespace}}
-    generated = Asked(Ask.DRY_RUN, "a-", unnamed)
-    wrong = Asked(Ask.DRY_RUN, "Not_A_Name", config_map(namespace, "Not_A_Name"))
-    unknown = Asked(Ask.DRY_RUN, "x", {"apiVersion": "example.org/v1", "kind": "Nothing", "metadata": {"name": "x"}})
+    generated = AskRequest(Ask.DRY_RUN, "a-", unnamed)
+    wrong = AskRequest(Ask.DRY_RUN, "Not_A_Name", config_map(namespace, "Not_A_Name"))
+    unknown = AskRequest(
+        Ask.DRY_RUN, "x", {"apiVersion": "example.org/v1", "kind": "Nothing", "metadata": {"name": "x"}}
+    )
 
     answers = (await watching.view([maps(namespace)], [fine, generated, wrong, unknown])).answers
 
-    assert answers[fine] == answers[generated] == Answer(True, "the server would take it")
+    assert answers[fine] == answers[generated] == AskResponse(True, "the server would take it")
     assert not answers[wrong].is_yes
     assert "Invalid value" in answers[wrong].said
     assert not answers[unknown].is_yes
@@ -304,7 +311,7 @@ async def test_dry_runs_are_answered_with_what_the_server_says(watching: Watchin
 
 async def test_what_a_server_says_of_a_secret_is_not_repeated(watching: Watching, namespace: str) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": namespace}}
-    asked = Asked(Ask.DRY_RUN, "s", {**secret, "data": {"key": "swordfish!"}})
+    asked = AskRequest(Ask.DRY_RUN, "s", {**secret, "data": {"key": "swordfish!"}})
 
     answer = (await watching.view([], [asked])).answers[asked]
 
@@ -312,11 +319,11 @@ async def test_what_a_server_says_of_a_secret_is_not_repeated(watching: Watching
     assert "swordfish" not in answer.said
 
 
-async def test_a_closed_connection_to_a_stranger_is_an_answer_too(kube: clients.Client) -> None:
+async def test_a_closed_connection_to_a_stranger_is_an_answer_too(kube: clients_kube.Client) -> None:
     elsewhere = dataclasses.replace(kube.config, server="https://127.0.0.1:9", token=Secret("x"))
-    async with clients.Client(elsewhere) as client, Watching(client) as watching:
-        with contextlib.suppress(clients.ApiError):
-            answer = (await watching.view([], [Asked(Ask.READYZ, "")])).answers[Asked(Ask.READYZ, "")]
+    async with clients_kube.Client(elsewhere) as client, Watching(client) as watching:
+        with contextlib.suppress(clients_kube.ApiError):
+            answer = (await watching.view([], [AskRequest(Ask.READYZ, "")])).answers[AskRequest(Ask.READYZ, "")]
 
     assert not answer.is_yes
     assert "127.0.0.1:9" in answer.said

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from firstlight.cli import main
 from firstlight.clients import command
-from firstlight.document import reading
-from firstlight.lab.sources.access import Access
-from firstlight.lab.sources.client import Sources
+from firstlight.document import yaml_reader
+from firstlight.lab.sources.declarations import Access
+from firstlight.lab.sources.sources_client import SourcesClient
 
 REPOS = Path(__file__).parent / "audit_fixes"
 
@@ -67,13 +67,13 @@ class Clone:
         return await self.git("rev-parse", "HEAD")
 
 
-async def clone(sources: Sources, path: Path, *, repo: str, **words: str) -> Clone:
+async def clone(sources: SourcesClient, path: Path, *, repo: str, **words: str) -> Clone:
     """One of our repos, in a repository of its own, with the names that belong into it."""
     made = await sources.create_git(f"tests/{path.name}", access=Access(anonymous="write"))
     path.mkdir()
     one = Clone(path, {**words, "GIT": made.url})
     file = REPOS / f"{repo}.yaml"
-    one.write(reading.read(file.read_bytes(), file.name).documents[0].value)
+    one.write(yaml_reader.read(file.read_bytes(), file.name).documents[0].value)
     await one.git("init", "--quiet", "--initial-branch=main")
     await one.git("remote", "add", "origin", made.url)
     return one

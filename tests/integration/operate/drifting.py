@@ -6,26 +6,26 @@ from typing import Any
 
 import yaml
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.world import Programs
+from firstlight.clients import kube
+from firstlight.commands.drift import correct as drift_correct
+from firstlight.commands.drift import expected_state
+from firstlight.commands.drift.applied_commit import CorrectionContext
+from firstlight.commands.drift.expected_state import ExpectedState
+from firstlight.execute.means import Means
+from firstlight.execute.world import RunPrograms
 from firstlight.model.cluster import Cluster
-from firstlight.model.drift import Difference, Drift
+from firstlight.model.drift import Drift, DriftKind
 from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
-from firstlight.operate import drift_correcting, drift_scene
-from firstlight.operate.drift_permission import Ground
-from firstlight.operate.drift_scene import Scene
-from firstlight.operate.means import Means
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means as Fetching
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs as Renderers
-from firstlight.repo import platform as platforms
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.repo import platform_reader
 from firstlight.tools import install
+from tests import flux as tests_flux
 from tests.flux import API, OFTEN, Flux
-from tests.flux import said as flux_said
 from tests.labs import until
 
 KUSTOMIZATION = API["Kustomization"]
@@ -81,10 +81,10 @@ async def means(root: Path, commit: str) -> Means:
     programs = await install.ensure(["helm", "kustomize"])
 
     async def open_renderer(platform: Platform) -> Renderer:
-        fetching = Fetching(programs["helm"], None, Credentials(), frozenset())
+        fetching = FetchClients(programs["helm"], None, ChartCredentials(), frozenset())
         return Renderer(
-            platform, programs=Renderers(helm=programs["helm"], kustomize=programs["kustomize"]),
-            store=ChartStore(root / ".charts", fetching, offline=True), cache=Cache(None),
+            platform, programs=RendererPrograms(helm=programs["helm"], kustomize=programs["kustomize"]),
+            store=ChartStore(root / ".charts", fetching, offline=True), cache=RenderCache(None),
         )  # fmt: skip
 
     async def unresolved(reference: str) -> Secret:
@@ -94,14 +94,14 @@ async def means(root: Path, commit: str) -> Means:
         raise AssertionError(cluster.name)
 
     return Means(
-        programs=Programs(), state=root / ".firstlight", open_renderer=open_renderer, resolve=unresolved,
+        programs=RunPrograms(), state=root / ".firstlight", open_renderer=open_renderer, resolve=unresolved,
         talos_secrets=no_secrets, revision=commit,
     )  # fmt: skip
 
 
-async def scene(flux: Flux, space: str, root: Path) -> Scene:
+async def scene(flux: Flux, space: str, root: Path) -> ExpectedState:
     commit = await repo(flux, space, root)
-    return await drift_scene.prepare(platforms.read(root), "", await means(root, commit), components=["apps"])
+    return await expected_state.prepare(platform_reader.read(root), "", await means(root, commit), components=["apps"])
 
 
 async def edit(flux: Flux, space: str, body: Mapping[str, Any], *, kind: str = "ConfigMap") -> None:
@@ -110,25 +110,25 @@ async def edit(flux: Flux, space: str, body: Mapping[str, Any], *, kind: str = "
     await flux.kube.patch(version, kind, name, body, manager="kubectl-edit", namespace=space)
 
 
-async def uid_of(client: kube_client.Client) -> str:
+async def uid_of(client: kube.Client) -> str:
     return str((await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"])
 
 
 async def correct(
-    one: Scene,
-    client: kube_client.Client,
+    one: ExpectedState,
+    client: kube.Client,
     found: Drift,
     *,
     said: list[str],
-    wishes: drift_correcting.Wishes | None = None,
+    wishes: drift_correct.CorrectionOptions | None = None,
     confirm: Callable[[str], bool] = lambda _: False,
-    ground: Ground | None = None,
+    ground: CorrectionContext | None = None,
     agree: Callable[[str], bool] = lambda _: False,
 ) -> Drift:
     """On the cluster that is meant, unless something else is said."""
-    return await drift_correcting.correct(
-        one, client, found, wishes=wishes or drift_correcting.Wishes(), tell=said.append, confirm=confirm,
-        ground=ground or Ground(state=Path("nowhere"), uid=await uid_of(client)), agree=agree,
+    return await drift_correct.correct(
+        one, client, found, wishes=wishes or drift_correct.CorrectionOptions(), tell=said.append, confirm=confirm,
+        ground=ground or CorrectionContext(state=Path("nowhere"), uid=await uid_of(client)), agree=agree,
     )  # fmt: skip
 
 
@@ -139,13 +139,13 @@ async def silence(flux: Flux, space: str) -> None:
     await flux.kube.patch(KUSTOMIZATION, "Kustomization", "apps", body, manager="tests", namespace=space)
 
     async def is_waiting() -> bool:
-        return "health checks" in flux_said(await flux.get("Kustomization", "apps", space), "Reconciling")
+        return "health checks" in tests_flux.said(await flux.get("Kustomization", "apps", space), "Reconciling")
 
     await until(is_waiting, "the controller to wait for what never comes")
 
 
-STAND_IN = drift_correcting.Wishes(as_owner=True, answer=1, patience=1)
+STAND_IN = drift_correct.CorrectionOptions(as_owner=True, answer=1, patience=1)
 
 
-def told(found: Drift) -> list[tuple[str, Difference, list[str]]]:
+def told(found: Drift) -> list[tuple[str, DriftKind, list[str]]]:
     return [(each.id.kind, each.difference, [one.path for one in each.fields]) for each in found.drifted]

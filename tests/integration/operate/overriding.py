@@ -4,11 +4,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.overriding.ground import Event, Ground, Said, Writing
+from firstlight.clients import kube
+from firstlight.commands.override.begin import OverrideRequest
+from firstlight.execute.overrides.override_context import (
+    OverrideContext,
+    OverrideEvent,
+    OverrideMessage,
+    OverrideWriting,
+)
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, Emergency
-from firstlight.operate.override.beginning import Wish
 
 CLUSTER = "lab"
 
@@ -17,26 +22,28 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-def killed_at(name: str) -> Callable[[Event], None]:
+def killed_at(name: str) -> Callable[[OverrideEvent], None]:
     """The end of a process before a write whose name begins so."""
 
-    def tell(event: Event) -> None:
-        if isinstance(event, Writing) and event.name.startswith(name):
+    def tell(event: OverrideEvent) -> None:
+        if isinstance(event, OverrideWriting) and event.name.startswith(name):
             raise Killed
 
     return tell
 
 
 def ground(
-    client: kube_client.Client, state: Path, *, tell: Callable[[Event], None] = lambda event: None, **more: Any
-) -> Ground:
+    client: kube.Client, state: Path, *, tell: Callable[[OverrideEvent], None] = lambda event: None, **more: Any
+) -> OverrideContext:
     """Where an override works."""
-    return Ground(client=client, cluster=CLUSTER, state=state / ".firstlight", who="ann@desk", tell=tell, **more)
+    return OverrideContext(
+        client=client, cluster=CLUSTER, state=state / ".firstlight", who="ann@desk", tell=tell, **more
+    )
 
 
-def wish(*owners: str, objects: tuple[ObjectId, ...] = (), seconds: float = 3600) -> Wish:
+def wish(*owners: str, objects: tuple[ObjectId, ...] = (), seconds: float = 3600) -> OverrideRequest:
     """What is to be overridden."""
-    return Wish(
+    return OverrideRequest(
         emergency=Emergency.OUTAGE, reason="the shop is down", seconds=seconds, owners=owners, objects=objects,
         scope=(*owners, *map(str, objects)),
     )  # fmt: skip
@@ -75,7 +82,7 @@ def web_id(space: str) -> ObjectId:
     return ObjectId("apps", "Deployment", space, "web")
 
 
-async def deployment(client: kube_client.Client, space: str) -> dict[str, Any]:
+async def deployment(client: kube.Client, space: str) -> dict[str, Any]:
     """It, as it is."""
     return dict(await client.get("apps/v1", "Deployment", "web", namespace=space))
 
@@ -94,6 +101,6 @@ def is_marked(live: Mapping[str, Any]) -> bool:
     return is_noted or any(each.startswith(MANAGER) for each in managers(live))
 
 
-def texts(events: list[Event]) -> str:
+def texts(events: list[OverrideEvent]) -> str:
     """What people were told."""
-    return "\n".join(each.text for each in events if isinstance(each, Said))
+    return "\n".join(each.text for each in events if isinstance(each, OverrideMessage))

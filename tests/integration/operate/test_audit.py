@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from firstlight.cli import main
-from firstlight.clients import kube as clients
-from firstlight.clients.kube.config import Impersonation
-from firstlight.lab import lab as labs
-from firstlight.operate.auditing import live
-from tests.unit.operate.auditing import repos
+from firstlight.clients import kube as clients_kube
+from firstlight.clients.kube.client_config import Impersonation
+from firstlight.commands.audit import live_objects
+from firstlight.lab import running_lab
+from tests.unit.commands.audit import repos
 
 MACHINES = """\
 apiVersion: firstlight.dev/v1alpha1
@@ -27,14 +27,14 @@ clusters:
 ELSEWHERE = "cluster: {network: {podSubnets: [10.200.0.0/16], serviceSubnets: [10.201.0.0/16]}}\n"
 
 
-async def test_lists_of_kinds_come_whole_and_secrets_as_names_alone(kube: clients.Client, namespace: str) -> None:
+async def test_lists_of_kinds_come_whole_and_secrets_as_names_alone(kube: clients_kube.Client, namespace: str) -> None:
     secret = {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hidden", "namespace": namespace},
         "stringData": {"password": "hunter2"},
     }  # fmt: skip
     await kube.apply(secret, manager="tests")
 
-    found, problems = await live.look(kube)
+    found, problems = await live_objects.look(kube)
 
     assert problems == ()
     assert {each["kind"] for each in found.of("/Node")} == {"Node"}
@@ -47,17 +47,17 @@ async def test_lists_of_kinds_come_whole_and_secrets_as_names_alone(kube: client
     assert not any("data" in each or "managedFields" in each["metadata"] for each in found.of("/Secret"))
 
 
-async def test_what_may_not_be_listed_is_said(kube: clients.Client) -> None:
+async def test_what_may_not_be_listed_is_said(kube: clients_kube.Client) -> None:
     config = dataclasses.replace(kube.config, impersonation=Impersonation("nobody"))
-    async with clients.Client(config) as nobody:
-        found, problems = await live.look(nobody)
+    async with clients_kube.Client(config) as nobody:
+        found, problems = await live_objects.look(nobody)
 
     assert found.objects == {}
     assert any("nodes" in each and "nobody" in each for each in problems)
 
 
 async def test_a_cluster_is_held_against_what_the_repo_says_of_it(
-    lab: labs.Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    lab: running_lab.Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command as it is typed: the lab's services are elsewhere than Talos was told."""
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path / "cache"))

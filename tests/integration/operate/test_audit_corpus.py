@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.finding import Finding, Severity
-from firstlight.policy.auditing import loading, matrix, running
-from firstlight.policy.auditing.scene import Scene
-from firstlight.repo import clear_secrets, edited, platform
+from firstlight.commands.audit import matrix, rulebook
+from firstlight.model.finding import Finding, FindingSeverity
+from firstlight.repo import overlaid_tree, platform_reader
+from firstlight.repo.platform_view import PlatformView
+from firstlight.repo.secrecy import clear_secrets
 from firstlight.repo.work_tree import WorkTree
 
 CORPUS = Path(__file__).parents[3] / "../shared/corpus"
@@ -19,19 +20,19 @@ pytestmark = pytest.mark.skipif(not REPOS, reason="the repos to try it on are no
 
 
 @functools.cache
-def _scene(name: str) -> Scene:
+def _scene(name: str) -> PlatformView:
     tree = WorkTree(CORPUS / name)
-    return Scene(
-        platform=platform.read_tree(tree),
+    return PlatformView(
+        platform=platform_reader.read_tree(tree),
         files=tree,
         today=datetime.date(2026, 11, 1),
-        clear_secrets=clear_secrets.found(tree),
+        clear_secrets=clear_secrets.clear_secrets_of(tree),
     )
 
 
 @functools.cache
 def _findings(name: str) -> tuple[Finding, ...]:
-    return tuple(running.findings(_scene(name), loading.book()))
+    return tuple(rulebook.findings(_scene(name), rulebook.read_rulebook()))
 
 
 def _of(rule: str) -> list[Finding]:
@@ -54,15 +55,15 @@ def test_every_finding_has_a_place_that_is_there(name: str) -> None:
 def test_every_safe_edit_can_be_made_and_takes_its_finding_away(name: str, tmp_path: Path) -> None:
     fixable = [each for each in _findings(name) if each.edits]
     tree = WorkTree(CORPUS / name)
-    after = edited.files(tree, [edit for each in fixable for edit in each.edits])
+    after = overlaid_tree.edited_files(tree, [edit for each in fixable for edit in each.edits])
     for path in tree.files:
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes((after[path] or "").encode() if path in after else tree.bytes(path) or b"")
     again = WorkTree(tmp_path)
-    scene = Scene(platform=platform.read_tree(again), files=again, today=datetime.date(2026, 11, 1))
+    scene = PlatformView(platform=platform_reader.read_tree(again), files=again, today=datetime.date(2026, 11, 1))
     rules = {each.rule for each in fixable}
-    left = running.findings(scene, loading.book(), only=rules) if rules else []
+    left = rulebook.findings(scene, rulebook.read_rulebook(), only=rules) if rules else []
     fixed = {(each.rule, each.place.path, each.key) for each in fixable}
     assert not fixed & {(each.rule, each.place.path, each.key) for each in left}
 
@@ -100,7 +101,7 @@ class TestWhatTheDocumentFound:
             _of(rule)
 
     def test_its_matrix_has_what_cannot_apply(self) -> None:
-        book = loading.book()
+        book = rulebook.read_rulebook()
         scene = _scene(AUDITED)
         names = [each.name for each in scene.clusters]
         drawn = matrix.matrix(scene, book, _findings(AUDITED), tried=book.rules, clusters=names)
@@ -110,4 +111,4 @@ class TestWhatTheDocumentFound:
         assert {each.standing for each in mesh.cells[-drawn.references :]} == {"n/a"}
 
     def test_nothing_is_critical_there(self) -> None:
-        assert not [each for each in _findings(AUDITED) if each.severity is Severity.CRITICAL]
+        assert not [each for each in _findings(AUDITED) if each.severity is FindingSeverity.CRITICAL]

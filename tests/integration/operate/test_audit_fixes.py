@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from firstlight.document import reading
+from firstlight.document import yaml_reader
 from tests.flux import OFTEN, Flux, chart, said
 from tests.integration.operate import precious
 from tests.integration.operate.audited_clone import Clone, clone
@@ -52,7 +52,7 @@ CEPH: dict[str, Any] = {
 def test_every_rule_with_edits_is_carried_through() -> None:
     """A new one belongs into a repo here, unless what it edits is nothing that a cluster does."""
     cases = {
-        file.stem: reading.read(file.read_bytes(), file.name).documents[0].value["fires"]
+        file.stem: yaml_reader.read(file.read_bytes(), file.name).documents[0].value["fires"]
         for file in SCENARIOS.glob("*.yaml")
     }  # fmt: skip
     fixed = {

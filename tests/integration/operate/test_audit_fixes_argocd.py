@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.clients import kube as clients
+from firstlight.clients import kube
 from tests.argocd import ArgoCD
 from tests.flux import chart
 from tests.integration.operate import precious
@@ -26,7 +26,7 @@ async def finished(argocd: ArgoCD, name: str, commit: str) -> None:
     status: dict[str, Any] = {}
 
     async def is_finished() -> bool:
-        with contextlib.suppress(clients.NotFound):
+        with contextlib.suppress(kube.NotFound):
             status.update((await argocd.get(name)).get("status", {}))
         state = status.get("operationState", {})
         return state.get("phase") == "Succeeded" and (state.get("syncResult") or {}).get("revision") == commit
@@ -43,7 +43,7 @@ async def deleted(argocd: ArgoCD, name: str) -> None:
     async def is_deleted() -> bool:
         try:
             await argocd.get(name)
-        except clients.NotFound:
+        except kube.NotFound:
             return True
         return False
 

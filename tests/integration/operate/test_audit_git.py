@@ -10,10 +10,11 @@ import pytest
 
 from firstlight.cli import main
 from firstlight.clients.git import Git
-from firstlight.operate.auditing import diffing, fixing, gathering, keeping
-from firstlight.operate.auditing.wishes import Wishes
+from firstlight.commands.audit import audit_cache, gather
+from firstlight.commands.audit.audit_request import AuditRequest
+from firstlight.repo import file_patch
 from firstlight.repo.work_tree import WorkTree
-from tests.unit.operate.auditing import repos
+from tests.unit.commands.audit import repos
 
 PROGRAM = Path(shutil.which("git") or "git")
 TODAY = datetime.date(2026, 11, 1)
@@ -61,7 +62,7 @@ async def test_what_git_knows_is_in_the_scene(repo: Path) -> None:
         (repo / path).write_text("AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQ\n")
         (repo / path).chmod(0o644)
 
-    scene, skipped = await gathering.gather(WorkTree(repo), git=PROGRAM, today=TODAY)
+    scene, skipped = await gather.gather(WorkTree(repo), git=PROGRAM, today=TODAY)
 
     assert skipped == ()
     assert scene.tracked is not None
@@ -85,13 +86,13 @@ async def test_a_repo_in_a_directory_of_another_counts_paths_from_itself(repo: P
     git(outer, "commit", "-qm", "one", day="2025-01-02")
     (inner / "clusters/home/web.yaml").write_text(repos.WEB + "# more\n")
 
-    scene, _ = await gathering.gather(WorkTree(inner), git=PROGRAM, today=TODAY)
+    scene, _ = await gather.gather(WorkTree(inner), git=PROGRAM, today=TODAY)
 
     assert scene.tracked is not None
     assert "clusters/home/web.yaml" in scene.tracked
     assert scene.committed["bootstrap/values.yaml"] == datetime.date(2025, 1, 2)
     paths = ["clusters/home/web.yaml", "bootstrap/values.yaml", "nowhere.yaml"]
-    assert await fixing.uncommitted(inner, paths, git=PROGRAM) == ("clusters/home/web.yaml", "nowhere.yaml")
+    assert await file_patch.uncommitted(inner, paths, git=PROGRAM) == ("clusters/home/web.yaml", "nowhere.yaml")
 
 
 async def test_a_directory_that_the_repository_around_it_ignores_stands_alone(tmp_path: Path) -> None:
@@ -99,13 +100,13 @@ async def test_a_directory_that_the_repository_around_it_ignores_stands_alone(tm
     (tmp_path / ".gitignore").write_text("inner/\n")
     inner = repos.make(tmp_path / "inner")
 
-    scene, _ = await gathering.gather(WorkTree(inner), git=PROGRAM, today=TODAY)
+    scene, _ = await gather.gather(WorkTree(inner), git=PROGRAM, today=TODAY)
 
     assert (scene.tracked, scene.untracked) == (None, ())
 
 
 async def test_without_a_repository_nothing_is_known(tmp_path: Path) -> None:
-    scene, skipped = await gathering.gather(WorkTree(repos.make(tmp_path)), git=PROGRAM, today=TODAY)
+    scene, skipped = await gather.gather(WorkTree(repos.make(tmp_path)), git=PROGRAM, today=TODAY)
 
     assert (scene.tracked, scene.untracked, scene.ignored, skipped) == (None, (), (), ())
 
@@ -149,8 +150,8 @@ def test_a_patch_is_one_that_git_applies(repo: Path, capsys: pytest.CaptureFixtu
 
 async def test_what_git_tracks_is_part_of_what_an_answer_is_known_by(repo: Path, tmp_path: Path) -> None:
     async def key() -> str | None:
-        wishes = Wishes(today=TODAY)
-        return await keeping.key(WorkTree(repo), wishes, None, place=tmp_path / "answers", git=PROGRAM)
+        wishes = AuditRequest(today=TODAY)
+        return await audit_cache.key(WorkTree(repo), wishes, None, place=tmp_path / "answers", git=PROGRAM)
 
     (repo / "new.yaml").write_text("a: 1\n")
     names = [await key()]
@@ -185,7 +186,7 @@ def test_a_diff_is_one_that_patch_applies(tmp_path: Path, before: bytes | None, 
     file.parent.mkdir(exist_ok=True)
     if before is not None:
         file.write_bytes(before)
-    diff = diffing.unified(name, before, after)
+    diff = file_patch.unified_diff(name, before, after)
 
     done = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "-"], cwd=tmp_path, input=diff.encode(), capture_output=True

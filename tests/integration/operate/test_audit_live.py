@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from firstlight.cli import main
-from firstlight.clients import kube as clients
-from firstlight.document import reading
-from firstlight.lab import lab as labs
+from firstlight.clients import kube as clients_kube
+from firstlight.document import yaml_reader
+from firstlight.lab import running_lab
 from firstlight.observe import audit_log
 from tests.labs import until
 
@@ -20,10 +20,10 @@ LIGHT = Path(__file__).parents[2] / "scenarios" / "audit" / "repos" / "light.yam
 
 
 async def test_ranges_of_nodes_are_held_against_the_repo_and_nothing_is_written(
-    lab: labs.Lab, kube: clients.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lab: running_lab.Lab, kube: clients_kube.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The lab's nodes have their pods in 10.244.0.0/16, and the machine config says something else."""
-    for path, text in reading.read(LIGHT.read_bytes(), LIGHT.name).documents[0].value.items():
+    for path, text in yaml_reader.read(LIGHT.read_bytes(), LIGHT.name).documents[0].value.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     options = ["audit", f"--repo={tmp_path}", "--live", f"--kubeconfig={lab.kubeconfig}", "--output=json"]
@@ -43,7 +43,7 @@ async def test_ranges_of_nodes_are_held_against_the_repo_and_nothing_is_written(
     ]
     # The log is written behind; once a later request is in it, so is all before.
     mark = uuid.uuid4().hex
-    with contextlib.suppress(clients.NotFound):
+    with contextlib.suppress(clients_kube.NotFound):
         await kube.get("v1", "Namespace", mark)
 
     async def is_told() -> bool:

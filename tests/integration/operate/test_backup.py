@@ -11,15 +11,15 @@ import pytest_asyncio
 import yaml
 
 from firstlight.clients import kube, talosctl
-from firstlight.clients.sops import Sops
-from firstlight.clients.talosctl.errors import Call
-from firstlight.execute import stowing
+from firstlight.clients.sops import SopsClient
+from firstlight.clients.talosctl.talos_errors import TalosctlCall
+from firstlight.commands.backup import backup_contents, backup_store, encryption, etcd_database
+from firstlight.execute import durable_store
 from firstlight.model.secret import Secret
-from firstlight.operate.backup import bolt, making, opening, shelf
-from firstlight.secrets import age, own_keys, talos
+from firstlight.secrets import age_keys, signing_keys, talos_bundle
 from firstlight.tools import install
 from tests import machines
-from tests.integration.clients.test_ssh_keygen import key as ssh_key
+from tests.integration.clients.test_ssh_keygen import key
 from tests.integration.secrets.encrypted_repo import MINE, THEIRS
 from tests.node_commands import Living
 
@@ -36,10 +36,10 @@ async def living(
     cluster: machines.Cluster, tmp_path: Path, sops: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Living:  # fmt: skip
     """The machines that tests share, declared by a repo of the test that encrypts for its author."""
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(MINE).reveal().decode())
     one = Living(cluster, tmp_path / "repo", sops)
     one.declare("cp-1", "cp-2", "cp-3", "worker-1")
-    rule(one, age.recipient(MINE))
+    rule(one, age_keys.recipient(MINE))
     return one
 
 
@@ -64,18 +64,18 @@ async def test_what_was_kept_is_listed_and_a_real_etcd_serves_it_again(living: L
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "default"}}
         await client.apply({**secret, "stringData": {"word": CANARY}}, manager="tests")
         uid = (await client.get("v1", "Namespace", "kube-system"))["metadata"]["uid"]
-    stowing.write(CANARY.encode(), living.root / ".firstlight" / "lab" / "incidents" / "one.md")
+    durable_store.write_beside_journal(CANARY.encode(), living.root / ".firstlight" / "lab" / "incidents" / "one.md")
 
     made = await created(living)
 
     path, manifest = Path(made["path"]), made["manifest"]
     assert path.parent == living.root / ".firstlight" / "lab" / "backups"
     assert manifest["uid"] == uid
-    assert made["signature"]["signer"] == own_keys.fingerprint(Secret(MINE))
+    assert made["signature"]["signer"] == signing_keys.fingerprint(Secret(MINE))
     assert set(manifest["talos"]) == {"cp-1", "cp-2", "cp-3", "worker-1"}
     assert not any(CANARY.encode() in each.read_bytes() for each in path.iterdir()), "everything is encrypted"
     await _holds_what_it_says(path, living, tmp_path)
-    assert age.identity(MINE).reveal() not in b"".join(each.read_bytes() for each in path.iterdir())
+    assert age_keys.identity(MINE).reveal() not in b"".join(each.read_bytes() for each in path.iterdir())
     listed = await living.typed("backup", "list", "--output", "json")
     assert listed.data["backups"][0]["signature"]["standing"] == "own"
     assert [each["stamp"] for each in listed.data["backups"]] == [made["stamp"]]
@@ -92,15 +92,15 @@ async def test_what_was_kept_is_listed_and_a_real_etcd_serves_it_again(living: L
 
 async def _holds_what_it_says(path: Path, living: Living, tmp_path: Path) -> None:
     assert living.sops is not None
-    client = Sops(living.sops)
-    talos.check(await client.decrypt(path / making.SECRETS), "")
-    configs = yaml.safe_load((await client.decrypt(path / making.CONFIGS)).reveal())
+    client = SopsClient(living.sops)
+    talos_bundle.check(await client.decrypt(path / backup_contents.SECRETS), "")
+    configs = yaml.safe_load((await client.decrypt(path / backup_contents.CONFIGS)).reveal())
     assert "HostnameConfig" in configs["worker-1"]
-    await opening.opened(path / making.RECORDS, tmp_path / "records", sops=living.sops)
+    await encryption.decrypted(path / backup_contents.RECORDS, tmp_path / "records", sops=living.sops)
     with tarfile.open(tmp_path / "records") as archive:
         assert "lab/incidents/one.md" in archive.getnames()
-    await opening.opened(path / making.ETCD, tmp_path / "snapshot", sops=living.sops)
-    assert CANARY.encode() in bolt.value_of(tmp_path / "snapshot", b"/registry/secrets/default/a")
+    await encryption.decrypted(path / backup_contents.ETCD, tmp_path / "snapshot", sops=living.sops)
+    assert CANARY.encode() in etcd_database.value_of(tmp_path / "snapshot", b"/registry/secrets/default/a")
 
 
 async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
@@ -110,7 +110,7 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     older = (await created(living, "--to", str(place)))["stamp"]
     await asyncio.sleep(1.1)  # they are named by their second
     newer = (await created(living, "--to", str(place)))["stamp"]
-    file = place / newer / making.ETCD
+    file = place / newer / backup_contents.ETCD
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -122,7 +122,7 @@ async def test_what_is_wrong_with_one_is_said_and_it_is_not_the_one_that_stays(
     assert words(broken.data["checks"])["etcd"][0] == "failed"
     pruned = await living.typed("backup", "prune", "--keep", "1", "--from", str(place), "--output", "json")
     assert (pruned.code, pruned.data["gone"], pruned.data["sound"]) == (0, [], older), pruned.out + pruned.err
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(THEIRS).reveal().decode())
     typed = ("backup", "verify", older, "--from", str(place), "--output", "json")
     stranger = await living.typed(*typed)
     assert (stranger.code, stranger.data["signature"]["standing"]) == (1, "foreign")
@@ -142,7 +142,7 @@ async def test_no_backup_is_better_than_one_that_anybody_could_read(living: Livi
 
 async def test_without_a_member_that_is_well_nothing_is_left(living: Living) -> None:
     async def silent(*_: object, **__: object) -> object:
-        raise talosctl.Unreachable(Call(("etcd", "status")), detail="connection refused")
+        raise talosctl.TalosUnreachable(TalosctlCall(("etcd", "status")), detail="connection refused")
 
     with unittest.mock.patch.object(talosctl.Talosctl, "etcd_status", silent):
         refused = await living.typed("backup", "create")
@@ -156,13 +156,13 @@ async def test_no_backup_is_better_than_one_that_nobody_signed(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(THEIRS).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(THEIRS).reveal().decode())
 
     refused = await living.typed("backup", "create")
 
     assert (refused.code, "none of the keys that it is encrypted for" in refused.err) == (3, True), refused.err
     assert not (living.root / ".firstlight" / "lab" / "backups").exists()
-    made = await created(living, "--sign", str(await ssh_key(tmp_path)))
+    made = await created(living, "--sign", str(await key(tmp_path)))
     assert made["signature"]["signer"].startswith("SHA256:")
 
 
@@ -172,7 +172,7 @@ async def test_etcd_is_not_restored_from_one_that_its_owner_did_not_sign(living:
     typed = ("recover", "lab", "--do", "etcd-restore", "--on", made["stamp"], "--dry-run", "--yes")
     genuine = await living.typed(*typed)
     assert "signed by SHA256:" in genuine.out + genuine.err
-    (Path(made["path"]) / shelf.SIGNATURE).unlink()
+    (Path(made["path"]) / backup_store.SIGNATURE).unlink()
 
     refused = await living.typed(*typed)
 

@@ -18,15 +18,14 @@ import pytest_asyncio
 from firstlight import errors
 from firstlight.cli import main
 from firstlight.clients import command
-from firstlight.model import backup
+from firstlight.commands.backup import backup_contents, backup_manifest, backup_signature, backup_store, encryption
+from firstlight.commands.backup.encryption import BackupEncryption
 from firstlight.model.secret import Secret
-from firstlight.operate.backup import making, opening, shelf, signing
-from firstlight.operate.backup.sealing import Seal
-from firstlight.secrets import age, known_signers, own_keys
-from firstlight.secrets.own_keys import OwnKeys
-from firstlight.tools import cache, install
+from firstlight.secrets import age_keys, signing_keys
+from firstlight.secrets.signing_keys import OwnKeys
+from firstlight.tools import binary_cache, install
 from tests import signed_backups
-from tests.integration.clients.test_ssh_keygen import key as ssh_key
+from tests.integration.clients.test_ssh_keygen import key
 from tests.integration.secrets.encrypted_repo import MINE, THEIRS
 from tests.runs import Told
 from tests.signed_backups import STAMP, Backup
@@ -43,10 +42,10 @@ async def sops() -> Path:
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A repo, and its owner at the keyboard: an age key, and a home with nothing else in it."""
     before = os.umask(0o077)  # what firstlight keeps is closed to others
-    monkeypatch.setenv("FIRSTLIGHT_CACHE", str(cache.locate(os.environ).root))
+    monkeypatch.setenv("FIRSTLIGHT_CACHE", str(binary_cache.locate(os.environ).root))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(MINE).reveal().decode())
     root = tmp_path / "repo"
     root.mkdir()
     (root / "firstlight.yaml").write_text(signed_backups.PLATFORM)
@@ -62,7 +61,7 @@ def place(repo: Path) -> Path:
 @pytest.fixture
 def make(place: Path, sops: Path) -> Callable[..., Backup]:
     def made(**changes: object) -> Backup:
-        given = {"sops": sops, "recipient": age.recipient(MINE), "seed": MINE}
+        given = {"sops": sops, "recipient": age_keys.recipient(MINE), "seed": MINE}
         return signed_backups.made(place, **(given | changes))  # type: ignore[arg-type]
 
     return made
@@ -118,14 +117,14 @@ def _unsigned(one: Backup) -> None:
 @forgery("missing")
 def _emptied(one: Backup) -> None:
     """the signature is an empty file"""
-    (one.path / shelf.SIGNATURE).write_text("\n")
+    (one.path / backup_store.SIGNATURE).write_text("\n")
 
 
 @forgery("early")
 def _early(one: Backup) -> None:
     """it looks as if made before backups were signed"""
     one.unsign()
-    one.write(one.manifest | {"version": backup.UNSIGNED})
+    one.write(one.manifest | {"version": backup_manifest.UNSIGNED})
 
 
 @forgery("foreign")
@@ -143,26 +142,26 @@ def _altered(one: Backup) -> None:
 @forgery("forged")
 def _older(one: Backup) -> None:
     """the manifest is made an early one, and the signature stays"""
-    one.write(one.manifest | {"version": backup.UNSIGNED})
+    one.write(one.manifest | {"version": backup_manifest.UNSIGNED})
 
 
 @forgery("forged")
 def _spaced(one: Backup) -> None:
     """the manifest means the same, and has other bytes"""
-    path = one.path / shelf.MANIFEST
+    path = one.path / backup_store.MANIFEST
     path.write_bytes(msgspec.json.format(path.read_bytes(), indent=4))
 
 
 @forgery("forged")
 def _nonsense(one: Backup) -> None:
     """the signature is anything"""
-    (one.path / shelf.SIGNATURE).write_text("signed: yes")
+    (one.path / backup_store.SIGNATURE).write_text("signed: yes")
 
 
 @forgery("forged")
 def _of_another(one: Backup) -> None:
     """the signature is the owner's, of another manifest"""
-    (one.path / shelf.SIGNATURE).write_text(signed_backups.signature(b"{}", MINE))
+    (one.path / backup_store.SIGNATURE).write_text(signed_backups.signature(b"{}", MINE))
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -171,7 +170,7 @@ def test_what_its_owner_did_not_sign_is_not_opened(
 ) -> None:
     FORGED[name](make())
     opened: list[object] = []
-    monkeypatch.setattr(opening, "opened", lambda *_, **__: opened.append(_))
+    monkeypatch.setattr(encryption, "decrypted", lambda *_, **__: opened.append(_))
 
     code, signature, checks = verified(repo)
 
@@ -204,14 +203,14 @@ def test_a_wrong_signature_is_not_a_missing_one(name: str, repo: Path, make: Cal
 
 def test_a_colleague_is_named_or_written_down(repo: Path, make: Callable[..., Backup]) -> None:
     make(seed=THEIRS)
-    theirs = own_keys.fingerprint(Secret(THEIRS))
+    theirs = signing_keys.fingerprint(Secret(THEIRS))
     assert verified(repo)[1]["signer"] == theirs
     assert "not the fingerprint" in typed(repo, "backup", "verify", "--signer", "bob").err
 
     code, signature, _ = verified(repo, "--signer", theirs)
 
     assert (code, signature["standing"]) == (0, "known")
-    path = known_signers.where()
+    path = signing_keys.known_signers_path()
     path.parent.mkdir(parents=True)
     path.write_text(f"# the team\n{theirs} bob\n")
     path.chmod(0o600)
@@ -223,20 +222,26 @@ def test_a_colleague_is_named_or_written_down(repo: Path, make: Callable[..., Ba
 def test_the_repo_names_nobody(repo: Path, make: Callable[..., Backup]) -> None:
     """Whoever may commit cannot add themselves."""
     make(seed=MALLORY)
-    mallory = own_keys.fingerprint(Secret(MALLORY))
+    mallory = signing_keys.fingerprint(Secret(MALLORY))
     for name in ("backup-signers", ".config/firstlight/backup-signers", ".firstlight/backup-signers"):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
         (repo / name).write_text(f"{mallory}\n")
-    (repo / ".sops.yaml").write_text(f"creation_rules:\n  - age: {age.recipient(MALLORY)}\n")
+    (repo / ".sops.yaml").write_text(f"creation_rules:\n  - age: {age_keys.recipient(MALLORY)}\n")
 
     assert verified(repo)[1]["standing"] == "foreign"
 
 
 PARTS: dict[str, Callable[[Backup], object]] = {
-    "changed": lambda one: (one.path / making.CONFIGS).write_bytes(b"x" * (one.path / making.CONFIGS).stat().st_size),
-    "exchanged": lambda one: (one.path / making.CONFIGS).write_bytes((one.path / making.SECRETS).read_bytes()),
-    "longer": lambda one: (one.path / making.CONFIGS).write_bytes((one.path / making.CONFIGS).read_bytes() + b" "),
-    "removed": lambda one: (one.path / making.CONFIGS).unlink(),
+    "changed": lambda one: (one.path / backup_contents.CONFIGS).write_bytes(
+        b"x" * (one.path / backup_contents.CONFIGS).stat().st_size
+    ),
+    "exchanged": lambda one: (one.path / backup_contents.CONFIGS).write_bytes(
+        (one.path / backup_contents.SECRETS).read_bytes()
+    ),
+    "longer": lambda one: (one.path / backup_contents.CONFIGS).write_bytes(
+        (one.path / backup_contents.CONFIGS).read_bytes() + b" "
+    ),
+    "removed": lambda one: (one.path / backup_contents.CONFIGS).unlink(),
     "added": lambda one: (one.path / "more.sops").write_bytes(b""),
 }
 
@@ -284,24 +289,44 @@ def test_forged_ones_push_out_none(repo: Path, place: Path, make: Callable[..., 
 
 
 BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
-    "zeros": (making.ETCD, lambda: _packed(bytes(1 << 20), 512), "unpacks to more than"),
+    "zeros": (backup_contents.ETCD, lambda: _packed(bytes(1 << 20), 512), "unpacks to more than"),
     "a link": (
-        making.RECORDS,
+        backup_contents.RECORDS,
         lambda: _tar(signed_backups.member("home/a", type=tarfile.SYMTYPE, linkname="/etc")),
         "is not a file",
     ),
     "a hard link": (
-        making.RECORDS,
+        backup_contents.RECORDS,
         lambda: _tar(signed_backups.member("home/a", type=tarfile.LNKTYPE, linkname="b")),
         "is not a file",
     ),
-    "a device": (making.RECORDS, lambda: _tar(signed_backups.member("home/a", type=tarfile.CHRTYPE)), "is not a file"),
-    "a way out": (making.RECORDS, lambda: _tar(signed_backups.member("home/../../a")), "is not a record"),
-    "an absolute path": (making.RECORDS, lambda: _tar(signed_backups.member("/etc/cron.d/a")), "is not a record"),
-    "another place": (making.RECORDS, lambda: _tar(signed_backups.member("office/kubeconfig")), "is not a record"),
-    "a long header": (making.RECORDS, lambda: _tar(signed_backups.member(f"home/{'a' * (1 << 20)}")), "a header of"),
-    "not a tar": (making.RECORDS, lambda: _packed(b"x" * 512, 4), "cannot be unpacked"),
-    "aliases": (making.CONFIGS, lambda: _aliases(), "is missing"),  # it ends: PyYAML would write out 9 to the 11th keys
+    "a device": (
+        backup_contents.RECORDS,
+        lambda: _tar(signed_backups.member("home/a", type=tarfile.CHRTYPE)),
+        "is not a file",
+    ),
+    "a way out": (backup_contents.RECORDS, lambda: _tar(signed_backups.member("home/../../a")), "is not a record"),
+    "an absolute path": (
+        backup_contents.RECORDS,
+        lambda: _tar(signed_backups.member("/etc/cron.d/a")),
+        "is not a record",
+    ),
+    "another place": (
+        backup_contents.RECORDS,
+        lambda: _tar(signed_backups.member("office/kubeconfig")),
+        "is not a record",
+    ),
+    "a long header": (
+        backup_contents.RECORDS,
+        lambda: _tar(signed_backups.member(f"home/{'a' * (1 << 20)}")),
+        "a header of",
+    ),
+    "not a tar": (backup_contents.RECORDS, lambda: _packed(b"x" * 512, 4), "cannot be unpacked"),
+    "aliases": (
+        backup_contents.CONFIGS,
+        lambda: _aliases(),
+        "is missing",
+    ),  # it ends: PyYAML would write out 9 to the 11th keys
 }
 """Archives of somebody who was named, and is hostile all the same."""
 
@@ -330,7 +355,11 @@ def test_a_hostile_archive_fills_nothing_and_writes_nowhere(
 ) -> None:  # fmt: skip
     file, content, says = BOMBS[name]
     make(parts={file: content()}, seed=None)
-    check = {making.ETCD: "etcd", making.RECORDS: "records", making.CONFIGS: "machine configs"}[file]
+    check = {
+        backup_contents.ETCD: "etcd",
+        backup_contents.RECORDS: "records",
+        backup_contents.CONFIGS: "machine configs",
+    }[file]
 
     code, _, checks = verified(repo, "--trust-unsigned", STAMP)
 
@@ -350,15 +379,15 @@ async def test_an_ssh_key_that_it_is_encrypted_for_signs(
     public = " ".join(path.with_suffix(".pub").read_text().split()[:2])
     (repo / ".sops.yaml").write_text(f'creation_rules:\n  - age: "{public}"\n')
     one = make(recipient=public, seed=None)
-    seal = Seal(sops=sops, rule=repo / "talos" / "secrets.sops.yaml", config=repo / ".sops.yaml")
+    seal = BackupEncryption(sops=sops, rule=repo / "talos" / "secrets.sops.yaml", config=repo / ".sops.yaml")
 
-    signer = await signing.signer(await seal.recipients(), await own_keys.find())
-    (one.path / shelf.SIGNATURE).write_text(await signer.sign((one.path / shelf.MANIFEST).read_bytes()))
+    signer = await backup_signature.signer(await seal.recipients(), await signing_keys.find_own_keys())
+    (one.path / backup_store.SIGNATURE).write_text(await signer.sign((one.path / backup_store.MANIFEST).read_bytes()))
 
     assert signer.key == path
     code, signature, checks = await _in_thread(repo)
     assert (code, signature["standing"], signature["signer"]) == (0, "own", signer.fingerprint), checks
-    (one.path / shelf.MANIFEST).write_bytes((one.path / shelf.MANIFEST).read_bytes() + b" ")
+    (one.path / backup_store.MANIFEST).write_bytes((one.path / backup_store.MANIFEST).read_bytes() + b" ")
     assert (await _in_thread(repo))[1]["standing"] == "forged"
 
 
@@ -367,11 +396,11 @@ async def _in_thread(repo: Path) -> tuple[int, dict[str, object], dict[str, str]
 
 
 async def test_without_a_key_to_sign_with_none_is_made(tmp_path: Path) -> None:
-    one = await ssh_key(tmp_path)
+    one = await key(tmp_path)
     with pytest.raises(errors.Refused, match="none of the keys that it is encrypted for"):
-        await signing.signer([age.recipient(THEIRS)], OwnKeys(seeds=(Secret(MINE),), ssh=(one,)))
+        await backup_signature.signer([age_keys.recipient(THEIRS)], OwnKeys(seeds=(Secret(MINE),), ssh=(one,)))
 
-    named = await signing.signer([age.recipient(THEIRS)], OwnKeys(), key=one)
+    named = await backup_signature.signer([age_keys.recipient(THEIRS)], OwnKeys(), key=one)
 
     assert named.key == one
 
@@ -379,9 +408,17 @@ async def test_without_a_key_to_sign_with_none_is_made(tmp_path: Path) -> None:
 def test_anybody_can_check_it_by_hand(repo: Path, make: Callable[..., Backup]) -> None:
     """As docs/backup.md says: with ssh-keygen, and nothing of firstlight."""
     one = make()
-    argv = ["ssh-keygen", "-Y", "check-novalidate", "-n", signing.NAMESPACE, "-s", str(one.path / shelf.SIGNATURE)]
+    argv = [
+        "ssh-keygen",
+        "-Y",
+        "check-novalidate",
+        "-n",
+        backup_signature.NAMESPACE,
+        "-s",
+        str(one.path / backup_store.SIGNATURE),
+    ]
 
-    done = subprocess.run(argv, input=(one.path / shelf.MANIFEST).read_bytes(), capture_output=True, check=False)
+    done = subprocess.run(argv, input=(one.path / backup_store.MANIFEST).read_bytes(), capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert own_keys.fingerprint(Secret(MINE)) in done.stdout.decode()
+    assert signing_keys.fingerprint(Secret(MINE)) in done.stdout.decode()

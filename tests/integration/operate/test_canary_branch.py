@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.clients import git as gits
+from firstlight.clients import git as clients_git
 from firstlight.clients import kube
-from firstlight.model.certificate import Proof
-from firstlight.model.git import Person
+from firstlight.commands.handover import canary
+from firstlight.model.certificate import ClaimProof
+from firstlight.model.git import GitPerson
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.operate.handover import canary
 
 FILE = "apps/settings.yaml"
 SETTINGS = """# what people wrote
@@ -27,15 +27,15 @@ metadata:
   namespace: web
 data: {word: hello}
 """
-ME = Person("me", "me@example.org")
+ME = GitPerson("me", "me@example.org")
 
 
 class Remote:
     """A branch that the engine would follow, and somebody else who pushes to it."""
 
-    def __init__(self, home: Path, git: gits.Git) -> None:
+    def __init__(self, home: Path, git: clients_git.Git) -> None:
         self.home, self.git = home, git
-        self.branch = canary.Branch(git=git, url=f"file://{home}/remote.git", name="main")
+        self.branch = canary.CanaryBranch(git=git, url=f"file://{home}/remote.git", name="main")
         self._clones = 0
 
     async def clone(self) -> Path:
@@ -63,7 +63,7 @@ class Remote:
 async def remote(tmp_path: Path) -> Remote:
     program = shutil.which("git")
     assert program is not None
-    git = gits.Git(Path(program), schemes=("file",))
+    git = clients_git.Git(Path(program), schemes=("file",))
     await git.init(tmp_path / "remote.git", bare=True)
     first = tmp_path / "first"
     await git.init(first)
@@ -93,7 +93,7 @@ class Flight:
     def __init__(self, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
         self.remote, self.claims, self.told = remote, 0, list[str]()
 
-        async def seen(bird: canary.Bird, value: str, *_: Any, **__: Any) -> bool:
+        async def seen(bird: canary.CanaryObject, value: str, *_: Any, **__: Any) -> bool:
             if value:
                 await self.meanwhile()
             return True
@@ -107,7 +107,7 @@ class Flight:
     async def claim(self) -> None:
         self.claims += 1
 
-    async def fly(self, name: str = "small", *, client: "kube.Client" = None) -> Proof:  # type: ignore[assignment]
+    async def fly(self, name: str = "small", *, client: kube.Client = None) -> ClaimProof:  # type: ignore[assignment]
         return await canary.prove(
             [passing(name)], client, self.remote.branch, confirm=lambda _: True, claim=self.claim, tell=self.told.append
         )
@@ -153,17 +153,17 @@ async def test_somebody_pushes_meanwhile(flight: Flight, change: Callable[[str],
 
 async def test_somebody_pushes_again_and_again(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     pushes: list[Path] = []
-    real = gits.Git.push
+    real = clients_git.Git.push
 
-    async def slow(self: gits.Git, path: Path, *arguments: Any, **options: Any) -> Any:
+    async def slow(self: clients_git.Git, path: Path, *arguments: Any, **options: Any) -> Any:
         if "removal" in path.name and len(pushes) < 2:
             pushes.append(path)
-            monkeypatch.setattr(gits.Git, "push", real)
+            monkeypatch.setattr(clients_git.Git, "push", real)
             await flight.remote.push()
-            monkeypatch.setattr(gits.Git, "push", slow)
+            monkeypatch.setattr(clients_git.Git, "push", slow)
         return await real(self, path, *arguments, **options)
 
-    monkeypatch.setattr(gits.Git, "push", slow)
+    monkeypatch.setattr(clients_git.Git, "push", slow)
 
     assert (await flight.fly()).holds
     assert len(pushes) == 2
@@ -171,15 +171,15 @@ async def test_somebody_pushes_again_and_again(flight: Flight, monkeypatch: pyte
 
 
 async def test_a_push_whose_answer_is_lost(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = gits.Git.push
+    real = clients_git.Git.push
 
-    async def lossy(self: gits.Git, path: Path, *arguments: Any, **options: Any) -> Any:
+    async def lossy(self: clients_git.Git, path: Path, *arguments: Any, **options: Any) -> Any:
         done = await real(self, path, *arguments, **options)
         if path.name == "repo":
-            raise gits.Unreachable("push", detail="the remote end hung up unexpectedly")
+            raise clients_git.GitUnreachable("push", detail="the remote end hung up unexpectedly")
         return done
 
-    monkeypatch.setattr(gits.Git, "push", lossy)
+    monkeypatch.setattr(clients_git.Git, "push", lossy)
 
     proof = await flight.fly()
 
@@ -189,14 +189,14 @@ async def test_a_push_whose_answer_is_lost(flight: Flight, monkeypatch: pytest.M
 
 
 async def test_ctrl_c_while_it_is_pushed(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = gits.Git.push
+    real = clients_git.Git.push
 
-    async def interrupted(self: gits.Git, path: Path, *arguments: Any, **options: Any) -> Any:
+    async def interrupted(self: clients_git.Git, path: Path, *arguments: Any, **options: Any) -> Any:
         await real(self, path, *arguments, **options)
         if path.name == "repo":
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(gits.Git, "push", interrupted)
+    monkeypatch.setattr(clients_git.Git, "push", interrupted)
 
     with pytest.raises(asyncio.CancelledError):
         await flight.fly()
@@ -206,14 +206,14 @@ async def test_ctrl_c_while_it_is_pushed(flight: Flight, monkeypatch: pytest.Mon
 async def test_a_branch_that_is_closed_meanwhile_is_said_with_file_and_label(
     flight: Flight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = gits.Git.push
+    real = clients_git.Git.push
 
-    async def closed(self: gits.Git, path: Path, *arguments: Any, **options: Any) -> Any:
+    async def closed(self: clients_git.Git, path: Path, *arguments: Any, **options: Any) -> Any:
         if path.name != "repo":
-            raise gits.Rejected("push", detail="protected branch hook declined")
+            raise clients_git.GitRejected("push", detail="protected branch hook declined")
         return await real(self, path, *arguments, **options)
 
-    monkeypatch.setattr(gits.Git, "push", closed)
+    monkeypatch.setattr(clients_git.Git, "push", closed)
 
     with pytest.raises(errors.ClientError, match=rf"{canary.LABEL}: \d+ of ConfigMap web/small .*declined") as caught:
         await flight.fly()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.lab.sources.access import Access
+from firstlight.lab.sources.declarations import Access
 from firstlight.tools import install
 from tests import changing
 from tests.argocd import HOME, ArgoCD, application

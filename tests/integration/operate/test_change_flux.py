@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import command
-from firstlight.lab.sources.access import Access
-from firstlight.operate.changing import merging
+from firstlight.commands.change import followed_branch
+from firstlight.lab.sources.declarations import Access
 from firstlight.tools import install
 from tests import changing
 from tests.changing import Clone
@@ -89,7 +89,7 @@ def platform(url: str, **clusters: str) -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.2,))
 
 
 @pytest_asyncio.fixture

@@ -9,9 +9,9 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients.git import Git
-from firstlight.clients.git.own import Conflict, OwnGit
-from firstlight.operate.changing import committing, merging
-from firstlight.operate.changing.repository import Repository
+from firstlight.clients.git.user_git import MergeConflict, UserGit
+from firstlight.commands.change import change_commit, followed_branch
+from firstlight.commands.change.followed_branch import FollowedRepository
 from tests import changing
 from tests.changing import Clone
 
@@ -25,7 +25,7 @@ LINES = "".join(f"line {number}\n" for number in range(20))
 def _as_ada(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in changing.AUTHOR.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(merging, "PAUSES", (0.05,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.05,))
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ gitops: {engine: flux, url: "https://git.example.org/me/small", branch: main}
 """
 
 
-def repository(clone: Clone) -> Repository:
-    return Repository(
-        git=Git(GIT), own=OwnGit(GIT), root=clone.root, prefix="", remote="origin", url="", followed="main"
+def repository(clone: Clone) -> FollowedRepository:
+    return FollowedRepository(
+        git=Git(GIT), own=UserGit(GIT), root=clone.root, prefix="", remote="origin", url="", followed="main"
     )
 
 
@@ -115,11 +115,13 @@ async def test_a_change_is_known_again_however_it_is_merged(
     clone: Clone, way: Callable[[Clone], None], edits: list[tuple[int, str]]
 ) -> None:
     base, commit = changed(clone, *edits)
-    assert await merging.landed(repository(clone), base=base, commit=commit, tip=base) == ""
+    assert await followed_branch.landed_commit(repository(clone), base=base, commit=commit, tip=base) == ""
 
     way(clone)
     clone.git("push", "--quiet", "origin", "main")
-    found = await merging.wait(repository(clone), base=base, commit=commit, branch="change/a", say=lambda _: None)
+    found = await followed_branch.wait_merged(
+        repository(clone), base=base, commit=commit, branch="change/a", say=lambda _: None
+    )
 
     for number, word in edits:
         assert clone.git("show", f"{found}:a.txt").splitlines()[number] == word
@@ -131,7 +133,7 @@ async def test_half_of_a_change_is_not_the_change(clone: Clone) -> None:
     base, commit = changed(clone, (2, "two"), (9, "nine"))
     edited(clone, 2, "two")
 
-    assert await merging.landed(repository(clone), base=base, commit=commit, tip="main") == ""
+    assert await followed_branch.landed_commit(repository(clone), base=base, commit=commit, tip="main") == ""
 
 
 async def test_a_branch_that_others_have_gone_on_with_is_told(clone: Clone) -> None:
@@ -141,24 +143,28 @@ async def test_a_branch_that_others_have_gone_on_with_is_told(clone: Clone) -> N
     clone.git("push", "--quiet", "origin", "change/a")
 
     with pytest.raises(errors.Refused, match="change/a has moved on to"):
-        await merging.wait(repository(clone), base=base, commit=commit, branch="change/a", say=lambda _: None)
+        await followed_branch.wait_merged(
+            repository(clone), base=base, commit=commit, branch="change/a", say=lambda _: None
+        )
 
 
 async def test_a_branch_that_has_moved_is_merged_into_anew(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     base, commit = changed(clone, (2, "two"))
     other = changing.again(clone, clone.root.parent / "other")
     told: list[str] = []
-    push = OwnGit.push
+    push = UserGit.push
 
-    async def late(own: OwnGit, root: Path, remote: str, branch: str, *, commit: str) -> None:
+    async def late(own: UserGit, root: Path, remote: str, branch: str, *, commit: str) -> None:
         if not told:  # somebody is faster
             edited(other, 15, "faster")
             other.git("push", "--quiet", "origin", "main")
             told.append("faster")
         await push(own, root, remote, branch, commit=commit)
 
-    monkeypatch.setattr(OwnGit, "push", late)
-    found = await merging.merge(repository(clone), base=base, commit=commit, message="merged", say=told.append)
+    monkeypatch.setattr(UserGit, "push", late)
+    found = await followed_branch.merge_change(
+        repository(clone), base=base, commit=commit, message="merged", say=told.append
+    )
 
     assert told == ["faster", "main has moved meanwhile: merged anew"]
     lines = clone.git("show", f"{found}:a.txt").splitlines()
@@ -174,7 +180,9 @@ async def test_a_conflict_is_told_and_nothing_is_pushed(clone: Clone) -> None:
     tip = clone.git("rev-parse", "main")
 
     with pytest.raises(errors.Refused, match=r"conflicts with what main has by now, in a\.txt"):
-        await merging.merge(repository(clone), base=base, commit=commit, message="merged", say=lambda _: None)
+        await followed_branch.merge_change(
+            repository(clone), base=base, commit=commit, message="merged", say=lambda _: None
+        )
     assert clone.git("ls-remote", "origin", "main").split()[0] == tip
 
 
@@ -184,7 +192,7 @@ async def test_exactly_the_change_is_taken_back_whatever_came_since(clone: Clone
     way(clone)
     edited(clone, 14, "since")
     wanted = (clone.root / "a.txt").read_text().replace("two\n", "line 2\n").replace("nine\n", "line 9\n")
-    own = OwnGit(GIT)
+    own = UserGit(GIT)
 
     async with own.beside(clone.root, "main") as tree:
         made = await own.undo(tree, "back\n", base=base, commit=commit)
@@ -197,10 +205,10 @@ async def test_exactly_the_change_is_taken_back_whatever_came_since(clone: Clone
 async def test_what_was_changed_since_is_not_taken_back_by_a_program(clone: Clone) -> None:
     base, commit = changed(clone, (2, "two"))
     _merged_and_changed_since(clone)
-    own = OwnGit(GIT)
+    own = UserGit(GIT)
 
     async with own.beside(clone.root, "main") as tree:
-        with pytest.raises(Conflict) as raised:
+        with pytest.raises(MergeConflict) as raised:
             await own.undo(tree, "back\n", base=base, commit=commit)
     assert raised.value.files == ("a.txt",)
 
@@ -212,7 +220,7 @@ async def test_hooks_and_identity_are_those_of_the_user(clone: Clone) -> None:
         '#!/bin/sh\necho "looked at by a hook" >>"$1"\n! grep -q forbidden a.txt || { echo no >&2; exit 1; }\n'
     )
     hook.chmod(0o755)
-    own = OwnGit(GIT)
+    own = UserGit(GIT)
     clone.write("a.txt", "forbidden\n")
     with pytest.raises(errors.ClientError, match="no"):
         await own.commit(clone.root, "a change\n", files=["a.txt"])
@@ -281,13 +289,13 @@ async def test_commits_that_nobody_has_decided_are_not_merged_along(clone: Clone
 
 async def test_a_commit_that_nobody_wrote_down_is_found_again(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     clone.write("README.md", "better words\n")
-    real = committing.committed
+    real = change_commit.make_commit
 
     async def cut_off(*given: object, **named: object) -> str:
         await real(*given, **named)  # type: ignore[arg-type]
         raise errors.FirstlightError("cut off")
 
-    monkeypatch.setattr(committing, "committed", cut_off)
+    monkeypatch.setattr(change_commit, "make_commit", cut_off)
     ended = await clone.change("start", "--why", "they were wrong", "--merge", "--yes")
     monkeypatch.undo()
     (before,) = clone.records()

@@ -6,24 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.execute import machine_configs
-from firstlight.execute.loop import Result
-from firstlight.execute.walking import Stage
+from firstlight.commands.change import prepare
+from firstlight.commands.change.bootstrap.prepared_bootstrap import PreparedBootstrap
+from firstlight.commands.change.cni import cni_manifests, cni_upgrade
+from firstlight.commands.change.cni.cni_upgrade import CniUpgrade
+from firstlight.commands.change.ongoing_change import ChangeRequest, OngoingChange
+from firstlight.commands.decide.change_source import RevisionRange
+from firstlight.execute import live_cluster, machine_configs
+from firstlight.execute import walk as execute_walk
+from firstlight.execute.loop import RunResult
+from firstlight.execute.walk import Walk, WalkStage
 from firstlight.model.cluster import Cluster
-from firstlight.operate import reaching
-from firstlight.operate import walk as walks
-from firstlight.operate.changing import beginning, cni_choosing, cni_inline, cni_manifests
-from firstlight.operate.changing.bootstrap_prepared import Preparing
-from firstlight.operate.changing.carrying import Carrying
-from firstlight.operate.changing.cni_choosing import Upgrade
-from firstlight.operate.changing.wishes import Wishes
-from firstlight.operate.deciding.asked import Between
-from firstlight.operate.walk import Walk
 from tests import carried, handing, runs
 from tests.carried import Clone
 from tests.labs import until
 
-Stages = Callable[[Cluster, Upgrade, Preparing], tuple[Stage, ...]]
+Stages = Callable[[Cluster, CniUpgrade, PreparedBootstrap], tuple[WalkStage, ...]]
 
 
 async def test_the_inline_manifest_follows_the_repo_and_the_object_is_left_alone(
@@ -46,9 +44,9 @@ async def test_the_inline_manifest_follows_the_repo_and_the_object_is_left_alone
 
 @pytest.mark.long
 async def test_talos_brings_it_into_force_where_it_keeps_it(to_engine: runs.Stage, tmp_path: Path) -> None:
-    def stages(cluster: Cluster, upgrade: Upgrade, preparing: Preparing) -> tuple[Stage, ...]:
-        inline = cni_inline.stages(cluster, upgrade, preparing)
-        return (*inline, cni_manifests.stage(cluster, upgrade, preparing))
+    def stages(cluster: Cluster, upgrade: CniUpgrade, preparing: PreparedBootstrap) -> tuple[WalkStage, ...]:
+        inline = cni_manifests.inline_stages(cluster, upgrade, preparing)
+        return (*inline, cni_manifests.manifests_stage(cluster, upgrade, preparing))
 
     clone, carrying = await begun(to_engine, tmp_path)
 
@@ -62,33 +60,35 @@ async def test_talos_brings_it_into_force_where_it_keeps_it(to_engine: runs.Stag
     await until(lambda: rolled_out(clone), "agents as they were")
 
 
-async def begun(stage: runs.Stage, home: Path) -> tuple[Clone, Carrying]:
+async def begun(stage: runs.Stage, home: Path) -> tuple[Clone, OngoingChange]:
     """An upgrade that is about to be carried through."""
     clone = carried.clone(stage, home / "clone")
     clone.branch("network", {"flannel/flannel.yaml": ("cni-agent:1.0.0", "cni-agent:1.1.0")})
-    found = await beginning.decided(clone.root, Between(base="origin/main", head="network"), clone.means)
-    assert cni_choosing.is_one(found)
-    return clone, await beginning.begun(found, Wishes(why="a test"), clone.means)
+    found = await prepare.decide_change(clone.root, RevisionRange(base="origin/main", head="network"), clone.means)
+    assert cni_upgrade.is_cni_upgrade(found)
+    return clone, await prepare.begin_change(found, ChangeRequest(why="a test"), clone.means)
 
 
 async def walked(
-    clone: Clone, carrying: Carrying, *, stages: Stages = cni_inline.stages
-) -> tuple[Result, str]:  # fmt: skip
+    clone: Clone, carrying: OngoingChange, *, stages: Stages = cni_manifests.inline_stages
+) -> tuple[RunResult, str]:  # fmt: skip
     """The stages, and the inline manifest that the machine holds then."""
     (cluster,) = carrying.clusters
-    upgrade = cni_choosing.of(carrying, cluster)
+    upgrade = cni_upgrade.of(carrying, cluster)
     assert upgrade is not None
-    async with reaching.reached(cluster, clone.means) as world:
-        made = stages(cluster, upgrade, Preparing(carrying, cluster))
+    async with live_cluster.reached(cluster, clone.means) as world:
+        made = stages(cluster, upgrade, PreparedBootstrap(carrying, cluster))
         walk = Walk(cluster=cluster, command="change", again="", stages=made)
 
         def confirm(danger: str) -> bool:
             clone.asked.append(danger)
             return True
 
-        begun = walks.started(walk, clone.means)
-        result = await walks.run(walk, world, clone.means, begun=begun, tell=clone.events.append, confirm=confirm)
-        way = await reaching.way(world)
+        begun = execute_walk.started(walk, clone.means)
+        result = await execute_walk.run(
+            walk, world, clone.means, begun=begun, tell=clone.events.append, confirm=confirm
+        )
+        way = await live_cluster.way(world)
         config = await way.admin.machine_config(way.at(cluster.machines[0]))
     return result, machine_configs.inline_manifests(config)["flannel"]
 

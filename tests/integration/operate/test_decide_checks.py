@@ -11,15 +11,15 @@ from typing import Any
 import yaml
 
 from firstlight.clients import command
-from firstlight.clients import kube as clients
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.git import Git
-from firstlight.model.decision import Check, CheckState, Decision, Moment
-from firstlight.operate.deciding.checks import health, machine_configs, removals, running, security, standing, volumes
-from firstlight.operate.deciding.checks.scene import History, Scene
+from firstlight.commands.decide.checks import checklist, health, removals, security, syntax
+from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
+from firstlight.model.decision import ChangeCheck, CheckState, Decision, Moment
 from firstlight.tools import install
-from tests import flux as flux_fixtures
+from tests import flux as tests_flux
 from tests.labs import until
-from tests.unit.operate.deciding import scenes
+from tests.unit.commands.decide import scenes
 
 DECLARED = scenes.DECLARED.replace("gitops: {engine: flux}\n", "").replace("{path: clusters/home}", "{role: infra}")
 SERVICE = """\
@@ -40,28 +40,30 @@ def repo(namespace: str, manifests: str = "") -> dict[str, str]:
     }
 
 
-def made(at: Path, kube: clients.Client, before: str, after: str, *, namespace: str) -> tuple[Decision, Scene]:
+def made(
+    at: Path, kube: clients_kube.Client, before: str, after: str, *, namespace: str
+) -> tuple[Decision, CheckInput]:
     return scenes.made(
         at / "made", {"apps/web/web.yaml": after}, before=repo(namespace, before), client=kube, cluster="home",
         state=at / ".firstlight", is_offline=True,
     )  # fmt: skip
 
 
-async def run(made: tuple[Decision, Scene], moment: Moment) -> dict[str, Check]:
-    return {each.id: each for each in await running.run(made[0], moment, made[1])}
+async def run(made: tuple[Decision, CheckInput], moment: Moment) -> dict[str, ChangeCheck]:
+    return {each.id: each for each in await checklist.run(made[0], moment, made[1])}
 
 
-async def apply(kube: clients.Client, manifests: str) -> None:
+async def apply(kube: clients_kube.Client, manifests: str) -> None:
     for each in yaml.load_all(manifests, Loader=yaml.CSafeLoader):
         await kube.apply(each, manager="tests")
 
 
-async def is_available(kube: clients.Client, namespace: str, name: str = "web") -> bool:
+async def is_available(kube: clients_kube.Client, namespace: str, name: str = "web") -> bool:
     found = await kube.get("apps/v1", "Deployment", name, namespace=namespace)
     return bool(found.get("status", {}).get("availableReplicas"))
 
 
-async def names(kube: clients.Client, namespace: str) -> set[str]:
+async def names(kube: clients_kube.Client, namespace: str) -> set[str]:
     return {
         f"{kind} {each['metadata']['name']} {each['metadata']['resourceVersion']}"
         for version, kind in (("apps/v1", "Deployment"), ("v1", "Service"))
@@ -69,7 +71,7 @@ async def names(kube: clients.Client, namespace: str) -> set[str]:
     }
 
 
-async def test_before_a_change_that_is_well(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_before_a_change_that_is_well(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     before = scenes.deployment(namespace=namespace)
     await apply(kube, before)
     await until(lambda: is_available(kube, namespace), "the Deployment")
@@ -91,7 +93,9 @@ async def test_before_a_change_that_is_well(kube: clients.Client, namespace: str
     assert len(data["restarts"]) == 1
 
 
-async def test_before_a_change_that_the_server_refuses(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_before_a_change_that_the_server_refuses(
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
+) -> None:
     before = scenes.deployment(namespace=namespace)
     await apply(kube, before)
     large = scenes.deployment("big", namespace=namespace, cpu="4000")
@@ -110,7 +114,7 @@ async def test_before_a_change_that_the_server_refuses(kube: clients.Client, nam
 
 
 async def test_a_namespace_and_a_kind_that_come_with_the_change(
-    kube: clients.Client, namespace: str, tmp_path: Path
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     before = scenes.deployment(namespace=namespace)
     after = before + textwrap.dedent(
@@ -136,7 +140,7 @@ async def test_a_namespace_and_a_kind_that_come_with_the_change(
     assert any("the API server does not know it yet" in each for each in checks["syntax"].details)
 
 
-async def test_after_a_change_that_is_well(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_after_a_change_that_is_well(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     before = scenes.deployment(namespace=namespace)
     after = scenes.deployment(namespace=namespace, cpu="200m") + SERVICE % (namespace, "web")
     change = made(tmp_path, kube, before, after, namespace=namespace)
@@ -157,7 +161,7 @@ async def test_after_a_change_that_is_well(kube: clients.Client, namespace: str,
     assert checks["performance"].says.startswith("1 pod without a new restart; the API answers in ")
 
 
-async def test_after_a_change_that_is_not(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_after_a_change_that_is_not(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     before = scenes.deployment(namespace=namespace)
     after = scenes.deployment(namespace=namespace, image="example.org/broken:1") + SERVICE % (namespace, "nobody")
     change = made(tmp_path, kube, before, after, namespace=namespace)
@@ -178,7 +182,7 @@ async def test_after_a_change_that_is_not(kube: clients.Client, namespace: str, 
     assert "container web is privileged, which Git does not say" in checks["security-posture"].says
 
 
-async def test_who_uses_a_kind_that_goes(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_who_uses_a_kind_that_goes(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     group = f"{namespace}.example.org"
     crd = textwrap.dedent(
         f"""\
@@ -200,30 +204,32 @@ async def test_who_uses_a_kind_that_goes(kube: clients.Client, namespace: str, t
     async def is_served() -> bool:
         try:
             await kube.apply(box, manager="tests")
-        except (clients.UnknownKind, clients.NotFound):
+        except (clients_kube.UnknownKind, clients_kube.NotFound):
             await kube.catalog(refresh=True)
             return False
         return True
 
     try:
         await until(is_served, "the kind")
-        (found,) = await removals.kinds(decision, scene)
+        (found,) = await removals.kinds_in_use(decision, scene)
         assert found.state == CheckState.FAILED
         assert f"1 objects of kind Box go with CustomResourceDefinition boxes.{group}: {namespace}/one" in found.says
     finally:
         await kube.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"boxes.{group}")
 
 
-async def test_how_the_cluster_stands(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_how_the_cluster_stands(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     before = scenes.deployment(namespace=namespace)
     decision, scene = made(tmp_path, kube, before, before.replace("100m", "200m"), namespace=namespace)
 
-    assert [each.state for each in await standing.nodes(decision, scene)] == [CheckState.PASSED]
-    assert [each.state for each in await standing.certificates(decision, scene)] == [CheckState.SKIPPED]
+    assert [each.state for each in await health.nodes_joined(decision, scene)] == [CheckState.PASSED]
+    assert [each.state for each in await health.certificates_issued(decision, scene)] == [CheckState.SKIPPED]
     assert [each.state for each in await security.look(decision, scene)] == [CheckState.PASSED]
 
 
-async def test_a_baseline_that_somebody_else_has_written(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_a_baseline_that_somebody_else_has_written(
+    kube: clients_kube.Client, namespace: str, tmp_path: Path
+) -> None:
     before = scenes.deployment(namespace=namespace)
     change = made(tmp_path, kube, before, before.replace("100m", "200m"), namespace=namespace)
     assert (await run(change, Moment.PRE))["baseline"].state == CheckState.PASSED
@@ -242,7 +248,7 @@ async def test_a_baseline_that_somebody_else_has_written(kube: clients.Client, n
     assert (tmp_path / "elsewhere").read_text() == "precious"
 
 
-async def test_volumes_of_claims_that_go(kube: clients.Client, namespace: str, tmp_path: Path) -> None:
+async def test_volumes_of_claims_that_go(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> None:
     deployment = scenes.deployment(namespace=namespace)
     spec = "{accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, storageClassName: '', volumeName: %s}"
     claims = [
@@ -264,7 +270,7 @@ async def test_volumes_of_claims_that_go(kube: clients.Client, namespace: str, t
     await apply(kube, "".join(claims))
 
     try:
-        found = await volumes.look(decision, scene)
+        found = await removals.look_at_volumes(decision, scene)
     finally:
         for name in ("kept", "lost"):
             await kube.delete("v1", "PersistentVolume", f"{namespace}-{name}")
@@ -301,7 +307,7 @@ async def test_machine_configs_are_validated_by_talosctl(tmp_path: Path) -> None
         tmp_path, {"talos/talconfig.yaml": TALCONFIG}, before=before, talosctl=talosctl, is_rendered=False
     )
 
-    notes = await machine_configs.look(decision, scene)
+    notes = await syntax.look_at_machine_configs(decision, scene)
 
     assert [each.says for each in notes if each.state == CheckState.PASSED] == ["talosctl accepts the config of cp-1"]
     (wrong,) = (each for each in notes if each.state == CheckState.FAILED)
@@ -318,22 +324,22 @@ spec: {url: "https://git.example.org/root", ref: {branch: main}, interval: 1m}
 """
 
 
-async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_path: Path) -> None:
+async def test_whether_the_engine_has_the_commit(flux: tests_flux.Flux, tmp_path: Path) -> None:
     """Also where the root follows another repository, of whose commits this clone knows nothing."""
     name, space = f"web-{uuid.uuid4().hex[:8]}", "flux-system"
     root = f"root-{name}"
-    await flux.repository(root, space, {"clusters/home/one.yaml": flux_fixtures.config(root, a="1")})
+    await flux.repository(root, space, {"clusters/home/one.yaml": tests_flux.config(root, a="1")})
     above = {"path": "./clusters/home", "prune": True, "sourceRef": {"kind": "GitRepository", "name": root}}
-    await flux.apply("Kustomization", root, space, {**above, "targetNamespace": "default", **flux_fixtures.OFTEN})
-    old = await flux.repository(name, space, {"apps/one.yaml": flux_fixtures.config(name, a="1")})
+    await flux.apply("Kustomization", root, space, {**above, "targetNamespace": "default", **tests_flux.OFTEN})
+    old = await flux.repository(name, space, {"apps/one.yaml": tests_flux.config(name, a="1")})
     spec = {
         "path": "./apps", "prune": True, "sourceRef": {"kind": "GitRepository", "name": name},
-        "targetNamespace": "default", **flux_fixtures.OFTEN,
+        "targetNamespace": "default", **tests_flux.OFTEN,
     }  # fmt: skip
     await flux.apply("Kustomization", name, space, spec)
     await flux.ready("Kustomization", root, space)
     await flux.ready("Kustomization", name, space, revision=old)
-    new = await flux.commit(name, {"apps/one.yaml": flux_fixtures.config(name, a="2")})
+    new = await flux.commit(name, {"apps/one.yaml": tests_flux.config(name, a="2")})
     git = shutil.which("git") or "git"
     url = (await flux.get("GitRepository", name, space))["spec"]["url"]
     await command.run([git, "clone", "--quiet", url, str(tmp_path / "clone")])
@@ -342,14 +348,14 @@ async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_p
         f"clusters/home/{name}.yaml": scenes.kustomization(name),
         "clusters/home/flux-system/gotk-sync.yaml": scenes.kustomization(root).replace(f"apps/{root}", "clusters/home")
         + ROOT.replace("ROOT", root),
-        f"apps/{name}/one.yaml": yaml.safe_dump(flux_fixtures.config(name, a="1")),
+        f"apps/{name}/one.yaml": yaml.safe_dump(tests_flux.config(name, a="1")),
     }
 
     async def told(head: str) -> list[tuple[CheckState, str]]:
         decision, scene = scenes.made(
-            tmp_path / head, {f"apps/{name}/one.yaml": yaml.safe_dump(flux_fixtures.config(name, a="2"))},
+            tmp_path / head, {f"apps/{name}/one.yaml": yaml.safe_dump(tests_flux.config(name, a="2"))},
             before=before, client=flux.kube, cluster="home",
-            history=History(git=Git(Path(git)), path=tmp_path / "clone", base=old, head=head),
+            history=CommitRange(git=Git(Path(git)), path=tmp_path / "clone", base=old, head=head),
         )  # fmt: skip
         return [(each.state, each.says) for each in await health.look(decision, scene)]
 
@@ -362,4 +368,4 @@ async def test_whether_the_engine_has_the_commit(flux: flux_fixtures.Flux, tmp_p
     assert (CheckState.PASSED, f"{called} has applied it, at {new[:7]}") in found
     assert not [says for _, says in found if root in says]
     for each in (name, root):
-        await flux.kube.delete(flux_fixtures.API["Kustomization"], "Kustomization", each, namespace=space)
+        await flux.kube.delete(tests_flux.API["Kustomization"], "Kustomization", each, namespace=space)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from firstlight.commands.decide import judgement, rule_files
+from firstlight.commands.decide.file_components import taken_in
 from firstlight.model.change import Change, Matter
-from firstlight.model.component import Component, Form, Origin, Owner, Phase, Side
-from firstlight.model.decision import Item
+from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.decision import DecisionItem
 from firstlight.model.platform import Platform
-from firstlight.model.source import Chart, Directory, Source, Sources
-from firstlight.operate.deciding.taken_in import taken_in
-from firstlight.policy.deciding import judging, loading
-from firstlight.repo import platform
-from firstlight.repo.changing import reading
-from firstlight.repo.overlaid import OverlaidTree
+from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
+from firstlight.repo import platform_reader
+from firstlight.repo.changes import repo_changes
+from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
 from tests.conftest import agreement
 
@@ -27,8 +27,14 @@ REPOS = sorted(each.name for each in CORPUS.iterdir() if each.is_dir()) if CORPU
 
 pytestmark = pytest.mark.skipif(not REPOS, reason="the corpus is not on this machine")
 
-COMMANDS = {Form.HELM_COMMAND, Form.KUBECTL_COMMAND, Form.KUSTOMIZE_COMMAND, Form.FLUX_COMMAND, Form.HOOK}
-ITEMS = {Form.HELMFILE, Form.INLINE_MANIFEST, Form.EXTRA_MANIFEST}
+COMMANDS = {
+    SourceForm.HELM_COMMAND,
+    SourceForm.KUBECTL_COMMAND,
+    SourceForm.KUSTOMIZE_COMMAND,
+    SourceForm.FLUX_COMMAND,
+    SourceForm.HOOK,
+}
+ITEMS = {SourceForm.HELMFILE, SourceForm.INLINE_MANIFEST, SourceForm.EXTRA_MANIFEST}
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: invented}\ndata: {invented: words}\n"
 Edited = tuple[str, str | None]
 """A file and what it is now; None where it is gone."""
@@ -52,7 +58,7 @@ class Read:
             for component in self.platform.components
             for origin in component.origins
             for each in parts(origin.source)
-            if isinstance(each, Directory)
+            if isinstance(each, DirectorySource)
         )
 
     @functools.cached_property
@@ -87,19 +93,19 @@ class Read:
                 yield path
 
 
-def parts(source: Source | Sources) -> tuple[Source, ...]:
-    return source.each if isinstance(source, Sources) else (source,)
+def parts(source: Source | SeveralSources) -> tuple[Source, ...]:
+    return source.each if isinstance(source, SeveralSources) else (source,)
 
 
 @functools.cache
 def repo(name: str) -> Read:
     tree = WorkTree(CORPUS / name)
-    return Read(tree, platform.read_tree(tree))
+    return Read(tree, platform_reader.read_tree(tree))
 
 
 def bumped(read: Read, origin: Origin) -> Edited | None:
     """The next version, where the old one is written."""
-    charts = [each for each in parts(origin.source) if isinstance(each, Chart)]
+    charts = [each for each in parts(origin.source) if isinstance(each, ChartSource)]
     for version in filter(None, (origin.version, *(each.version for each in charts))):
         new = re.sub(r"\d+(?!.*\d)", lambda match: str(int(match[0]) + 1), version)
         for path in (*(each.origin.path for each in charts if each.origin), origin.place.path):
@@ -108,7 +114,7 @@ def bumped(read: Read, origin: Origin) -> Edited | None:
             at = next((each for each in range(first - 1, len(lines)) if version in lines[each]), None)
             if at is not None and new != version:
                 return path, "".join([*lines[:at], lines[at].replace(version, new), *lines[at + 1 :]])
-    for directory in (each for each in parts(origin.source) if isinstance(each, Directory)):
+    for directory in (each for each in parts(origin.source) if isinstance(each, DirectorySource)):
         for path in read.own_files(directory.path):
             text = read.text(path)
             if match := re.search(r"(?m)^\s+image: \"?[^\s:]+:v?\d+\.\d+\.(\d+)", text):
@@ -118,7 +124,7 @@ def bumped(read: Read, origin: Origin) -> Edited | None:
 
 def adjusted(read: Read, origin: Origin) -> Edited | None:
     """Another value, where values are written; of what has none another ConfigMap."""
-    for chart in (each for each in parts(origin.source) if isinstance(each, Chart)):
+    for chart in (each for each in parts(origin.source) if isinstance(each, ChartSource)):
         for path in (each.file for each in chart.values if each.file.endswith((".yaml", ".yml"))):
             text = read.text(path)
             if re.match(r"(?:#.*\n|---\n|\n)*[\w-]+:", text):
@@ -133,7 +139,7 @@ def adjusted(read: Read, origin: Origin) -> Edited | None:
             added = f"{room[0]}invented: words\n"
             if "-" not in lines[at + 1].strip()[:1]:
                 return origin.place.path, "".join([*lines[: at + 1], added, *lines[at + 1 :]])
-    for directory in (each for each in parts(origin.source) if isinstance(each, Directory)):
+    for directory in (each for each in parts(origin.source) if isinstance(each, DirectorySource)):
         file = posixpath.normpath(f"{directory.path}/kustomization.yaml")
         if read.tree.is_file(file):
             return file, f"{read.text(file).rstrip()}\nbuildMetadata: [originAnnotations]\n"
@@ -146,7 +152,7 @@ def removed(read: Read, origin: Origin) -> Edited | None:
     """A file without what declares it."""
     path, at = origin.place.path, origin.place.line - 1
     lines = read.text(path).splitlines(keepends=True)
-    if at >= len(lines) or origin.form is Form.HOOK:  # which is a line of another's declaration
+    if at >= len(lines) or origin.form is SourceForm.HOOK:  # which is a line of another's declaration
         return None
     begin = end = at
     if origin.form in COMMANDS:
@@ -197,7 +203,7 @@ KINDS: dict[str, Callable[[Read, Origin], Edited | None]] = {
 def changes(read: Read, edited: Edited) -> tuple[Change, ...]:
     path, text = edited
     after = OverlaidTree(read.tree, {path: text.encode() if text is not None else None})
-    return reading.changes(read.tree, after, [path], platforms=(read.platform,))
+    return repo_changes.changes(read.tree, after, [path], platforms=(read.platform,))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -214,11 +220,11 @@ def test_decided_by_owner(name: str, kind: str) -> None:
                 everything.append(change)
 
     # Answers are independent of each other, and so many are given at once.
-    decision = judging.decide(
+    decision = judgement.decide(
         everything,
         platform=read.platform,
         before=read.platform,
-        book=loading.book(),
+        book=rule_files.book(),
         taken=read.taken,
     )
 
@@ -232,7 +238,7 @@ def test_decided_by_owner(name: str, kind: str) -> None:
     assert wrong == {}
 
 
-def disagreement(read: Read, item: Item, component: Component) -> str:
+def disagreement(read: Read, item: DecisionItem, component: Component) -> str:
     """What is not as the owners would have it."""
     names = {(each.cluster, each.component) for each in item.touched}
     if (component.cluster, component.name) not in names:

@@ -7,43 +7,42 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients.kube import Client
+from firstlight.commands.down import down
 from firstlight.execute.lease import NAME, NAMESPACE, Lease
-from firstlight.execute.overriding import incident, keeping
-from firstlight.execute.overriding.ground import Ground
-from firstlight.lab.lab import Lab
+from firstlight.execute.overrides import override_records
+from firstlight.execute.overrides.override_context import OverrideContext
+from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Machine
-from firstlight.model.machine_report import MachineReport, Standing
-from firstlight.model.override import Emergency, Override
-from firstlight.model.override import Standing as OverrideStanding
-from firstlight.observe import machines
-from firstlight.observe.machines import Way
-from firstlight.operate import down
-from tests.unit.operate import test_down as stubs
+from firstlight.model.machine_report import MachineReport, MachineStanding
+from firstlight.model.override import Emergency, Override, OverrideStanding
+from firstlight.observe import machine_survey
+from firstlight.observe.machine_survey import MachineAccess
+from tests.unit.commands.down import test_down
 
 
 @pytest.fixture(autouse=True)
 def _reached(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The API of the lab, and machines that are wiped at once."""
 
-    async def look_at(machine: Machine, way: Way) -> MachineReport:
-        return MachineReport(machine=machine, standing=Standing.MAINTENANCE)
+    async def look_at(machine: Machine, way: MachineAccess) -> MachineReport:
+        return MachineReport(machine=machine, standing=MachineStanding.MAINTENANCE)
 
-    monkeypatch.setattr(machines, "look_at", look_at)
+    monkeypatch.setattr(machine_survey, "look_at", look_at)
     (tmp_path / "infra").mkdir()
     (tmp_path / "infra" / "kubeconfig").write_bytes(lab.kubeconfig.read_bytes())
 
 
 async def test_a_run_on_another_computer_holds_it_up(kube: Client, tmp_path: Path) -> None:
     told: list[str] = []
-    seen, way = stubs.found()
+    seen, way = test_down.found()
     other = Lease(kube, holder="ann@elsewhere:1:run-a", tell=lambda _: None)
     await other.claim()
 
     with pytest.raises(errors.Refused, match="another run works on this cluster: ann@elsewhere"):
-        await down.take_down(seen, stubs.means(tmp_path), tell=told.append)
+        await down.take_down(seen, test_down.means(tmp_path), tell=told.append)
     await other.release()
     before = list(way.reset)
-    await down.take_down(seen, stubs.means(tmp_path), tell=told.append)
+    await down.take_down(seen, test_down.means(tmp_path), tell=told.append)
 
     assert before == []
     assert way.reset == ["w-1", "w-2", "cp-1"]
@@ -57,25 +56,32 @@ async def test_an_override_is_not_finished_in_a_cluster_that_goes_but_closed_her
     kube: Client, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, standing: OverrideStanding
 ) -> None:
     """Also one that somebody has begun on another computer."""
-    elsewhere = Ground(client=kube, cluster="infra", state=tmp_path_factory.mktemp("elsewhere"))
+    elsewhere = OverrideContext(client=kube, cluster="infra", state=tmp_path_factory.mktemp("elsewhere"))
     record = Override(
-        id=keeping.made_id(time.time()), cluster="infra", emergency=Emergency.OUTAGE, reason="the shop is down",
-        who="ann@elsewhere", begun=time.time(), until=time.time() + 3600, standing=standing, scope=("component shop",),
-    )  # fmt: skip
-    await keeping.write(record, elsewhere)
+        id=override_records.made_id(time.time()),
+        cluster="infra",
+        emergency=Emergency.OUTAGE,
+        reason="the shop is down",
+        who="ann@elsewhere",
+        begun=time.time(),
+        until=time.time() + 3600,
+        standing=standing,
+        scope=("component shop",),
+    )
+    await override_records.write(record, elsewhere)
     told: list[str] = []
-    seen, way = stubs.found()
+    seen, way = test_down.found()
 
     try:
-        await down.take_down(seen, stubs.means(tmp_path), tell=told.append)
-        there = await keeping.read(record.id, kube)
+        await down.take_down(seen, test_down.means(tmp_path), tell=told.append)
+        there = await override_records.read(record.id, kube)
     finally:
         await kube.delete("v1", "ConfigMap", f"firstlight-override-{record.id}", namespace=NAMESPACE)
 
     assert way.reset == ["w-1", "w-2", "cp-1"]
     assert there == record, "machines that are wiped a moment later need nobody to go on"
-    (copy,) = keeping.local(tmp_path, "infra")
+    (copy,) = override_records.local(tmp_path, "infra")
     assert copy.standing is OverrideStanding.GONE
-    written = incident.path(tmp_path, "infra", record.id)
+    written = override_records.incident_path(tmp_path, "infra", record.id)
     assert "its cluster was taken down before it was over" in written.read_text()
     assert f"override {record.id} is closed with its cluster: {written}" in told

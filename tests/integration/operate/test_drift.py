@@ -9,20 +9,19 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.cli import drift as command
 from firstlight.cli import main
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube
+from firstlight.commands.drift import command, drift, expected_state
+from firstlight.commands.drift import text as drift_text
+from firstlight.commands.drift.applied_commit import CorrectionContext
+from firstlight.commands.override import apply, begin, end, session
+from firstlight.commands.override.git_agreement import RenderedGit
+from firstlight.commands.override.session import lease_held
 from firstlight.execute.lease import Lease
-from firstlight.journal import directory
-from firstlight.model.drift import Difference
-from firstlight.model.plan import Problem, Severity
-from firstlight.operate import drift, drift_scene
-from firstlight.operate.drift_permission import Ground
-from firstlight.operate.override import beginning, changing, ending, records
-from firstlight.operate.override.agreeing import Git
-from firstlight.operate.override.working import working
-from firstlight.repo import platform as platforms
-from firstlight.report import drift as report
+from firstlight.journal import state_files
+from firstlight.model.drift import DriftKind
+from firstlight.model.plan import Problem, ProblemSeverity
+from firstlight.repo import platform_reader
 from tests.flux import Flux
 from tests.integration.operate import overriding
 from tests.integration.operate.drifting import (
@@ -49,8 +48,8 @@ async def test_drift_is_found_and_the_engine_puts_it_back(flux: Flux, space: str
     await flux.kube.delete("apps/v1", "Deployment", "web", namespace=space)
     found = await drift.look(one, flux.kube)
     assert told(found) == [
-        ("ConfigMap", Difference.CHANGED, ["data.word", "data.more"]),
-        ("Deployment", Difference.MISSING, []),
+        ("ConfigMap", DriftKind.CHANGED, ["data.word", "data.more"]),
+        ("Deployment", DriftKind.MISSING, []),
     ]
     assert command.exit_code(found) == 2
 
@@ -71,8 +70,10 @@ async def test_another_commit_is_no_drift(flux: Flux, space: str, tmp_path: Path
     found = await drift.look(one, flux.kube)
     assert found.applied == (f"main@{commit[:7]} (apps)",)
     assert command.exit_code(found) == 1
-    assert "may be no more than that" in report.text(found)
-    behind = Problem(rule="branch-behind", severity=Severity.ERROR, message="the engine is ahead", way_out="git pull")
+    assert "may be no more than that" in drift_text.text(found)
+    behind = Problem(
+        rule="branch-behind", severity=ProblemSeverity.ERROR, message="the engine is ahead", way_out="git pull"
+    )
     with pytest.raises(errors.Refused, match="the engine has applied") as refused:
         await correct(dataclasses.replace(one, problems=(behind,)), flux.kube, found, said=[], confirm=lambda _: True)
     assert refused.value.hint == "First git pull; then again."
@@ -84,26 +85,28 @@ async def test_an_override_that_was_cut_off_is_finished_before_the_engine_is_ask
     """Its owner rests, at the commit from before the fix: it could be asked for nothing, and not for this one."""
     await repo(flux, space, tmp_path)
     at = overriding.ground(flux.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(overriding.wish(f"Kustomization {space}/apps"), at)
-        override = await changing.apply(override, [overriding.part(space, {"replicas": 3})], at)
+    async with lease_held(at):
+        override = await begin.begin_override(overriding.wish(f"Kustomization {space}/apps"), at)
+        override = await apply.apply_objects(override, [overriding.part(space, {"replicas": 3})], at)
     write(tmp_path, {"apps/web.yaml": deployment(3)})
     commit = await flux.commit(space, {"apps/web.yaml": deployment(3)})
-    git = Git(wanted={overriding.web_id(space): overriding.placed(deployment(3), space)}, revision=commit)
+    git = RenderedGit(wanted={overriding.web_id(space): overriding.placed(deployment(3), space)}, revision=commit)
     dying = overriding.ground(flux.kube, tmp_path, tell=overriding.killed_at("release"))
     with pytest.raises(overriding.Killed):
-        async with working(dying):
-            await ending.end(override, dying, git=git)
+        async with lease_held(dying):
+            await end.end_override(override, dying, git=git)
     await edit(flux, space, {"data": {"word": "hand"}})
-    one = await drift_scene.prepare(platforms.read(tmp_path), "", await means(tmp_path, commit), components=["apps"])
+    one = await expected_state.prepare(
+        platform_reader.read(tmp_path), "", await means(tmp_path, commit), components=["apps"]
+    )
     found = await drift.look(one, flux.kube)
 
     said: list[str] = []
-    known = Ground(state=at.state, uid=await uid_of(flux.kube))
+    known = CorrectionContext(state=at.state, uid=await uid_of(flux.kube))
     after = await correct(one, flux.kube, found, said=said, ground=known)
 
     assert f"override {override.id} was cut off while it was ended: that goes on" in said
-    assert all(each.is_over for each in await records.listed(at))
+    assert all(each.is_over for each in await session.list_overrides(at))
     assert told(after) == []
     assert await flux.config_map("settings", space) == {"word": "git"}
     assert (await overriding.deployment(flux.kube, space))["spec"]["replicas"] == 3
@@ -116,13 +119,13 @@ async def test_only_the_cluster_that_is_meant_is_written_to(flux: Flux, space: s
     uid = await uid_of(flux.kube)
     said: list[str] = []
     identity = tmp_path / ".firstlight" / "lab" / "identity.json"
-    directory.enter(identity)
+    state_files.enter(identity)
     identity.write_text(json.dumps({"kubeSystem": "another"}))
-    known = Ground(state=tmp_path / ".firstlight")
+    known = CorrectionContext(state=tmp_path / ".firstlight")
     with pytest.raises(errors.Refused, match=f"is not lab: its kube-system has the UID {uid}, and another is meant"):
         await correct(one, flux.kube, found, said=said, ground=known, agree=lambda _: True)
     identity.unlink()
-    ground = Ground(state=tmp_path / ".firstlight", uid="typed")
+    ground = CorrectionContext(state=tmp_path / ".firstlight", uid="typed")
     with pytest.raises(errors.Refused, match="and typed is meant"):
         await correct(one, flux.kube, found, said=said, ground=ground, agree=lambda _: True)
 
@@ -147,7 +150,7 @@ async def test_what_is_in_no_commit_is_not_put_back(flux: Flux, space: str, tmp_
     await edit(flux, space, {"data": {"word": "hand"}})
     found = await drift.look(one, flux.kube)
     said: list[str] = []
-    dirty = Problem(rule="uncommitted", severity=Severity.WARNING, message="1 file is not as in the commit")
+    dirty = Problem(rule="uncommitted", severity=ProblemSeverity.WARNING, message="1 file is not as in the commit")
     with pytest.raises(errors.Refused, match="1 file is not as in the commit"):
         await correct(dataclasses.replace(one, problems=(dirty,)), flux.kube, found, said=said)
     assert command.exit_code(found, is_committed=False) == 1
@@ -175,7 +178,7 @@ async def test_one_run_at_a_time_corrects(flux: Flux, space: str, tmp_path: Path
         await other.release()
     assert await flux.config_map("settings", space) == {"word": "hand"}
     assert told(await correct(one, flux.kube, found, said=[])) == []
-    with pytest.raises(kube_client.NotFound):
+    with pytest.raises(kube.NotFound):
         await flux.kube.get("coordination.k8s.io/v1", "Lease", "firstlight", namespace="kube-system")
 
 
@@ -186,12 +189,12 @@ async def test_watching_tells_what_comes_and_goes(flux: Flux, space: str, tmp_pa
         assert told(first) == []
         await edit(flux, space, {"data": {"word": "hand"}})
         second = await anext(looks)
-        assert told(second) == [("ConfigMap", Difference.CHANGED, ["data.word"])]
+        assert told(second) == [("ConfigMap", DriftKind.CHANGED, ["data.word"])]
         await flux.reconcile("Kustomization", "apps", space)
         third = await anext(looks)
         assert told(third) == []
-    assert report.news(second, third) == [f"apps:\n  ✔ as Git has it   ConfigMap {space}/settings"]
-    assert report.news(first, second)[0] == "apps:"
+    assert drift_text.news(second, third) == [f"apps:\n  ✔ as Git has it   ConfigMap {space}/settings"]
+    assert drift_text.news(first, second)[0] == "apps:"
 
 
 async def test_the_command(flux: Flux, space: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

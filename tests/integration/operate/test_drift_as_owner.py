@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.model.drift import Difference, Drift
-from firstlight.operate import drift
+from firstlight.commands.drift import drift
+from firstlight.model.drift import Drift, DriftKind
 from tests.flux import Flux
 from tests.integration.operate.drifting import KUSTOMIZATION, STAND_IN, correct, edit, scene, silence, told
 from tests.labs import until
@@ -18,7 +18,7 @@ async def test_an_engine_that_is_down_is_stood_in_for(flux: Flux, space: str, tm
     await silence(flux, space)
     await edit(flux, space, {"spec": {"replicas": 0}, "metadata": {"labels": {"by": "hand"}}}, kind="Deployment")
     found = await drift.look(one, flux.kube)
-    assert told(found) == [("Deployment", Difference.CHANGED, ["spec.replicas", "metadata.labels.by"])]
+    assert told(found) == [("Deployment", DriftKind.CHANGED, ["spec.replicas", "metadata.labels.by"])]
 
     said: list[str] = []
     asked: list[str] = []
@@ -106,7 +106,7 @@ async def test_nothing_is_created_for_an_owner_that_does_not_exist(flux: Flux, s
 
     await until(is_gone, "the Kustomization and what is its to be gone")
     found = await drift.look(one, flux.kube)
-    assert {each[1] for each in told(found)} == {Difference.MISSING}
+    assert {each[1] for each in told(found)} == {DriftKind.MISSING}
     with pytest.raises(errors.Refused, match=f"Kustomization {space}/apps: not in this cluster"):
         await correct(one, flux.kube, found, said=[], wishes=STAND_IN, confirm=lambda _: True)
     assert await flux.config_map("settings", space) is None

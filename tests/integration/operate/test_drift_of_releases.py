@@ -5,21 +5,22 @@ import dataclasses
 import pytest
 
 from firstlight import errors
+from firstlight.commands.drift import correct as drift_correct
+from firstlight.commands.drift import drift
+from firstlight.commands.drift import text as drift_text
+from firstlight.commands.drift.expected_state import ExpectedState
 from firstlight.model.cluster import Cluster
-from firstlight.model.drift import Difference, Drift
+from firstlight.model.drift import Drift, DriftKind
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
-from firstlight.operate import drift, drift_correcting
-from firstlight.operate.drift_scene import Scene
-from firstlight.ownership.drifting import Wanted
-from firstlight.report import drift as report
+from firstlight.ownership.drift_judgement import WantedObject
 from tests.argocd import HOME, ArgoCD
 from tests.flux import OFTEN, Flux
 from tests.integration.operate.drifting import SETTINGS, STAND_IN, correct, edit, told
 
 
-async def release(flux: Flux, space: str) -> Scene:
+async def release(flux: Flux, space: str) -> ExpectedState:
     """A chart in Git, and a HelmRelease of it that a Kustomization applies."""
     template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {word: {{ .Values.word }}}\n"
     source = {"kind": "GitRepository", "name": space}
@@ -40,10 +41,10 @@ async def release(flux: Flux, space: str) -> Scene:
     await flux.ready("HelmRelease", "web", space)
     owner = ObjectOwner(Party.FLUX, f"HelmRelease {space}/web")
     value = {**SETTINGS, "metadata": {"name": "settings", "namespace": space}}
-    wanted = Wanted(object=Object(value), component="web", manager="helm-controller", owner=owner)
+    wanted = WantedObject(object=Object(value), component="web", manager="helm-controller", owner=owner)
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
     known = frozenset({wanted.id})
-    return Scene(cluster=cluster, wanted=(wanted,), owners={owner: "web"}, known=known, revision=commit)
+    return ExpectedState(cluster=cluster, wanted=(wanted,), owners={owner: "web"}, known=known, revision=commit)
 
 
 async def test_a_release_without_drift_detection_is_upgraded(flux: Flux, space: str) -> None:
@@ -51,7 +52,7 @@ async def test_a_release_without_drift_detection_is_upgraded(flux: Flux, space: 
     assert told(await drift.look(one, flux.kube)) == []
     await edit(flux, space, {"data": {"word": "hand"}})
     found = await drift.look(one, flux.kube)
-    assert told(found) == [("ConfigMap", Difference.CHANGED, ["data.word"])]
+    assert told(found) == [("ConfigMap", DriftKind.CHANGED, ["data.word"])]
     said: list[str] = []
     after = await correct(one, flux.kube, found, said=said)
     assert told(after) == []
@@ -82,19 +83,19 @@ async def test_what_a_release_never_applied_is_removed_only_in_its_place(flux: F
             return yes
 
         said.clear()
-        wishes = drift_correcting.Wishes(as_owner=as_owner)
+        wishes = drift_correct.CorrectionOptions(as_owner=as_owner)
         return await correct(one, flux.kube, found, said=said, wishes=wishes, confirm=confirm)
 
     # Helm puts its own back, and leaves what it never had.
     after = await corrected(as_owner=False, yes=True)
-    assert told(after) == [("ConfigMap", Difference.CHANGED, ["data.more", "metadata.labels.by"])]
+    assert told(after) == [("ConfigMap", DriftKind.CHANGED, ["data.more", "metadata.labels.by"])]
     assert await flux.config_map("settings", space) == {"word": "git", "more": "hand"}
     assert (
         said[-1]
         == f"HelmRelease {space}/web answered, and leaves fields that it never applied; --as-owner removes them"
     )
     assert asked == []
-    text = report.text(after)
+    text = drift_text.text(after)
     assert "firstlight drift lab --correct --as-owner removes, after it has asked" in text
     assert "--correct asks the engine" not in text
 
@@ -104,8 +105,9 @@ async def test_what_a_release_never_applied_is_removed_only_in_its_place(flux: F
         f"  ConfigMap {space}/settings   metadata.labels.by (kubectl-edit)"
     )
     assert said[-1] == "nothing was removed"
-    assert f"kubectl edit configmap settings -n {space}, and take data.more, metadata.labels.by away" in report.text(
-        after
+    assert (
+        f"kubectl edit configmap settings -n {space}, and take data.more, metadata.labels.by away"
+        in drift_text.text(after)
     )
 
     before = await flux.kube.get("v1", "ConfigMap", "settings", namespace=space)
@@ -126,9 +128,9 @@ async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, si
     await argocd.synced(site, commit)
     owner = ObjectOwner(Party.ARGOCD, f"Application {site}")
     value = {**SETTINGS, "metadata": {"name": "settings", "namespace": site}}
-    wanted = Wanted(object=Object(value), component="apps", manager="argocd-controller", owner=owner)
+    wanted = WantedObject(object=Object(value), component="apps", manager="argocd-controller", owner=owner)
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"), url=argocd.git(site))
-    one = Scene(
+    one = ExpectedState(
         cluster=cluster, wanted=(wanted,), owners={owner: "apps"}, known=frozenset({wanted.id}), revision=commit
     )
     clean = await drift.look(one, argocd.kube)
@@ -137,11 +139,11 @@ async def test_an_application_heals_itself_only_if_it_says_so(argocd: ArgoCD, si
     body = {"data": {"word": "hand"}}
     await argocd.kube.patch("v1", "ConfigMap", "settings", body, manager="kubectl-edit", namespace=site)
     found = await drift.look(one, argocd.kube)
-    assert told(found) == [("ConfigMap", Difference.CHANGED, ["data.word"])]
+    assert told(found) == [("ConfigMap", DriftKind.CHANGED, ["data.word"])]
     said: list[str] = []
 
     async def corrected(patience: float) -> Drift:
-        wishes = drift_correcting.Wishes(patience=patience)
+        wishes = drift_correct.CorrectionOptions(patience=patience)
         return await correct(one, argocd.kube, found, said=said, wishes=wishes)
 
     assert told(await corrected(0.5)) == told(found)

@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-from firstlight.execute.actions import owners as action
-from firstlight.execute.world import Programs, World
+from firstlight.execute.actions import migrate_owners
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
-from firstlight.model.component import Form, Origin, Side
+from firstlight.model.component import Origin, Side, SourceForm
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
-from firstlight.model.source import Chart
+from firstlight.model.source import ChartSource
 from firstlight.model.work import MigrateOwners
-from firstlight.operate.handover import argocd_checks, ignoring
+from firstlight.plan import argocd_takeover
 from tests.argocd import ArgoCD, application
 from tests.flux import config
 
@@ -41,11 +41,13 @@ async def test_an_application_at_work_rests_meanwhile(argocd: ArgoCD, site: str,
     commit = await argocd.commit(site, {"apps/one.yaml": value})
     await argocd.application(site, site, {"repoURL": argocd.git(site), "targetRevision": "main", "path": "apps"})
     await argocd.synced(site, commit)
-    here = World(cluster=Cluster(name="lab", place=Place("x")), programs=Programs(), resolve=unresolved, state=tmp_path)
+    here = World(
+        cluster=Cluster(name="lab", place=Place("x")), programs=RunPrograms(), resolve=unresolved, state=tmp_path
+    )
     here._kube = argocd.kube
     wanted = MigrateOwners(passing=passing(site, placed(value, site)))
 
-    change = await action.look(wanted, here, "owners")
+    change = await migrate_owners.look(wanted, here, "owners")
 
     assert change is not None
     assert change.writes[0] == f"suspend Application argocd/{site}"
@@ -53,7 +55,7 @@ async def test_an_application_at_work_rests_meanwhile(argocd: ArgoCD, site: str,
     await change.perform()
     live = await argocd.kube.get("v1", "ConfigMap", "one", namespace=site)
     assert {each["manager"] for each in live["metadata"]["managedFields"]} == {MANAGER}
-    assert await action.look(wanted, here, "owners") is None
+    assert await migrate_owners.look(wanted, here, "owners") is None
     # It is at work again, and a field that is removed in Git goes.
     commit = await argocd.commit(site, {"apps/one.yaml": config("one", a="1")})
     await argocd.refresh(site)
@@ -76,14 +78,18 @@ async def test_what_is_offered_to_be_ignored_is_left_to_whoever_writes_it(argocd
         "data": {"tls.crt": "b2xk", "tls.key": "b2xk"},
     }  # fmt: skip
     origin = Origin(
-        form=Form.APPLICATION, side=Side.GITOPS, place=Place("app.yaml"), name=site, source=Chart(name="web")
+        form=SourceForm.APPLICATION,
+        side=Side.GITOPS,
+        place=Place("app.yaml"),
+        name=site,
+        source=ChartSource(name="web"),
     )
-    entries = [each.entry for each in ignoring.needed(passing(site, hook, certificate), [], origin)]
+    entries = [each.entry for each in argocd_takeover.fields_to_ignore(passing(site, hook, certificate), [], origin)]
     assert len(entries) == 2
     commit = await argocd.commit(site, {"apps/hook.yaml": hook, "apps/tls.yaml": certificate})
     app = application(site, site, {"repoURL": argocd.git(site), "targetRevision": "main", "path": "apps"})
     app["spec"]["ignoreDifferences"] = entries
-    app["spec"]["syncPolicy"]["syncOptions"].append(argocd_checks.RESPECT)
+    app["spec"]["syncPolicy"]["syncOptions"].append(argocd_takeover.RESPECT)
     await argocd.kube.apply(app, manager="tests")
     await argocd.synced(site, commit)
 

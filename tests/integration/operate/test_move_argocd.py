@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.lab.sources.access import Access
-from firstlight.operate.changing import merging
-from firstlight.operate.moving import guarding
+from firstlight.commands.change import followed_branch
+from firstlight.commands.change.moves import guard_stages
+from firstlight.lab.sources.declarations import Access
 from firstlight.tools import install
 from tests import changing, moving
 from tests.argocd import API, CONTROLLER, HOME, ArgoCD, application
@@ -27,7 +27,7 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.2,))
 
 
 @pytest_asyncio.fixture
@@ -114,7 +114,7 @@ async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
         assert "firstlight" in moving.managers(each)
-        assert moving.managers(each) & {"argocd-controller", guarding.MANAGER} == set()
+        assert moving.managers(each) & {"argocd-controller", guard_stages.MANAGER} == set()
         assert TRACKING not in _annotations(each)
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
@@ -126,7 +126,7 @@ async def test_there_and_back_again(clone: Clone, argocd: ArgoCD, site: str) -> 
     web, notes = await _live(argocd, site), await _live(argocd, site, "notes")
     for each in (web, notes):
         assert "argocd-controller" in moving.managers(each)
-        assert moving.managers(each) & {"firstlight", guarding.MANAGER} == set()
+        assert moving.managers(each) & {"firstlight", guard_stages.MANAGER} == set()
         assert _annotations(each)[TRACKING].startswith(f"{shop}:")
     assert OPTIONS not in _annotations(web)
     assert _annotations(notes)[OPTIONS] == "SkipDryRunOnMissingResource=true"
@@ -156,7 +156,7 @@ async def test_the_old_owner_looks_first_and_prunes_nothing(clone: Clone, argocd
     web = await _live(argocd, site)
     assert _annotations(web)[TRACKING] == f"{tools}:apps/Deployment:{site}/web"
     assert OPTIONS not in _annotations(web)
-    assert guarding.MANAGER not in moving.managers(web)
+    assert guard_stages.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(argocd.kube, site) == pods
     assert moving.deleted(argocd.lab, site, since=begun) == []

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.lab.sources.access import Access
+from firstlight.commands.change import followed_branch, prepare, record_store
+from firstlight.commands.change.moves import guard_stages, proof
+from firstlight.commands.change.moves.move_context import MoveContext
+from firstlight.execute import live_cluster
+from firstlight.lab.sources.declarations import Access
 from firstlight.model.verdict import Failed, Passed, Verdict
-from firstlight.operate import reaching
-from firstlight.operate.changing import beginning, merging, records
-from firstlight.operate.moving import guarding, repeating
-from firstlight.operate.moving.scene import Scene
 from firstlight.tools import install
 from tests import changing, moving
 from tests.changing import Clone
@@ -25,7 +25,7 @@ FLUX = "kustomize.toolkit.fluxcd.io"
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.2,))
 
 
 @pytest_asyncio.fixture
@@ -69,7 +69,7 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     web = await _web(flux, space)
     assert "firstlight" in moving.managers(web)
-    assert moving.managers(web) & {"kustomize-controller", guarding.MANAGER} == set()
+    assert moving.managers(web) & {"kustomize-controller", guard_stages.MANAGER} == set()
     assert not [each for each in web["metadata"].get("labels") or {} if each.startswith(FLUX)]
     assert (await flux.get("Kustomization", "apps", space))["spec"]["suspend"] is True
     record = clone.records()[-1]
@@ -81,7 +81,7 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     web = await _web(flux, space)
     assert "kustomize-controller" in moving.managers(web)
-    assert moving.managers(web) & {"firstlight", guarding.MANAGER} == set()
+    assert moving.managers(web) & {"firstlight", guard_stages.MANAGER} == set()
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
     assert "suspend" not in (await flux.get("Kustomization", "apps", space))["spec"]
     assert web["metadata"]["uid"] == uid
@@ -108,10 +108,10 @@ async def _see_a_second_run_that_writes(clone: Clone, flux: Flux, space: str) ->
 
 async def _second_run(clone: Clone) -> Verdict:
     means = changing.means(clone)
-    carrying = await beginning.again(clone.root, records.every(means.state)[-1], means, patience=30.0)
+    carrying = await prepare.reopen_change(clone.root, record_store.every_record(means.state)[-1], means, patience=30.0)
     (cluster,) = carrying.clusters
-    (stage,) = repeating.stages(Scene(carrying, cluster), carrying)
-    async with reaching.reached(cluster, means) as world:
+    (stage,) = proof.repeat_stages(MoveContext(carrying, cluster), carrying)
+    async with live_cluster.reached(cluster, means) as world:
         verdict, _ = await stage.wait(world, lambda _: None)
     return verdict
 
@@ -123,7 +123,7 @@ async def test_a_directory_passes_to_another_kustomization(clone: Clone, flux: F
 
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "tools"
-    assert guarding.MANAGER not in moving.managers(web)
+    assert guard_stages.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(flux.kube, space) == pods
     assert moving.deleted(flux.lab, space, since=begun) == []
@@ -150,7 +150,7 @@ async def test_a_part_gets_an_owner_of_its_own_and_is_taken_back(clone: Clone, f
     assert told.err.index(f"guard Deployment {space}/web against pruning") < told.err.index("is without it at")
     web = await _web(flux, space)
     assert web["metadata"]["labels"][f"{FLUX}/name"] == "apps"
-    assert guarding.MANAGER not in moving.managers(web)
+    assert guard_stages.MANAGER not in moving.managers(web)
     assert web["metadata"]["uid"] == uid
     assert await moving.pods(flux.kube, space) == pods
     (gone,) = moving.deleted(flux.lab, space, since=begun)

@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from firstlight.lab.sources.access import Access
-from firstlight.operate.changing import merging
+from firstlight.commands.change import followed_branch
+from firstlight.lab.sources.declarations import Access
 from firstlight.tools import install
 from tests import changing, moving
 from tests.changing import Clone
@@ -24,7 +24,7 @@ TEMPLATE = yaml.safe_dump(deployment()).replace("replicas: 1", "replicas: {{ .Va
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.2,))
 
 
 @pytest_asyncio.fixture

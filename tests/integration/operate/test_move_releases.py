@@ -9,26 +9,27 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import looking
-from firstlight.execute.applying import helm_releases
-from firstlight.execute.applying.helm_releases import Kept
-from firstlight.lab.sources.access import Access
+from firstlight.clients import kube
+from firstlight.commands.change import followed_branch
+from firstlight.commands.change.moves import guard_stages
+from firstlight.commands.up import up
+from firstlight.engines import engine_directives
+from firstlight.execute import live_cluster
+from firstlight.execute.actions import dispatch
+from firstlight.execute.apply import helm_storage
+from firstlight.execute.apply.helm_storage import HelmRevision
+from firstlight.execute.means import Means, RunRequest
+from firstlight.lab.sources.declarations import Access
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Phase
 from firstlight.model.platform import Platform
 from firstlight.model.work import Install
-from firstlight.operate import reaching, up
-from firstlight.operate.changing import merging
-from firstlight.operate.means import Means, Wishes
-from firstlight.operate.moving import guarding
-from firstlight.ownership import prune_guards
-from firstlight.render.cache import Cache
-from firstlight.render.charts.fetching import Means as Fetching
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs as Renderers
-from firstlight.repo import platform as platforms
+from firstlight.render.chart_fetch import FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.repo import platform_reader
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
 from tests import changing, moving
@@ -44,7 +45,7 @@ SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "PAUSES", (0.2,))
+    monkeypatch.setattr(followed_branch, "PAUSES", (0.2,))
 
 
 def files(
@@ -111,13 +112,13 @@ async def live(flux: Flux, space: str) -> dict[str, dict[str, Any]]:
     }
 
 
-async def revision(flux: Flux, space: str) -> Kept:
-    found = await helm_releases.last(flux.kube, "web", space)
+async def revision(flux: Flux, space: str) -> HelmRevision:
+    found = await helm_storage.last(flux.kube, "web", space)
     assert found is not None
     return found
 
 
-async def revisions(client: kube_client.Client, space: str) -> list[str]:
+async def revisions(client: kube.Client, space: str) -> list[str]:
     listed = await client.list("v1", "Secret", namespace=space, labels="owner=helm,name=web")
     return sorted(each["metadata"]["labels"]["version"] for each in listed.items)
 
@@ -125,16 +126,16 @@ async def revisions(client: kube_client.Client, space: str) -> list[str]:
 async def bootstrap(clone: Clone, *, is_kept: bool = True) -> list[str]:
     """What ``up`` does with the component; what it has written."""
     means = changing.means(clone)
-    known = platforms.read_tree(WorkTree(clone.root))
-    prepared = await up.prepare(known, Wishes(cluster="home"), means, is_checked=False)
+    known = platform_reader.read_tree(WorkTree(clone.root))
+    prepared = await up.prepare(known, RunRequest(cluster="home"), means, is_checked=False)
     written: list[str] = []
-    async with reaching.reached(prepared.cluster, means) as world:
+    async with live_cluster.reached(prepared.cluster, means) as world:
         steps = [each for each in prepared.work.plan.steps if each.component == "web" and each.phase != Phase.GITOPS]
         for each in steps:
             task = prepared.work.tasks[each.id]
             if isinstance(task, Install):
                 task = dataclasses.replace(task, is_kept=task.is_kept and is_kept)
-            if (change := await looking.look(task, world, each.id)) is not None:
+            if (change := await dispatch.look(task, world, each.id)) is not None:
                 await change.perform()
                 written += change.writes
         assert any(isinstance(prepared.work.tasks[each.id], Install) for each in steps)
@@ -149,11 +150,11 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
 
     for each in (await live(flux, space)).values():
         assert "helm" in moving.managers(each)
-        assert moving.managers(each) & {"helm-controller", "firstlight", guarding.MANAGER} == set()
+        assert moving.managers(each) & {"helm-controller", "firstlight", guard_stages.MANAGER} == set()
         assert ORIGIN not in each["metadata"]["labels"]
     held = await flux.get("HelmRelease", "web", space)
     assert held["spec"]["suspend"] is True
-    assert guarding.MANAGER not in moving.managers(held)
+    assert guard_stages.MANAGER not in moving.managers(held)
     last = await revision(flux, space)
     assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
     assert await bootstrap(clone) == [], "a second run writes nothing"
@@ -164,11 +165,11 @@ async def test_there_and_back_again(clone: Clone, flux: Flux, space: str) -> Non
     after = await live(flux, space)
     for each in after.values():
         assert "helm-controller" in moving.managers(each)
-        assert moving.managers(each) & {"helm", "firstlight", guarding.MANAGER} == set()
+        assert moving.managers(each) & {"helm", "firstlight", guard_stages.MANAGER} == set()
         assert each["metadata"]["labels"][ORIGIN] == "web"
     held = await flux.get("HelmRelease", "web", space)
     assert "suspend" not in held["spec"]
-    assert guarding.MANAGER not in moving.managers(held)
+    assert guard_stages.MANAGER not in moving.managers(held)
     assert held["status"]["history"][0]["version"] == 3
     assert await revisions(flux.kube, space) == ["1", "2", "3"], "no revision is lost"
     uids = {name: each["metadata"]["uid"] for name, each in before.items()}
@@ -308,7 +309,7 @@ async def test_half_way_nobody_can_prune_the_helm_release(clone: Clone, flux: Fl
     arguments = ("web", "--to", "bootstrap", "--owner", "bootstrap", "--why", moving.WHY)
     told = await clone.run("move", *arguments, "--no-render", "--carry-out", "--no-wait", "--yes", "--anyway", "a test")
     assert told.code == 3, told.err
-    guard = prune_guards.of(Engine.FLUX)
+    guard = engine_directives.prune_guard(Engine.FLUX)
     name, value = guard.name, guard.value
     assert (await flux.get("HelmRelease", "web", space))["metadata"]["annotations"][name] == value
     assert all(name not in each["metadata"]["annotations"] for each in (await live(flux, space)).values())
@@ -351,11 +352,14 @@ async def test_the_digest_in_the_version_of_a_chart_of_a_registry(
 
     def means(clone: Clone) -> Means:
         async def open_renderer(known: Platform) -> Renderer:
-            fetching = Fetching(clone.programs["helm"], plain_http=frozenset({flux.at.registry}))
-            programs = Renderers(helm=clone.programs["helm"], kustomize=clone.programs["kustomize"])
+            fetching = FetchClients(clone.programs["helm"], plain_http=frozenset({flux.at.registry}))
+            programs = RendererPrograms(helm=clone.programs["helm"], kustomize=clone.programs["kustomize"])
             cache = tmp_path / "cache"
             return Renderer(
-                known, programs=programs, store=ChartStore(cache / "charts", fetching), cache=Cache(cache / "renders")
+                known,
+                programs=programs,
+                store=ChartStore(cache / "charts", fetching),
+                cache=RenderCache(cache / "renders"),
             )
 
         return dataclasses.replace(given(clone), open_renderer=open_renderer)
@@ -404,6 +408,6 @@ async def test_killed_on_the_way_it_goes_on(clone: Clone, flux: Flux, space: str
     assert all(
         moving.managers(each) & {"helm", "helm-controller"} == {"helm"} for each in (await live(flux, space)).values()
     )
-    assert guarding.MANAGER not in moving.managers(await flux.get("HelmRelease", "web", space))
+    assert guard_stages.MANAGER not in moving.managers(await flux.get("HelmRelease", "web", space))
     assert await moving.pods(flux.kube, space) == pods
     assert moving.deleted(flux.lab, space, since=begun) == []

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
-from firstlight.execute.walking import OnVerdict
+from firstlight.commands.node import apply, apply_config, declared_configs
+from firstlight.commands.node import text as node_text
+from firstlight.commands.node.apply_config import NodeApplyOptions
+from firstlight.commands.node.declared_configs import DeclaredConfigs
+from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus
+from firstlight.commands.verify import fingerprint
+from firstlight.execute import live_cluster
+from firstlight.execute.walk import OnVerdict
 from firstlight.execute.world import World
-from firstlight.model.node import ConfigSight, Equality
 from firstlight.model.verdict import Verdict
-from firstlight.observe import machine_versions
-from firstlight.operate import reaching
-from firstlight.operate.node import applying, declared_configs, trying
-from firstlight.operate.node.declared_configs import Declared
-from firstlight.operate.node.giving import Asked
-from firstlight.report import node_apply as report
-from tests import machines as labs
+from tests import machines as tests_machines
 from tests import nodes
 from tests.labs import until
 
@@ -30,14 +30,14 @@ FILE = "machine: {files: [{path: /var/etc/a, op: create, content: a-secret-of-th
 
 
 @pytest_asyncio.fixture
-async def kube(cluster: labs.Cluster) -> AsyncIterator[Client]:
+async def kube(cluster: tests_machines.Cluster) -> AsyncIterator[Client]:
     """The API of the machines."""
-    async with kube_client.Client(kube_client.load(cluster.lab.kubeconfig)) as client:
+    async with clients_kube.Client(clients_kube.load(cluster.lab.kubeconfig)) as client:
         yield client
 
 
 @pytest_asyncio.fixture
-async def place(cluster: labs.Cluster, tmp_path: Path) -> AsyncIterator[nodes.Ground]:
+async def place(cluster: tests_machines.Cluster, tmp_path: Path) -> AsyncIterator[nodes.Ground]:
     """The way to the machines, which have their own configs again afterwards."""
     one = nodes.ground(cluster, tmp_path / "ground")
     yield one
@@ -46,27 +46,27 @@ async def place(cluster: labs.Cluster, tmp_path: Path) -> AsyncIterator[nodes.Gr
     assert left.result.is_complete, left.failures
 
 
-def declared(place: nodes.Ground, root: Path, **patches: str) -> Declared:
+def declared(place: nodes.Ground, root: Path, **patches: str) -> DeclaredConfigs:
     platform = nodes.repo(place, root, patches={name.replace("_", "-"): text for name, text in patches.items()})
     return declared_configs.of(platform, platform.clusters[0], nodes.means(place))
 
 
-async def compared(place: nodes.Ground, wanted: Declared) -> dict[str, ConfigSight]:
-    async with reaching.reached(nodes.declared(place), nodes.means(place)) as world:
-        found = await applying.compare(applying.chosen(wanted.cluster, ()), wanted, world)
+async def compared(place: nodes.Ground, wanted: DeclaredConfigs) -> dict[str, ConfigStatus]:
+    async with live_cluster.reached(nodes.declared(place), nodes.means(place)) as world:
+        found = await apply.compare_machines(apply.chosen_machines(wanted.cluster, ()), wanted, world)
     return {each.machine.name: each.sight for each in found}
 
 
-async def differing(place: nodes.Ground, wanted: Declared) -> list[str]:
+async def differing(place: nodes.Ground, wanted: DeclaredConfigs) -> list[str]:
     found = await compared(place, wanted)
-    return [name for name, each in found.items() if each.equality is not Equality.EQUAL]
+    return [name for name, each in found.items() if each.equality is not ConfigEquality.EQUAL]
 
 
 async def carried_out(
-    place: nodes.Ground, wanted: Declared, *, names: Sequence[str], tried: float = 0.0
+    place: nodes.Ground, wanted: DeclaredConfigs, *, names: Sequence[str], tried: float = 0.0
 ) -> nodes.Walked:
-    machines = [] if not names else applying.chosen(wanted.cluster, names)
-    return await nodes.walk(place, applying.stages(machines, wanted, Asked(tried=tried)))
+    machines = [] if not names else apply.chosen_machines(wanted.cluster, names)
+    return await nodes.walk(place, apply.apply_stages(machines, wanted, NodeApplyOptions(tried=tried)))
 
 
 async def _is(answer: Awaitable[str], wanted: str) -> bool:
@@ -81,16 +81,16 @@ async def test_a_worker_first_then_the_rest_and_a_reboot_is_asked(
     kube: Client, place: nodes.Ground, tmp_path: Path
 ) -> None:
     wanted = declared(place, tmp_path / "repo", cp_2=FILE, worker_1=LABEL % "a")
-    before = await machine_versions.boots(kube)
+    before = await fingerprint.boots(kube)
     foreseen = await compared(place, wanted)
 
-    names = [name for name, each in foreseen.items() if each.equality is not Equality.EQUAL]
+    names = [name for name, each in foreseen.items() if each.equality is not ConfigEquality.EQUAL]
     found = await carried_out(place, wanted, names=names)
     again = await carried_out(place, wanted, names=["worker-1"])
 
-    text = report.text(foreseen)
-    assert {name: each.equality for name, each in foreseen.items() if each.equality is not Equality.EQUAL} == {
-        "worker-1": Equality.DIFFERENT, "cp-2": Equality.DIFFERENT,
+    text = node_text.configs_text(foreseen)
+    assert {name: each.equality for name, each in foreseen.items() if each.equality is not ConfigEquality.EQUAL} == {
+        "worker-1": ConfigEquality.DIFFERENT, "cp-2": ConfigEquality.DIFFERENT,
     }  # fmt: skip
     assert "worker-1   without a reboot\n       machine.nodeLabels.rack a added" in text
     assert "cp-2   reboots" in text
@@ -103,7 +103,7 @@ async def test_a_worker_first_then_the_rest_and_a_reboot_is_asked(
     assert await rack(kube, "worker-1") == "a"
 
     async def has_rebooted() -> bool:  # its node says so when the kubelet comes to it
-        after = await machine_versions.boots(kube)
+        after = await fingerprint.boots(kube)
         return {name for name in after if after[name] != before[name]} == {"cp-2"}
 
     await until(has_rebooted, "cp-2, and nobody else, to have rebooted")
@@ -111,14 +111,16 @@ async def test_a_worker_first_then_the_rest_and_a_reboot_is_asked(
 
 
 async def test_a_trial_that_is_well_is_kept_and_one_that_is_not_goes_back(
-    cluster: labs.Cluster, kube: Client, place: nodes.Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: tests_machines.Cluster, kube: Client, place: nodes.Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "HOLDS", 0.5)
+    monkeypatch.setattr(apply_config, "HOLDS", 0.5)
     kept = await carried_out(
         place, declared(place, tmp_path / "one", worker_1=LABEL % "b"), tried=20.0, names=["worker-1"]
     )
     wanted = declared(place, tmp_path / "two", worker_1=LABEL % "c")
-    tried, *rest = applying.stages(applying.chosen(wanted.cluster, ["worker-1", "cp-1"]), wanted, Asked(tried=5.0))
+    tried, *rest = apply.apply_stages(
+        apply.chosen_machines(wanted.cluster, ["worker-1", "cp-1"]), wanted, NodeApplyOptions(tried=5.0)
+    )
 
     async def broken(world: World, on_verdict: OnVerdict) -> tuple[Verdict, str]:
         # It falls over with what it tries, and comes back with what it has on its disk.
@@ -144,7 +146,7 @@ async def test_a_trial_that_is_well_is_kept_and_one_that_is_not_goes_back(
     assert found.writes == ["try the config of worker-1 for 5 s"]
     assert "worker-1 was not well with it" in found.failures[0]
     assert "has gone back to the config that it had" in found.failures[0]
-    assert after["worker-1"].equality is Equality.EQUAL
+    assert after["worker-1"].equality is ConfigEquality.EQUAL
 
 
 async def test_a_reboot_cannot_be_tried(place: nodes.Ground, tmp_path: Path) -> None:

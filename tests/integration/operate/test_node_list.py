@@ -7,14 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
+from firstlight.commands.node import list as node_list
+from firstlight.commands.node.node_rows import ConfigEquality
 from firstlight.model.cluster import MachineRole
-from firstlight.model.node import Equality
-from firstlight.operate.node import listing
-from firstlight.report import node_list as report
-from tests import machines as labs
-from tests import nodes
+from tests import machines, nodes
 from tests.labs import condition, until
 
 LABEL = "machine: {nodeLabels: {rack: a}}\n"
@@ -26,7 +24,7 @@ async def ready(kube: Client) -> bool:
     return all(condition(each, "Ready") == "True" for each in (await kube.list("v1", "Node")).items)
 
 
-async def test_what_is_as_declared_and_what_is_not(cluster: labs.Cluster, tmp_path: Path) -> None:
+async def test_what_is_as_declared_and_what_is_not(cluster: machines.Cluster, tmp_path: Path) -> None:
     place = nodes.ground(cluster, tmp_path / "ground")
     platform = nodes.repo(place, tmp_path / "repo", patches={"worker-1": LABEL, "cp-2": FILE})
     one = platform.clusters[0]
@@ -35,19 +33,19 @@ async def test_what_is_as_declared_and_what_is_not(cluster: labs.Cluster, tmp_pa
     gone = dataclasses.replace(kept[0], name="worker-2", role=MachineRole.WORKER, address="10.5.0.99")
     one = dataclasses.replace(one, machines=(*kept, gone))
     silent = msgspec.structs.replace(place, reach={**place.reach, "10.5.0.99": "127.0.0.1:9"})
-    async with kube_client.Client(kube_client.load(cluster.lab.kubeconfig)) as kube:
+    async with clients_kube.Client(clients_kube.load(cluster.lab.kubeconfig)) as kube:
         await until(lambda: ready(kube), "nodes to be ready")
         await kube.create(STRANGER, manager="tests")
-        found = await listing.look(platform, one, nodes.means(silent))
+        found = await node_list.look_at_machines(platform, one, nodes.means(silent))
         await kube.delete("v1", "Node", "stranger")
 
     rows = {each.name: each for each in found.rows}
-    text, data = report.text(found), msgspec.json.encode(report.data(found)).decode()
+    text, data = node_list.list_text(found), msgspec.json.encode(node_list.list_data(found)).decode()
     assert list(rows) == ["cp-1", "cp-2", "worker-1", "worker-2", "cp-3", "stranger"]
     assert rows["cp-1"].is_fine, text
     assert (rows["cp-1"].talos, rows["cp-1"].etcd in ("leader", "member")) == ("v1.13.0", True)
     assert [each.etcd for each in rows.values()].count("leader") <= 1, text
-    assert rows["worker-1"].config.equality is Equality.DIFFERENT
+    assert rows["worker-1"].config.equality is ConfigEquality.DIFFERENT
     assert not rows["worker-1"].config.needs_reboot
     assert "machine.nodeLabels.rack a added" in text
     assert rows["cp-2"].config.needs_reboot
@@ -60,13 +58,13 @@ async def test_what_is_as_declared_and_what_is_not(cluster: labs.Cluster, tmp_pa
 
 
 async def test_without_the_api_machines_are_still_seen(
-    cluster: labs.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: machines.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "ANSWERS", 0.5)
+    monkeypatch.setattr(node_list, "ANSWERS", 0.5)
     place = msgspec.structs.replace(nodes.ground(cluster, tmp_path / "ground"), api="https://127.0.0.1:9")
     platform = nodes.repo(place, tmp_path / "repo")
 
-    found = await listing.look(platform, platform.clusters[0], nodes.means(place))
+    found = await node_list.look_at_machines(platform, platform.clusters[0], nodes.means(place))
     typed = await nodes.typed(place, platform.root, "list", "-o", "json")
 
     assert typed.code == 1

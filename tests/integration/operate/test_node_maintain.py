@@ -9,25 +9,23 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.kube import Client
-from firstlight.gates import node_marks
-from firstlight.model.draining import Drain, Mark
+from firstlight.commands.node import drain_rules, maintain
+from firstlight.commands.node.drain_rules import DrainOptions, MaintenanceMark
+from firstlight.commands.node.maintain import NodeMaintainOptions
+from firstlight.commands.verify import fingerprint
 from firstlight.model.event import Event, Told
-from firstlight.observe import machine_versions
-from firstlight.operate.node import maintaining
-from firstlight.operate.node.maintaining import Asked
-from tests import machines as labs
-from tests import nodes
+from tests import machines, nodes
 from tests.labs import until
 
 NODE = "worker-1"
 
 
 @pytest_asyncio.fixture
-async def kube(cluster: labs.Cluster) -> AsyncIterator[Client]:
+async def kube(cluster: machines.Cluster) -> AsyncIterator[Client]:
     """The API of the machines."""
-    async with kube_client.Client(kube_client.load(cluster.lab.kubeconfig)) as client:
+    async with clients_kube.Client(clients_kube.load(cluster.lab.kubeconfig)) as client:
         yield client
 
 
@@ -41,7 +39,7 @@ async def space(kube: Client) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def place(cluster: labs.Cluster, tmp_path: Path) -> nodes.Ground:
+def place(cluster: machines.Cluster, tmp_path: Path) -> nodes.Ground:
     """The way to the machines."""
     return nodes.ground(cluster, tmp_path / "ground")
 
@@ -94,7 +92,7 @@ async def test_a_budget_holds_the_drain_up_and_lets_it_go(
     shown = await nodes.typed(place, tmp_path / "repo", "maintain", NODE, "--dry-run", "-o", "json")
     plane = await nodes.typed(place, tmp_path / "repo", "maintain", "cp-1", "--dry-run", "-o", "json")
     refused = await nodes.typed(place, tmp_path / "repo", "maintain", NODE, "--yes")
-    was_untouched = node_marks.of(await node(kube)) is None
+    was_untouched = drain_rules.mark_of(await node(kube)) is None
     held = asyncio.Event()
 
     def tell(event: Event) -> None:
@@ -107,10 +105,12 @@ async def test_a_budget_holds_the_drain_up_and_lets_it_go(
         await kube.apply(budget("web", 0, space=space), manager="tests")
         return bool(spec.get("unschedulable"))
 
-    before = await machine_versions.boots(kube)
-    stages = maintaining.stages(nodes.machine(place, NODE), Asked(drain=Drain(may_lose_scratch=True)))
+    before = await fingerprint.boots(kube)
+    stages = maintain.maintain_stages(
+        nodes.machine(place, NODE), NodeMaintainOptions(drain=DrainOptions(may_lose_scratch=True))
+    )
     found, was_cordoned = await asyncio.gather(nodes.walk(place, stages, tell=tell), let_go())
-    after = await machine_versions.boots(kube)
+    after = await fingerprint.boots(kube)
 
     assert shown.code == 3
     assert [each["fate"] for each in shown.data["pods"] if each["namespace"] == space] == ["refuse"]
@@ -126,33 +126,33 @@ async def test_a_budget_holds_the_drain_up_and_lets_it_go(
         "cordon worker-1", "reboot worker-1", "uncordon worker-1",
     ]  # fmt: skip
     assert {name for name in after if after[name] != before[name]} == {NODE}
-    assert not node_marks.is_cordoned(await node(kube))
-    assert node_marks.of(await node(kube)) is None
+    assert not drain_rules.is_cordoned(await node(kube))
+    assert drain_rules.mark_of(await node(kube)) is None
 
 
 async def test_killed_after_the_reboot_was_sent_it_goes_on(kube: Client, place: nodes.Ground) -> None:
-    before = await machine_versions.boots(kube)
+    before = await fingerprint.boots(kube)
 
     await nodes.killed(place, nodes.At(machine=NODE, stage="drain", moment="after"))
     await nodes.killed(place, nodes.At(machine=NODE, stage="reboot", moment="after"))
-    rebooted = await machine_versions.boots(kube)
-    mark = node_marks.of(await node(kube))
-    found = await nodes.walk(place, maintaining.stages(nodes.machine(place, NODE), Asked()))
+    rebooted = await fingerprint.boots(kube)
+    mark = drain_rules.mark_of(await node(kube))
+    found = await nodes.walk(place, maintain.maintain_stages(nodes.machine(place, NODE), NodeMaintainOptions()))
 
-    assert mark == Mark(command="node maintain", boot=before[NODE], is_ours=True)
+    assert mark == MaintenanceMark(command="node maintain", boot=before[NODE], is_ours=True)
     assert rebooted[NODE] != before[NODE]
     assert found.result.is_complete, found.failures
     assert (found.writes, found.asked) == (["uncordon worker-1"], [])
-    assert await machine_versions.boots(kube) == rebooted
+    assert await fingerprint.boots(kube) == rebooted
 
 
 async def test_left_drained_for_its_hardware_and_given_back(kube: Client, place: nodes.Ground) -> None:
     await kube.patch("v1", "Node", NODE, {"spec": {"unschedulable": True}}, manager="tests")
     machine = nodes.machine(place, NODE)
 
-    left = await nodes.walk(place, maintaining.stages(machine, Asked(is_rebooted=False)))
-    marked = node_marks.of(await node(kube))
-    done = await nodes.walk(place, maintaining.stages(machine, Asked(is_done=True)))
+    left = await nodes.walk(place, maintain.maintain_stages(machine, NodeMaintainOptions(is_rebooted=False)))
+    marked = drain_rules.mark_of(await node(kube))
+    done = await nodes.walk(place, maintain.maintain_stages(machine, NodeMaintainOptions(is_done=True)))
     after = await node(kube)
     await kube.patch("v1", "Node", NODE, {"spec": {"unschedulable": None}}, manager="tests")
 
@@ -162,5 +162,5 @@ async def test_left_drained_for_its_hardware_and_given_back(kube: Client, place:
     assert not marked.is_ours
     assert done.result.is_complete, done.failures
     assert "worker-1 was cordoned before, by somebody else: it stays so" in done.told
-    assert node_marks.is_cordoned(after)
-    assert node_marks.of(after) is None
+    assert drain_rules.is_cordoned(after)
+    assert drain_rules.mark_of(after) is None

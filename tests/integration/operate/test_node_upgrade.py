@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube, talosctl
-from firstlight.clients.sops import Sops
-from firstlight.clients.talosctl import Target
-from firstlight.model.draining import MARK
-from firstlight.secrets import age
+from firstlight.clients.sops import SopsClient
+from firstlight.clients.talosctl import MachineTarget
+from firstlight.commands.node.drain_rules import MAINTENANCE_MARK
+from firstlight.secrets import age_keys
 from firstlight.tools import install
 from tests import machines
 from tests.integration.secrets.encrypted_repo import MINE
@@ -43,7 +43,7 @@ async def living(cluster: machines.Cluster, tmp_path: Path, sops: Path) -> Livin
     """The machines that tests share, declared by a repo of the test that encrypts for its author."""
     one = Living(cluster, tmp_path / "repo", sops)
     one.declare("cp-1", "cp-2", "cp-3", "worker-1", kubernetes=KUBERNETES)
-    rule = f"creation_rules:\n  - path_regex: ^talos/lab/.*\n    age: {age.recipient(MINE)}\n"
+    rule = f"creation_rules:\n  - path_regex: ^talos/lab/.*\n    age: {age_keys.recipient(MINE)}\n"
     (one.root / ".sops.yaml").write_text(rule)
     return one
 
@@ -74,9 +74,9 @@ def lost_in_its_reboot(one: machines.Cluster, name: str) -> Any:
     """A machine whose power goes when it has installed its new version."""
     real = talosctl.Talosctl.upgrade
 
-    async def upgrade(self: talosctl.Talosctl, target: Target, image: str, **options: Any) -> None:
+    async def upgrade(self: talosctl.Talosctl, target: MachineTarget, image: str, **options: Any) -> None:
         await real(self, target, image, **options)
-        if target == Target.of(one.loopbacks[name], endpoints=[one.loopbacks[name]]):
+        if target == MachineTarget.of(one.loopbacks[name], endpoints=[one.loopbacks[name]]):
             await one.lab.machine(name, "off")
 
     return unittest.mock.patch.object(talosctl.Talosctl, "upgrade", upgrade)
@@ -84,7 +84,7 @@ def lost_in_its_reboot(one: machines.Cluster, name: str) -> Any:
 
 async def is_given_back(client: kube.Client, name: str) -> bool:
     node = await client.get("v1", "Node", name)
-    return "unschedulable" not in node["spec"] and MARK not in node["metadata"].get("annotations", {})
+    return "unschedulable" not in node["spec"] and MAINTENANCE_MARK not in node["metadata"].get("annotations", {})
 
 
 async def test_one_that_does_not_come_back_ends_it_and_the_same_command_goes_on(
@@ -119,8 +119,8 @@ async def test_one_that_does_not_come_back_ends_it_and_the_same_command_goes_on(
 async def _is_kept_encrypted(living: Living) -> None:
     assert living.sops is not None
     (kept,) = (living.root / ".firstlight" / "lab" / "etcd").iterdir()
-    environ = {"SOPS_AGE_KEY": age.identity(MINE).reveal().decode()}
-    snapshot = gzip.decompress((await Sops(living.sops, environ=environ).decrypt(kept)).reveal())
+    environ = {"SOPS_AGE_KEY": age_keys.identity(MINE).reveal().decode()}
+    snapshot = gzip.decompress((await SopsClient(living.sops, environ=environ).decrypt(kept)).reveal())
     assert b"/registry/namespaces/kube-system" in snapshot
     assert b"/registry" not in kept.read_bytes()
 

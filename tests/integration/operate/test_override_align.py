@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
+from firstlight.commands.override import repo_alignment
 from firstlight.model.component import ObjectId
 from firstlight.model.platform import Platform
-from firstlight.operate.override import aligning
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
 
@@ -26,24 +25,26 @@ COMMON = Path(__file__).parents[2] / "scenarios/align/common"
 
 
 @pytest.fixture(scope="module")
-def programs() -> Programs:
+def programs() -> RendererPrograms:
     found = asyncio.run(install.ensure(["helm", "kustomize"]))
-    return Programs(found["helm"], found["kustomize"], None)
+    return RendererPrograms(found["helm"], found["kustomize"], None)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kitchen:
-    programs: Programs
+    programs: RendererPrograms
     home: Path
 
     async def open(self, platform: Platform, known_as: str) -> Renderer:
-        store = ChartStore(self.home / "charts", Means(self.programs.helm, None, Credentials()), offline=True)
-        cache = Cache(self.home / "renders")
+        store = ChartStore(
+            self.home / "charts", FetchClients(self.programs.helm, None, ChartCredentials()), offline=True
+        )
+        cache = RenderCache(self.home / "renders")
         return Renderer(platform, programs=self.programs, store=store, cache=cache, known_as=known_as)
 
 
 @pytest.fixture(scope="module")
-def kitchen(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Kitchen:
+def kitchen(programs: RendererPrograms, tmp_path_factory: pytest.TempPathFactory) -> Kitchen:
     return Kitchen(programs, tmp_path_factory.mktemp("align"))
 
 
@@ -74,7 +75,7 @@ async def test_a_live_change_becomes_a_change_of_the_repo(
     applied = {ObjectId.of(each): each for each in case.get("live", ())}
     gone = {ObjectId.of(each): None for each in case.get("gone", ())}
     choices = case.get("choose", {})
-    made = await aligning.align(
+    made = await repo_alignment.align_repo(
         WorkTree(root), {**applied, **gone}, cluster=case.get("cluster", "home"), open_renderer=kitchen.open,
         component=case.get("component", ""), choose=lambda wish, offered: choices.get(wish.path),
     )  # fmt: skip

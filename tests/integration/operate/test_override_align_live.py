@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from firstlight.cli import main
-from firstlight.model.override import Standing
-from firstlight.operate.override import changing, ending, records
-from firstlight.operate.override.agreeing import Git
-from firstlight.operate.override.working import working
+from firstlight.commands.override import apply, end, session
+from firstlight.commands.override.git_agreement import RenderedGit
+from firstlight.commands.override.session import lease_held
+from firstlight.model.override import OverrideStanding
 from tests import overrides
 from tests.flux import Flux
 from tests.integration.operate.overriding import part, placed, web_id
@@ -37,11 +37,11 @@ async def test_what_align_writes_lets_an_override_end(
         await shop.next("begin")
         container = {"name": "main", "image": "registry.example.org/web:2", "env": [{"name": "MODE", "value": "safe"}]}
         (opened,) = await shop.open()
-        async with working(at):
-            opened = await changing.apply(
+        async with lease_held(at):
+            opened = await apply.apply_objects(
                 opened, [part(shop.space, {"replicas": 4, "template": {"spec": {"containers": [container]}}})], at
             )
-            opened = await changing.delete(opened, overrides.map_id(shop.space), at)
+            opened = await apply.delete_object(opened, overrides.map_id(shop.space), at)
 
         way = ["--repo", str(tmp_path), "--kubeconfig", str(flux.lab.kubeconfig), "--offline", "--output", "json"]
         code = await asyncio.to_thread(main.run, ["override", "align", "--write", *way])
@@ -58,10 +58,12 @@ async def test_what_align_writes_lets_an_override_end(
 
         mended = yaml.safe_load((tmp_path / "shop/web.yaml").read_text())
         commit = await flux.commit(shop.space, {"shop/web.yaml": mended, "shop/map.yaml": None})
-        async with working(at):
+        async with lease_held(at):
             wanted = {web_id(shop.space): placed(mended, shop.space)}
-            over = await ending.end(await records.read(at, opened.id), at, git=Git(wanted=wanted, revision=commit))
-        assert (over.standing, over.notes) == (Standing.ENDED, ())
+            over = await end.end_override(
+                await session.read_override(at, opened.id), at, git=RenderedGit(wanted=wanted, revision=commit)
+            )
+        assert (over.standing, over.notes) == (OverrideStanding.ENDED, ())
         assert await shop.replicas() == 4
         assert await flux.config_map("map", shop.space) is None
         assert await shop.marks() == []

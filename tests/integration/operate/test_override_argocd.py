@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from firstlight import errors
+from firstlight.commands.override import apply, begin, end
+from firstlight.commands.override.git_agreement import RenderedGit
+from firstlight.commands.override.session import lease_held
+from firstlight.engines import engine_marks
 from firstlight.model.component import ObjectId
-from firstlight.model.override import Standing
-from firstlight.operate.override import aborting, beginning, changing, ending
-from firstlight.operate.override.agreeing import Git
-from firstlight.operate.override.working import working
-from firstlight.ownership import engine_marks
+from firstlight.model.override import OverrideStanding
 from tests.argocd import AUTOMATED, HOME, ArgoCD
 from tests.flux import config
 from tests.integration.operate.overriding import (
@@ -60,9 +60,9 @@ async def test_root_and_set_leave_an_application_alone_until_git_has_the_fix(
     await argocd.application(root, HOME, {"repoURL": argocd.git(site), "path": "root", "targetRevision": "main"})
     await argocd.synced(shop, commit)
     at = ground(argocd.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(wish(f"Application {shop}"), at)
-        override = await changing.apply(override, [part(site, {"replicas": 3})], at)
+    async with lease_held(at):
+        override = await begin.begin_override(wish(f"Application {shop}"), at)
+        override = await apply.apply_objects(override, [part(site, {"replicas": 3})], at)
     assert [(each.kind, each.is_above) for each in override.held] == [
         ("Application", True), ("ApplicationSet", True), ("Application", False),
     ]  # fmt: skip
@@ -80,11 +80,11 @@ async def test_root_and_set_leave_an_application_alone_until_git_has_the_fix(
     assert (await deployment(argocd.kube, site))["spec"]["replicas"] == 3
 
     commit = await argocd.commit(site, {"shop/web.yaml": web(3)})
-    async with working(at):
-        over = await ending.end(
-            override, at, git=Git(wanted={web_id(site): placed(web(3), site)}, revision=commit)
+    async with lease_held(at):
+        over = await end.end_override(
+            override, at, git=RenderedGit(wanted={web_id(site): placed(web(3), site)}, revision=commit)
         )  # fmt: skip
-    assert (over.standing, over.notes) == (Standing.ENDED, ())
+    assert (over.standing, over.notes) == (OverrideStanding.ENDED, ())
     await argocd.synced(shop, commit)
     live = await deployment(argocd.kube, site)
     assert live["spec"]["replicas"] == 3
@@ -113,16 +113,16 @@ async def test_a_set_above_two_overrides_rests_until_both_are_over(argocd: ArgoC
 
     generated_one = ObjectId("argoproj.io", "Application", HOME, f"{site}-shop")
     with pytest.raises(errors.Refused, match=f"is made by ApplicationSet {HOME}/{site}-set"):
-        await beginning.look((), [generated_one], at)
-    async with working(at):
-        first = await beginning.begin(wish(f"Application {site}-shop"), at)
-        second = await beginning.begin(wish(f"Application {site}-blog"), at)
-        over = await aborting.abort(first, at)
-        assert (over.standing, over.notes) == (Standing.ABORTED, ())
+        await begin.look_at_scope((), [generated_one], at)
+    async with lease_held(at):
+        first = await begin.begin_override(wish(f"Application {site}-shop"), at)
+        second = await begin.begin_override(wish(f"Application {site}-blog"), at)
+        over = await end.abort_override(first, at)
+        assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
         assert engine_marks.SKIP in await kept()
         assert (await argocd.get(f"{site}-blog"))["metadata"]["annotations"][engine_marks.SKIP] == "true"
-        over = await aborting.abort(second, at)
-        assert (over.standing, over.notes) == (Standing.ABORTED, ())
+        over = await end.abort_override(second, at)
+        assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
     assert await kept() == ["example.org/kept"]
     assert not is_marked(await argocd.get(f"{site}-set", "ApplicationSet"))
 
@@ -133,11 +133,11 @@ async def test_an_aborted_one_is_as_git_has_it(argocd: ArgoCD, site: str, tmp_pa
     await argocd.application(shop, site, {"repoURL": argocd.git(site), "path": "shop", "targetRevision": "main"})
     await argocd.synced(shop, commit)
     at = ground(argocd.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(wish(objects=(web_id(site),)), at)
-        override = await changing.apply(override, [part(site, {"replicas": 3, "paused": True})], at)
-        over = await aborting.abort(override, at)
-    assert (over.standing, over.notes) == (Standing.ABORTED, ())
+    async with lease_held(at):
+        override = await begin.begin_override(wish(objects=(web_id(site),)), at)
+        override = await apply.apply_objects(override, [part(site, {"replicas": 3, "paused": True})], at)
+        over = await end.abort_override(override, at)
+    assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
     live = await deployment(argocd.kube, site)
     assert (live["spec"]["replicas"], "paused" in live["spec"]) == (1, False)
     assert managers(live) - {"kube-controller-manager"} == {"argocd-controller"}

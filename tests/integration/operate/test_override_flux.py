@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.execute import walking
-from firstlight.execute.loop import Options
-from firstlight.execute.overriding import engines, incident
-from firstlight.execute.world import Programs, World
+from firstlight.clients import kube
+from firstlight.commands.override import apply, begin, end, git_agreement, session
+from firstlight.commands.override.git_agreement import RenderedGit
+from firstlight.commands.override.session import lease_held
+from firstlight.execute import walk
+from firstlight.execute.loop import RunOptions
+from firstlight.execute.overrides import held_engines, override_records
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.event import Told
-from firstlight.model.override import Standing
-from firstlight.model.place import Place
+from firstlight.model.override import OverrideStanding
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed
-from firstlight.operate.override import aborting, agreeing, beginning, changing, ending, records, telling
-from firstlight.operate.override.agreeing import Git
-from firstlight.operate.override.working import working
 from firstlight.tools import content
 from tests.flux import OFTEN, Flux, config
 from tests.integration.operate.overriding import (
@@ -128,15 +128,15 @@ async def test_a_child_rests_through_its_parents_rounds_and_ends_when_git_has_th
 ) -> None:
     await shop(flux, space)
     at = ground(flux.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(wish(f"Kustomization {space}/shop"), at)
-        assert override.standing is Standing.OPEN
+    async with lease_held(at):
+        override = await begin.begin_override(wish(f"Kustomization {space}/shop"), at)
+        assert override.standing is OverrideStanding.OPEN
         assert [str(each) for each in override.held] == [f"Kustomization {space}/shop"]
         assert {each.name for each in override.objects} == {"web", "map"}
-        override = await changing.apply(override, [part(space, {"replicas": 3})], at)
+        override = await apply.apply_objects(override, [part(space, {"replicas": 3})], at)
         # A second one leaves the first as it is.
         more = {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "MODE", "value": "safe"}]}]}}}
-        override = await changing.apply(override, [part(space, more)], at)
+        override = await apply.apply_objects(override, [part(space, more)], at)
 
     await flux.reconcile("GitRepository", space, space)
     await flux.reconcile("Kustomization", "apps", space)
@@ -151,17 +151,17 @@ async def test_a_child_rests_through_its_parents_rounds_and_ends_when_git_has_th
     running = await pods(flux, space)
     mended = web(3)
     with pytest.raises(errors.Refused, match=r"spec\.replicas: 3 in the cluster, 1 in Git"):
-        async with working(at):
-            await ending.end(override, at, git=Git(wanted={web_id(space): placed(web(), space)}))
+        async with lease_held(at):
+            await end.end_override(override, at, git=RenderedGit(wanted={web_id(space): placed(web(), space)}))
     mended["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "MODE", "value": "safe"}]
     commit = await flux.commit(space, {"shop/web.yaml": mended})
-    async with working(at):
-        over = await ending.end(
-            await records.read(at, override.id),
+    async with lease_held(at):
+        over = await end.end_override(
+            await session.read_override(at, override.id),
             at,
-            git=Git(wanted={web_id(space): placed(mended, space)}, revision=commit),
+            git=RenderedGit(wanted={web_id(space): placed(mended, space)}, revision=commit),
         )
-    assert (over.standing, over.notes) == (Standing.ENDED, ())
+    assert (over.standing, over.notes) == (OverrideStanding.ENDED, ())
     live = await deployment(flux.kube, space)
     assert live["spec"]["replicas"] == 3
     assert not is_marked(live)
@@ -170,7 +170,7 @@ async def test_a_child_rests_through_its_parents_rounds_and_ends_when_git_has_th
     child = await flux.ready("Kustomization", "shop", space, revision=commit)
     assert child["spec"]["suspend"] is False
     assert not is_marked(child)
-    told = incident.path(at.state, at.cluster, over.id).read_text()
+    told = override_records.incident_path(at.state, at.cluster, over.id).read_text()
     assert "| Deployment" in told
     assert "spec.replicas | 1 | 3 |" in told
     # What is removed from Git later disappears: the fields are the engine's alone.
@@ -186,24 +186,26 @@ async def test_an_aborted_one_leaves_everything_as_it_was(flux: Flux, space: str
     await shop(flux, space)
     at = ground(flux.kube, tmp_path)
     before = await deployment(flux.kube, space)
-    async with working(at):
-        override = await beginning.begin(wish(f"Kustomization {space}/shop"), at)
-        override = await changing.apply(override, [part(space, {"replicas": 3, "paused": True})], at)
-        override = await changing.apply(override, [placed(config("new", x="1"), space)], at, is_more_allowed=True)
+    async with lease_held(at):
+        override = await begin.begin_override(wish(f"Kustomization {space}/shop"), at)
+        override = await apply.apply_objects(override, [part(space, {"replicas": 3, "paused": True})], at)
+        override = await apply.apply_objects(override, [placed(config("new", x="1"), space)], at, is_more_allowed=True)
         # Applied anew without what it had: Git still has that, and abort brings it back.
         settings = ObjectId("", "ConfigMap", space, "map")
-        override = await changing.delete(override, settings, at)
-        override = await changing.apply(override, [placed(config("map", b="2"), space)], at)
+        override = await apply.delete_object(override, settings, at)
+        override = await apply.apply_objects(override, [placed(config("map", b="2"), space)], at)
         wanted = {settings: placed(config("map", a="1", b="2"), space)}
-        differing = [str(each) for each in await agreeing.differences(override, at, wanted) if each.object == settings]
+        differing = [
+            str(each) for each in await git_agreement.differences(override, at, wanted) if each.object == settings
+        ]
         assert differing == [f"{settings} data.a: (not there) in the cluster, 1 in Git"]
         with pytest.raises(errors.Refused, match=r"has (Deployment|Kustomization)"):
-            await beginning.begin(wish(objects=(web_id(space),)), at)
+            await begin.begin_override(wish(objects=(web_id(space),)), at)
         # Somebody else changes something beside it, and something of it.
         beside = {"metadata": {"annotations": {"example.org/note": "mine"}}, "spec": {"paused": False}}
         await flux.kube.patch("apps/v1", "Deployment", "web", beside, manager="somebody", namespace=space)
-        over = await aborting.abort(override, at)
-    assert over.standing is Standing.ABORTED
+        over = await end.abort_override(override, at)
+    assert over.standing is OverrideStanding.ABORTED
     assert any("spec.paused" in each and "somebody" in each for each in over.notes)
     live = await deployment(flux.kube, space)
     assert live["spec"]["replicas"] == 1
@@ -214,7 +216,7 @@ async def test_an_aborted_one_leaves_everything_as_it_was(flux: Flux, space: str
     child = await flux.ready("Kustomization", "shop", space)
     assert child["spec"].get("suspend") in (None, False)
     assert not is_marked(child)
-    assert all(each.is_over for each in await records.listed(at))
+    assert all(each.is_over for each in await session.list_overrides(at))
     secrets = await flux.kube.list("v1", "Secret", namespace="kube-system", labels="firstlight.dev/override-snapshot")
     assert not secrets.items
 
@@ -227,15 +229,15 @@ async def test_string_data_of_a_secret_is_applied_recorded_and_taken_back(
     login = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": space}}
     await flux.kube.apply({**login, "stringData": {"password": "old"}}, manager="somebody")
     id = ObjectId("", "Secret", space, "login")
-    async with working(at):
-        override = await beginning.begin(wish(objects=(id,)), at)
-        override = await changing.apply(override, [{**login, "stringData": {"password": "hunter2"}}], at)
+    async with lease_held(at):
+        override = await begin.begin_override(wish(objects=(id,)), at)
+        override = await apply.apply_objects(override, [{**login, "stringData": {"password": "hunter2"}}], at)
 
         assert [each.fields for each in override.changes] == [("data.password",)]
         live = await flux.kube.get("v1", "Secret", "login", namespace=space)
         assert base64.b64decode(live["data"]["password"]) == b"hunter2"
-        over = await aborting.abort(override, at)
-    assert over.standing is Standing.ABORTED
+        over = await end.abort_override(override, at)
+    assert over.standing is OverrideStanding.ABORTED
     live = await flux.kube.get("v1", "Secret", "login", namespace=space)
     assert base64.b64decode(live["data"]["password"]) == b"old"
 
@@ -243,16 +245,16 @@ async def test_string_data_of_a_secret_is_applied_recorded_and_taken_back(
 async def test_a_release_goes_on_with_the_values_that_git_has_now(flux: Flux, space: str, tmp_path: Path) -> None:
     await release(flux, space)
     at = ground(flux.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(wish(objects=(web_id(space),)), at)
+    async with lease_held(at):
+        override = await begin.begin_override(wish(objects=(web_id(space),)), at)
         assert [str(each) for each in override.held] == [f"HelmRelease {space}/shop"]
-        override = await changing.apply(override, [part(space, {"replicas": 3})], at)
+        override = await apply.apply_objects(override, [part(space, {"replicas": 3})], at)
     commit = await flux.commit(space, {"apps/release.yaml": helm_release(space, replicas=3)})
     mended = placed(web(3), space)
     mended["metadata"].pop("labels")
-    async with working(at):
-        over = await ending.end(override, at, git=Git(wanted={web_id(space): mended}, revision=commit))
-    assert (over.standing, over.notes) == (Standing.ENDED, ())
+    async with lease_held(at):
+        over = await end.end_override(override, at, git=RenderedGit(wanted={web_id(space): mended}, revision=commit))
+    assert (over.standing, over.notes) == (OverrideStanding.ENDED, ())
     live = await deployment(flux.kube, space)
     assert live["spec"]["replicas"] == 3
     assert managers(live) - {"kube-controller-manager"} == {"helm-controller"}
@@ -268,21 +270,21 @@ async def test_it_works_while_the_controllers_are_down_and_expires(flux: Flux, s
     for each in stopped:
         await flux.lab.process(each, "stop")
     try:
-        async with working(at):
-            override = await beginning.begin(wish(f"Kustomization {space}/shop", seconds=60), at)
-            override = await changing.apply(override, [part(space, {"replicas": 3})], at)
+        async with lease_held(at):
+            override = await begin.begin_override(wish(f"Kustomization {space}/shop", seconds=60), at)
+            override = await apply.apply_objects(override, [part(space, {"replicas": 3})], at)
             late = dataclasses.replace(at, now=lambda: override.until + 1)
             with pytest.raises(errors.Refused, match="has expired"):
-                await changing.apply(override, [part(space, {"replicas": 4})], late)
-            checks = await telling.checks(flux.kube, now=late.now())
+                await apply.apply_objects(override, [part(space, {"replicas": 4})], late)
+            checks = await override_records.open_override_checks(flux.kube, now=late.now())
             (verdict,) = [each.verdict for each in checks if override.id in each.verdict.reason]
             assert isinstance(verdict, Failed)
-            over = await ending.end(override, dataclasses.replace(late, who="bob@desk"), discard=True)
+            over = await end.end_override(override, dataclasses.replace(late, who="bob@desk"), discard=True)
     finally:
         for each in stopped:
             await flux.lab.process(each, "continue")
         await flux.running(*stopped)
-    assert (over.standing, over.ended_by) == (Standing.ENDED, "bob@desk")
+    assert (over.standing, over.ended_by) == (OverrideStanding.ENDED, "bob@desk")
     assert any("has not been reconciled" in each for each in over.notes)
     assert (await deployment(flux.kube, space))["spec"]["replicas"] == 1
     await flux.ready("Kustomization", "shop", space, revision=commit)
@@ -292,23 +294,23 @@ async def test_whatever_was_cut_off_the_next_run_finishes(flux: Flux, space: str
     await shop(flux, space)
     at = ground(flux.kube, tmp_path, tell=killed_at("record open"))
     with pytest.raises(Killed):
-        async with working(at):
-            await beginning.begin(wish(f"Kustomization {space}/shop"), at)
+        async with lease_held(at):
+            await begin.begin_override(wish(f"Kustomization {space}/shop"), at)
     assert (await flux.get("Kustomization", "shop", space))["spec"]["suspend"] is True
 
     said: list[str] = []
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    world = World(cluster=cluster, programs=Programs(), resolve=unresolved, state=tmp_path / ".firstlight")
+    world = World(cluster=cluster, programs=RunPrograms(), resolve=unresolved, state=tmp_path / ".firstlight")
     world._kube = flux.kube
-    await walking.walk(
-        [walking.Stage(id="one", name="one")], world, options=Options(holder="tests"), confirm=lambda text: True,
+    await walk.run_stages(
+        [walk.WalkStage(id="one", name="one")], world, options=RunOptions(holder="tests"), confirm=lambda text: True,
         tell=lambda event: said.append(event.text) if isinstance(event, Told) else None,
     )  # fmt: skip
     assert any("was cut off while it began" in each for each in said)
     child = await flux.get("Kustomization", "shop", space)
     assert not child["spec"].get("suspend")
     assert not is_marked(child)
-    assert all(each.is_over for each in await records.listed(at))
+    assert all(each.is_over for each in await session.list_overrides(at))
 
 
 @pytest.mark.long
@@ -333,16 +335,16 @@ async def test_a_resource_set_above_rests_too(flux: Flux, space: str, tmp_path: 
     await until(lambda: exists(flux, space), "the ResourceSet to make its Kustomization")
     await flux.ready("Kustomization", "shop", space)
     at = ground(flux.kube, tmp_path)
-    async with working(at):
-        override = await beginning.begin(wish(f"Kustomization {space}/shop"), at)
+    async with lease_held(at):
+        override = await begin.begin_override(wish(f"Kustomization {space}/shop"), at)
         assert [each.kind for each in override.held] == ["ResourceSet", "Kustomization"]
-        override = await changing.apply(override, [part(space, {"replicas": 3})], at)
-        token = {"metadata": {"annotations": {engines.REQUEST: "now"}}}
+        override = await apply.apply_objects(override, [part(space, {"replicas": 3})], at)
+        token = {"metadata": {"annotations": {held_engines.REQUEST: "now"}}}
         await flux.kube.patch(RESOURCE_SETS, "ResourceSet", "sets", token, manager="tests", namespace=space)
         await flux.reconcile("GitRepository", space, space)
         assert (await flux.get("Kustomization", "shop", space))["spec"]["suspend"] is True
-        over = await aborting.abort(override, at)
-    assert (over.standing, over.notes) == (Standing.ABORTED, ())
+        over = await end.abort_override(override, at)
+    assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
     assert not is_marked(await flux.get("Kustomization", "shop", space))
     assert not is_marked(dict(await flux.kube.get(RESOURCE_SETS, "ResourceSet", "sets", namespace=space)))
     await flux.kube.delete(RESOURCE_SETS, "ResourceSet", "sets", namespace=space)
@@ -351,6 +353,6 @@ async def test_a_resource_set_above_rests_too(flux: Flux, space: str, tmp_path: 
 async def exists(flux: Flux, space: str) -> bool:
     try:
         await flux.get("Kustomization", "shop", space)
-    except kube_client.NotFound:
+    except kube.NotFound:
         return False
     return True

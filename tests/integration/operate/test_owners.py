@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from firstlight.cli import main
-from firstlight.clients import kube as clients
-from firstlight.clients.kube.config import Impersonation
+from firstlight.clients import kube
+from firstlight.clients.kube.client_config import Impersonation
+from firstlight.commands.owners import owners
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import Flaw, ObjectOwner, OwnedObject, OwnerMap, Party
-from firstlight.operate import owners
-from firstlight.ownership.owners import Declared
+from firstlight.ownership.owner_map import DeclaredOwnership
 from tests.argocd import ArgoCD
 from tests.flux import OFTEN, Flux, chart, config
 from tests.labs import until
@@ -99,10 +99,10 @@ def flaws(each: OwnedObject) -> dict[Flaw, str]:
 async def test_a_namespace_with_owners_of_all_sorts(flux: Flux, space: str) -> None:
     await made(flux, space)
     declared = {
-        ObjectId("apps", "Deployment", space, "web"): Declared(
+        ObjectId("apps", "Deployment", space, "web"): DeclaredOwnership(
             "web", ObjectOwner(Party.FLUX, f"Kustomization {space}/two")
         ),
-        ObjectId("", "ConfigMap", space, "stale"): Declared(
+        ObjectId("", "ConfigMap", space, "stale"): DeclaredOwnership(
             "web", ObjectOwner(Party.FLUX, f"Kustomization {space}/one")
         ),
     }
@@ -214,10 +214,10 @@ async def test_kinds_that_may_not_be_read_are_told(flux: Flux, space: str) -> No
     metadata = {"name": "theirs", "namespace": space, "labels": labels}
     await flux.kube.apply(config("theirs", a="b") | {"metadata": metadata}, manager="kustomize-controller")
     limited = dataclasses.replace(
-        clients.load(flux.lab.kubeconfig), impersonation=Impersonation("reader", groups=("system:authenticated",))
+        kube.load(flux.lab.kubeconfig), impersonation=Impersonation("reader", groups=("system:authenticated",))
     )
 
-    async with clients.Client(limited) as client:
+    async with kube.Client(limited) as client:
         found = await owners.owners(client, cluster="infra", namespace=space)
 
     theirs = one(found, "ConfigMap", "theirs")

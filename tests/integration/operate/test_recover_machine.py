@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import kube, talosctl
-from firstlight.gates.ground import GateGround
+from firstlight.commands.recover.drill_context import DrillContext
+from firstlight.commands.up.up import PreparedRun
+from firstlight.gates.gate_parts import GateContext
 from firstlight.model.plan import Plan
 from firstlight.model.work import Work
-from firstlight.operate.recover.fault import Ground
-from firstlight.operate.up import Prepared
 from tests import machines, nodes
 from tests.conftest import sample
 from tests.labs import condition, until
@@ -39,21 +39,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest_asyncio.fixture
-async def ground(cluster: machines.Cluster, tmp_path: Path) -> AsyncIterator[Ground]:
+async def ground(cluster: machines.Cluster, tmp_path: Path) -> AsyncIterator[DrillContext]:
     """The machines that tests share, declared as they are; the one that was rebuilt has its own config afterwards."""
     place = nodes.ground(cluster, tmp_path / "ground")
     platform = nodes.repo(place, tmp_path / "repo")
     one = platform.clusters[0]
     work = Work(cluster=one, plan=Plan(cluster=one.name, steps=()), tasks={})
-    prepared = Prepared(
-        platform=platform, cluster=one, work=work, ground=GateGround(one, revision="", objects={}), problems=()
+    prepared = PreparedRun(
+        platform=platform, cluster=one, work=work, ground=GateContext(one, revision="", objects={}), problems=()
     )
-    yield Ground(lab=cluster.lab, prepared=prepared, means=nodes.means(place))
+    yield DrillContext(lab=cluster.lab, prepared=prepared, means=nodes.means(place))
     config = await cluster.config("cp-3", machines.BARE, machines.INLINE, machines.GRACE)
     await cluster.talos.apply_config(cluster.here("cp-3"), config, mode="no-reboot")
 
 
-async def test_a_lost_control_plane_is_rebuilt(cluster: machines.Cluster, ground: Ground) -> None:
+async def test_a_lost_control_plane_is_rebuilt(cluster: machines.Cluster, ground: DrillContext) -> None:
     async with kube.Client(kube.load(cluster.lab.kubeconfig)) as client:
         for each in (CLAIM, SECRET):
             await client.apply(each, manager="tests")
@@ -78,7 +78,7 @@ async def test_a_lost_control_plane_is_rebuilt(cluster: machines.Cluster, ground
 
 
 async def test_a_rebuild_that_was_killed_goes_on(
-    cluster: machines.Cluster, ground: Ground, at: killed.At, tmp_path: Path
+    cluster: machines.Cluster, ground: DrillContext, at: killed.At, tmp_path: Path
 ) -> None:
     place = nodes.ground(cluster, tmp_path / "ground")
 

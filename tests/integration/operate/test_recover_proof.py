@@ -9,22 +9,20 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import talosctl
-from firstlight.execute.world import Programs
-from firstlight.model.cluster import Cluster
-from firstlight.model.plan import Severity
+from firstlight.commands.recover import rebuild
+from firstlight.execute.means import Means
+from firstlight.execute.world import RunPrograms
+from firstlight.model.cluster import AddressBook, Cluster
+from firstlight.model.plan import ProblemSeverity
 from firstlight.model.platform import Platform
-from firstlight.model.reach import Reach
 from firstlight.model.secret import Secret
-from firstlight.operate.means import Means
-from firstlight.operate.recover import rebuilding
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means as Fetching
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Renderer
-from firstlight.render.tools import Programs as Renderers
-from firstlight.repo import platform as platforms
-from firstlight.secrets import resolving
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.repo import platform_reader
+from firstlight.secrets import secret_resolver
 from firstlight.tools import install
 from tests.runs import PLATFORMS
 
@@ -62,27 +60,27 @@ def committed(root: Path) -> None:
 
 def means(platform: Platform, programs: dict[str, Path], home: Path) -> Means:
     """How a tree is read and asked, without a network; the machine refuses at once."""
-    resolver = resolving.Resolver(platform.root, sops=programs["sops"])
+    resolver = secret_resolver.SecretResolver(platform.root, sops=programs["sops"])
 
     async def open_renderer(one: Platform) -> Renderer:
-        fetching = Fetching(programs["helm"], None, Credentials(), frozenset())
+        fetching = FetchClients(programs["helm"], None, ChartCredentials(), frozenset())
         return Renderer(
-            one, programs=Renderers(helm=programs["helm"], kustomize=programs["kustomize"]),
-            store=ChartStore(home / "charts", fetching, offline=True), cache=Cache(None),
+            one, programs=RendererPrograms(helm=programs["helm"], kustomize=programs["kustomize"]),
+            store=ChartStore(home / "charts", fetching, offline=True), cache=RenderCache(None),
         )  # fmt: skip
 
     async def talos_secrets(cluster: Cluster) -> Secret:
         raise AssertionError("keys are neither made nor wanted by whoever only looks")
 
     return Means(
-        programs=Programs(talosctl=programs["talosctl"], helm=programs["helm"]), state=platform.root / ".firstlight",
+        programs=RunPrograms(talosctl=programs["talosctl"], helm=programs["helm"]), state=platform.root / ".firstlight",
         open_renderer=open_renderer, resolve=resolver.resolve, talos_secrets=talos_secrets, git=Path(GIT),
-        reach=Reach(machines={"10.9.0.11": "127.0.0.1:1"}), close=resolver.close,
+        reach=AddressBook(machines={"10.9.0.11": "127.0.0.1:1"}), close=resolver.close,
     )  # fmt: skip
 
 
 async def missing(root: Path, programs: dict[str, Path], home: Path) -> list[tuple[str, str]]:
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     own = means(platform, programs, home)
 
     async def means_of(there: Platform) -> Means:
@@ -90,12 +88,14 @@ async def missing(root: Path, programs: dict[str, Path], home: Path) -> list[tup
         return means(there, programs, home)
 
     try:
-        found = await rebuilding.proof(platform, platform.clusters[0], own, means_of=means_of)
+        found = await rebuild.proof(platform, platform.clusters[0], own, means_of=means_of)
     finally:
         await own.close()
     # Whether machines answer is another question.
     return sorted(
-        (each.rule, each.message) for each in found if each.severity == Severity.ERROR and each.rule != "machine-silent"
+        (each.rule, each.message)
+        for each in found
+        if each.severity == ProblemSeverity.ERROR and each.rule != "machine-silent"
     )
 
 

@@ -13,25 +13,25 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import install as action
-from firstlight.execute.applying import helm_releases
-from firstlight.execute.walking import Stage
-from firstlight.execute.world import Programs, World
-from firstlight.model import helm
+from firstlight.clients import kube as clients_kube
+from firstlight.commands.change.moves import take_back
+from firstlight.commands.change.moves.move_context import MoveContext
+from firstlight.execute.actions import install
+from firstlight.execute.apply import helm_storage
+from firstlight.execute.walk import WalkStage
+from firstlight.execute.world import RunPrograms, World
+from firstlight.model import helm_chart
 from firstlight.model.cluster import Cluster
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import Install, Installation
-from firstlight.operate.moving import taking, taking_releases
-from firstlight.operate.moving.scene import Scene
-from firstlight.tools import install
+from firstlight.tools import install as tools_install
 from tests.integration.execute.test_install import unresolved
 
 ORIGIN = "helm.toolkit.fluxcd.io/name"
-OPTIONS = helm.ReleaseOptions(server_side=True, take_ownership=True, skip_crds=True, timeout=60)
+OPTIONS = helm_chart.ReleaseOptions(server_side=True, take_ownership=True, skip_crds=True, timeout=60)
 TEMPLATE = """
 apiVersion: v1
 kind: ConfigMap
@@ -71,17 +71,17 @@ class Shop:
     namespace: str
     folder: Path
 
-    def chart(self, name: str, text: str) -> helm.LocalChart:
+    def chart(self, name: str, text: str) -> helm_chart.LocalChart:
         place = self.folder / name / "shop"
         (place / "templates").mkdir(parents=True)
         (place / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
         (place / "templates/all.yaml").write_text(text)
-        return helm.LocalChart(place)
+        return helm_chart.LocalChart(place)
 
     async def brought(self, *, made: str = "same", more: str = "") -> None:
         """The release as helm-controller brings it."""
         text = TEMPLATE.replace("LABEL", f"{ORIGIN}: shop").replace("MADE", made) + more
-        await action.helm_of(self.world).install(
+        await install.helm_of(self.world).install(
             "shop", self.chart("theirs", text), namespace=self.namespace, options=OPTIONS,
             values=[Secret(b'{"word": "git"}')],
         )  # fmt: skip
@@ -94,7 +94,7 @@ class Shop:
             "v1", "ConfigMap", "settings", body, form="json", manager="tests", namespace=self.namespace
         )
 
-    def scene(self, *, made: str = "same", more: str = "", word: str = "git", version: str = "1.0.0") -> Scene:
+    def scene(self, *, made: str = "same", more: str = "", word: str = "git", version: str = "1.0.0") -> MoveContext:
         """That bootstrap is to keep it, as the repo has it."""
         text = TEMPLATE.replace(", LABEL", "").replace("MADE", made) + more
         release = Installation(
@@ -102,9 +102,9 @@ class Shop:
             values=Secret(f'{{"word": "{word}"}}'.encode()), options=OPTIONS, hooks_disabled=True,
         )  # fmt: skip
         task = Install(releases=(release,), manager="firstlight", is_kept=True)
-        return cast(Scene, OneRelease(self.world.cluster, task))
+        return cast(MoveContext, OneRelease(self.world.cluster, task))
 
-    async def carried(self, stage: Stage) -> list[str]:
+    async def carried(self, stage: WalkStage) -> list[str]:
         """What a stage has written."""
         change = await stage.look(self.world)
         if change is not None:
@@ -116,10 +116,10 @@ class Shop:
 
 
 @pytest_asyncio.fixture
-async def shop(kube: kube_client.Client, namespace: str, tmp_path: Path) -> Shop:
-    program = (await install.ensure(["helm"]))["helm"]
+async def shop(kube: clients_kube.Client, namespace: str, tmp_path: Path) -> Shop:
+    program = (await tools_install.ensure(["helm"]))["helm"]
     cluster = Cluster(name="lab", place=Place("firstlight.yaml"))
-    world = World(cluster=cluster, programs=Programs(helm=program), resolve=unresolved, state=tmp_path / "state")
+    world = World(cluster=cluster, programs=RunPrograms(helm=program), resolve=unresolved, state=tmp_path / "state")
     world._kube = kube
     return Shop(world=world, namespace=namespace, folder=tmp_path / "charts")
 
@@ -134,21 +134,21 @@ async def test_fields_pass_and_helm_writes_a_revision_without_hooks(shop: Shop) 
     assert (managers(before), before["metadata"]["labels"][ORIGIN]) == ({"helm-controller"}, "shop")
     scene = shop.scene()
 
-    assert await shop.carried(taking_releases.foresee(scene)) == []
-    assert await shop.carried(taking.stage(scene)) == [
+    assert await shop.carried(take_back.foresee_releases(scene)) == []
+    assert await shop.carried(take_back.take_back_stage(scene)) == [
         f"pass what helm-controller owns of ConfigMap {shop.namespace}/settings to bootstrap"
     ]
-    assert len(await shop.carried(taking_releases.write(scene))) == 1
+    assert len(await shop.carried(take_back.write_releases(scene))) == 1
 
     after = await shop.settings()
     assert managers(after) == {"helm"}
     assert ORIGIN not in after["metadata"]["labels"]
     assert (after["data"], after["metadata"]["uid"]) == (before["data"], before["metadata"]["uid"])
-    last = await helm_releases.last(shop.world.kube, "shop", shop.namespace)
+    last = await helm_storage.last(shop.world.kube, "shop", shop.namespace)
     assert last is not None
     assert (last.revision, last.status, bool(last.maker)) == (2, "deployed", True)
     assert not (await shop.world.kube.list("batch/v1", "Job", namespace=shop.namespace)).items, "the hook did not run"
-    for stage in (taking_releases.foresee(scene), taking.stage(scene), taking_releases.write(scene)):
+    for stage in (take_back.foresee_releases(scene), take_back.take_back_stage(scene), take_back.write_releases(scene)):
         assert await shop.carried(stage) == []
 
 
@@ -170,7 +170,7 @@ async def test_what_would_change_anything_is_refused(
     before = await shop.settings()
     scene = shop.scene(**ours)
 
-    for stage in (taking_releases.foresee(scene), taking_releases.write(scene)):
+    for stage in (take_back.foresee_releases(scene), take_back.write_releases(scene)):
         with pytest.raises(errors.Refused, match=refused):
             await stage.look(shop.world)
     assert (await shop.settings())["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
@@ -186,4 +186,4 @@ async def test_a_release_that_is_not_deployed_stays_whose_it_is(shop: Shop) -> N
     await shop.world.kube.patch("v1", "Secret", name, body, manager="tests", namespace=shop.namespace)
 
     with pytest.raises(errors.Refused, match="is pending-upgrade, and only one that is deployed changes hands"):
-        await taking_releases.foresee(shop.scene()).look(shop.world)
+        await take_back.foresee_releases(shop.scene()).look(shop.world)

@@ -11,14 +11,14 @@ import pytest
 import pytest_asyncio
 
 from firstlight import errors
-from firstlight.journal import directory
+from firstlight.execute import talos_secrets
+from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
-from firstlight.operate import talos_secrets
-from firstlight.secrets import age, talos
-from firstlight.secrets.resolving import Resolver
+from firstlight.secrets import age_keys, talos_bundle
+from firstlight.secrets.secret_resolver import SecretResolver
 from firstlight.tools import install
 from tests.integration.secrets.encrypted_repo import BUNDLE, MINE, EncryptedRepo
 
@@ -45,12 +45,12 @@ class Bench:
     async def of(self, *clusters: Cluster, keep: bool = True) -> Secret:
         """The secrets of the first cluster."""
         platform = Platform(name="x", root=self.root, engine=None, clusters=clusters, components=())
-        making = talos_secrets.Making(
+        making = talos_secrets.TalosSecretsMaker(
             talosctl=self.programs["talosctl"], sops=self.programs["sops"], git=Path(shutil.which("git") or ""),
             state=self.root / ".firstlight", keep=keep, patience=0.0,
         )  # fmt: skip
-        resolver = Resolver(self.root, sops=self.programs["sops"], environ=self.repo.environ)
-        return await talos_secrets.of(clusters[0], platform, resolve=resolver.resolve, making=making)
+        resolver = SecretResolver(self.root, sops=self.programs["sops"], environ=self.repo.environ)
+        return await talos_secrets.talos_secrets_of(clusters[0], platform, resolve=resolver.resolve, making=making)
 
     def git(self, *arguments: str) -> None:
         identity = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -60,7 +60,7 @@ class Bench:
 
 @pytest.fixture
 def bench(programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setenv("SOPS_AGE_KEY", age.identity(MINE).reveal().decode())
+    monkeypatch.setenv("SOPS_AGE_KEY", age_keys.identity(MINE).reveal().decode())
     made = Bench(EncryptedRepo(tmp_path, programs["sops"]), programs)
     made.git("init", "--quiet")
     return made
@@ -76,7 +76,7 @@ async def test_they_are_made_once_and_read_again(bench: Bench) -> None:
     again = await bench.of(cluster())
 
     assert (bench.root / "prod.secrets.sops.yaml").is_file()
-    assert talos.cluster_id(made) == talos.cluster_id(again) != ""
+    assert talos_bundle.cluster_id(made) == talos_bundle.cluster_id(again) != ""
 
 
 @pytest.mark.parametrize("how", ["rm", "git rm", "git rm, elsewhere", "declared"])
@@ -102,7 +102,7 @@ async def test_a_file_that_git_knows_is_not_made_anew(bench: Bench, how: str) ->
 
 async def test_a_cluster_that_was_seen_before_gets_no_others(bench: Bench) -> None:
     state = bench.root / ".firstlight" / "prod"
-    directory.enter(state / "identity.json")
+    state_files.enter(state / "identity.json")
     (state / "identity.json").write_text('{"kubeSystem": "1111-2222"}')
 
     with pytest.raises(errors.Refused, match=r"the cluster was seen before .*1111-2222") as caught:
@@ -143,7 +143,7 @@ async def test_two_clusters_of_one_file_have_their_own(bench: Bench) -> None:
 
     assert talos_secrets.reference_of(prod, bench.root) == "sops:prod.secrets.sops.yaml"
     assert talos_secrets.reference_of(staging, bench.root) == "sops:staging.secrets.sops.yaml"
-    assert len({talos.cluster_id(each) for each in found}) == 2
+    assert len({talos_bundle.cluster_id(each) for each in found}) == 2
 
 
 async def test_two_clusters_do_not_share_a_file_or_a_copy_of_one(bench: Bench) -> None:

@@ -12,22 +12,21 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main
-from firstlight.clients import kube as clients
+from firstlight.clients import kube as clients_kube
 from firstlight.clients.cilium import Cilium, Connectivity
-from firstlight.gates.ground import GateGround
-from firstlight.journal import directory
-from firstlight.lab.lab import Lab
+from firstlight.commands.verify import connectivity, fingerprint, idempotency, talos_inventory, verify
+from firstlight.gates.gate_parts import GateContext
+from firstlight.journal import state_files
+from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Phase
-from firstlight.model.place import Place
 from firstlight.model.plan import Action, Gate, Plan, Step, Subject
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
-from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
-from firstlight.model.verification import Check
+from firstlight.model.verdict import Failed, Passed, Skipped, VerificationCheck, Waiting
 from firstlight.model.work import Apply, Work
-from firstlight.observe import machine_versions
-from firstlight.observe.watching import Watching
-from firstlight.operate.verify import checking, components, connectivity, endpoints, idempotency, inventory, probing
+from firstlight.observe import component_health
+from firstlight.observe.gate_watch import Watching
 from tests import machines
 from tests.labs import until
 
@@ -35,13 +34,13 @@ HERE = Place("firstlight.yaml", 1)
 
 
 @pytest.fixture
-async def watching(kube: clients.Client) -> AsyncIterator[Watching]:
+async def watching(kube: clients_kube.Client) -> AsyncIterator[Watching]:
     async with Watching(kube) as one:
         yield one
 
 
-def scene(kube: clients.Client, watching: Watching, **changes: Any) -> checking.Scene:
-    return checking.Scene(
+def scene(kube: clients_kube.Client, watching: Watching, **changes: Any) -> verify.VerifyContext:
+    return verify.VerifyContext(
         cluster=Cluster(name="infra", place=HERE), client=kube, watching=watching, since=time.time(), **changes
     )
 
@@ -73,11 +72,11 @@ def config_map(namespace: str, **data: str) -> dict[str, Any]:
 
 
 async def test_replicas_that_came_by_themselves_and_one_that_was_scaled_by_hand(
-    kube: clients.Client, watching: Watching, namespace: str
+    kube: clients_kube.Client, watching: Watching, namespace: str
 ) -> None:
     await kube.apply(deployment(namespace), manager="tests")
 
-    found = {each.name: each for each in (await checking.verify(scene(kube, watching, wait=30))).checks}
+    found = {each.name: each for each in (await verify.verify(scene(kube, watching, wait=30))).checks}
 
     assert found["nodes"].verdict == Passed("3 nodes ready")
     assert "example-cni 3/3" in _passed(found["agents on all nodes"])
@@ -92,8 +91,8 @@ async def test_replicas_that_came_by_themselves_and_one_that_was_scaled_by_hand(
     await kube.patch(
         "apps/v1", "Deployment", "operator", back, manager="someone", namespace=namespace, subresource="scale"
     )
-    told: list[Check] = []
-    again = await checking.verify(scene(kube, watching), tell=told.append)
+    told: list[VerificationCheck] = []
+    again = await verify.verify(scene(kube, watching), tell=told.append)
 
     verdict = next(each.verdict for each in again.checks if each.name == "operator replicas")
     assert isinstance(verdict, Failed)
@@ -104,7 +103,7 @@ async def test_replicas_that_came_by_themselves_and_one_that_was_scaled_by_hand(
 
 
 async def test_the_gates_of_components_are_asked_once_or_waited_for(
-    kube: clients.Client, watching: Watching, namespace: str
+    kube: clients_kube.Client, watching: Watching, namespace: str
 ) -> None:
     value = deployment(namespace)
     wanted = Object(value)
@@ -122,10 +121,10 @@ async def test_the_gates_of_components_are_asked_once_or_waited_for(
         plan=Plan(cluster="infra", steps=(step,)),
         tasks={step.id: Apply(objects=(wanted,), manager="tests")},
     )
-    ground = GateGround(cluster=cluster, revision="", objects={"operator": (wanted,)})
+    ground = GateContext(cluster=cluster, revision="", objects={"operator": (wanted,)})
 
-    (absent,) = await components.checks(work, ground, watching)
-    waiting = asyncio.create_task(components.checks(work, ground, watching, wait=30))
+    (absent,) = await component_health.checks(work, ground, watching)
+    waiting = asyncio.create_task(component_health.checks(work, ground, watching, wait=30))
     await kube.apply(value, manager="tests")
     (there,) = await waiting
 
@@ -134,15 +133,15 @@ async def test_the_gates_of_components_are_asked_once_or_waited_for(
     assert absent.detail
     assert isinstance(there.verdict, Passed)
     assert there.detail == ()
-    assert checking.managers(work) == {"tests", *checking.MANAGERS}
+    assert verify.managers(work) == {"tests", *verify.MANAGERS}
 
 
-async def test_probes_are_always_removed(kube: clients.Client, watching: Watching) -> None:
+async def test_probes_are_always_removed(kube: clients_kube.Client, watching: Watching) -> None:
     left = f"firstlight-probe-{secrets.token_hex(3)}"
-    metadata = {"name": left, "labels": {probing.LABEL: "true"}}
+    metadata = {"name": left, "labels": {connectivity.LABEL: "true"}}
     await kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, manager="tests")
 
-    found = await probing.checks(kube, watching)
+    found = await connectivity.probe_checks(kube, watching)
 
     assert [each.name for each in found] == ["probe: DNS", "probe: pod to pod"]
     assert found[0].verdict == Passed("a pod has looked up kubernetes.default.svc.cluster.local")
@@ -155,17 +154,17 @@ async def test_probes_are_always_removed(kube: clients.Client, watching: Watchin
 
     assert await left_is_gone()
 
-    broken = asyncio.create_task(probing.checks(kube, watching, image="registry.example/broken:1"))
+    broken = asyncio.create_task(connectivity.probe_checks(kube, watching, image="registry.example/broken:1"))
     await until(lambda: _probes(kube), "the pods of the probe")
     broken.cancel()
     await asyncio.gather(broken, return_exceptions=True)
 
-    found_after = (await kube.list("v1", "Namespace", labels=probing.LABEL)).items
+    found_after = (await kube.list("v1", "Namespace", labels=connectivity.LABEL)).items
     assert {each["metadata"]["name"] for each in found_after} == await _going(kube)
 
 
-async def test_a_probe_that_cannot_pull_its_image_says_so(kube: clients.Client, watching: Watching) -> None:
-    dns, reached = await probing.checks(kube, watching, image="registry.example/broken:1", timeout=2)
+async def test_a_probe_that_cannot_pull_its_image_says_so(kube: clients_kube.Client, watching: Watching) -> None:
+    dns, reached = await connectivity.probe_checks(kube, watching, image="registry.example/broken:1", timeout=2)
 
     assert isinstance(dns.verdict, Waiting)
     assert "pod dns: " in dns.verdict.reason
@@ -177,7 +176,7 @@ async def test_a_probe_that_cannot_pull_its_image_says_so(kube: clients.Client, 
 class Asked(Cilium):
     """In the place of Cilium's own program: it notes what there is meanwhile, and leaves what the real one leaves."""
 
-    def __init__(self, kube: clients.Client, *, problem: str = "") -> None:
+    def __init__(self, kube: clients_kube.Client, *, problem: str = "") -> None:
         super().__init__(Path("cilium"))
         self.kube = kube
         self.problem = problem
@@ -186,7 +185,7 @@ class Asked(Cilium):
 
     async def connectivity_test(self, **asked: Any) -> Connectivity:
         self.asked = asked
-        for each in (await self.kube.list("v1", "Namespace", labels=probing.LABEL)).items:
+        for each in (await self.kube.list("v1", "Namespace", labels=connectivity.LABEL)).items:
             level = each["metadata"]["labels"].get("pod-security.kubernetes.io/enforce", "")
             self.levels[each["metadata"]["name"]] = level
         more = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "cilium-test-ccnp1"}}
@@ -196,9 +195,9 @@ class Asked(Cilium):
         return Connectivity(tests=2, actions=52, skipped=107)
 
 
-async def test_ciliums_own_test_runs_where_it_can_and_leaves_nothing(kube: clients.Client, namespace: str) -> None:
+async def test_ciliums_own_test_runs_where_it_can_and_leaves_nothing(kube: clients_kube.Client, namespace: str) -> None:
     program = Asked(kube)
-    elsewhere = await connectivity.check(kube, program)
+    elsewhere = await connectivity.check_cilium(kube, program)
     agents = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
@@ -213,10 +212,10 @@ async def test_ciliums_own_test_runs_where_it_can_and_leaves_nothing(kube: clien
     }
     await kube.apply(agents, manager="tests")
 
-    found = [await connectivity.check(kube, program), await connectivity.check(kube, None)]
-    found.append(await connectivity.check(kube, program, is_lab=True))
+    found = [await connectivity.check_cilium(kube, program), await connectivity.check_cilium(kube, None)]
+    found.append(await connectivity.check_cilium(kube, program, is_lab=True))
     with pytest.raises(errors.ClientError, match="timeout"):
-        await connectivity.check(kube, Asked(kube, problem="timeout"))
+        await connectivity.check_cilium(kube, Asked(kube, problem="timeout"))
 
     assert elsewhere.verdict == Skipped("not run: Cilium is not the network here")
     assert [each.verdict for each in found] == [
@@ -234,7 +233,7 @@ async def test_ciliums_own_test_runs_where_it_can_and_leaves_nothing(kube: clien
 
 @pytest.mark.parametrize("by_log", [True, False], ids=["audit-log", "resource-versions"])
 async def test_a_second_run_that_only_reads_is_proven_to(
-    lab: Lab, kube: clients.Client, namespace: str, by_log: bool
+    lab: Lab, kube: clients_kube.Client, namespace: str, by_log: bool
 ) -> None:
     await kube.apply(config_map(namespace, n="1"), manager="tests")
 
@@ -244,7 +243,7 @@ async def test_a_second_run_that_only_reads_is_proven_to(
         return idempotency.Rerun(writes=0, is_complete=True)
 
     log = lab.home.audit_log if by_log else None
-    found = await idempotency.check(kube, rerun, ours={"tests"}, log=log)
+    found = await idempotency.check_idempotency(kube, rerun, ours={"tests"}, log=log)
 
     assert isinstance(found.verdict, Passed), found.detail
     told = "the audit log" if by_log else "resource versions of "
@@ -253,7 +252,7 @@ async def test_a_second_run_that_only_reads_is_proven_to(
 
 @pytest.mark.parametrize("by_log", [True, False], ids=["audit-log", "resource-versions"])
 async def test_one_write_is_found_whatever_the_run_says(
-    lab: Lab, kube: clients.Client, namespace: str, by_log: bool
+    lab: Lab, kube: clients_kube.Client, namespace: str, by_log: bool
 ) -> None:
     await kube.apply(config_map(namespace, n="1"), manager="tests")
 
@@ -262,7 +261,7 @@ async def test_one_write_is_found_whatever_the_run_says(
         return idempotency.Rerun(writes=0, is_complete=True)
 
     log = lab.home.audit_log if by_log else None
-    found = await idempotency.check(kube, rerun, ours={"tests"}, log=log)
+    found = await idempotency.check_idempotency(kube, rerun, ours={"tests"}, log=log)
 
     assert isinstance(found.verdict, Failed)
     assert found.verdict.reason.startswith("the second run wrote 1 time, by ")
@@ -278,26 +277,26 @@ async def test_one_write_is_found_whatever_the_run_says(
     ids=["says-so", "incomplete"],
 )
 async def test_what_a_run_says_of_itself_counts_too(
-    lab: Lab, kube: clients.Client, result: idempotency.Rerun, reason: str
+    lab: Lab, kube: clients_kube.Client, result: idempotency.Rerun, reason: str
 ) -> None:
     async def rerun() -> idempotency.Rerun:
         return result
 
-    found = await idempotency.check(kube, rerun, ours=(), log=lab.home.audit_log)
+    found = await idempotency.check_idempotency(kube, rerun, ours=(), log=lab.home.audit_log)
 
     assert isinstance(found.verdict, Failed)
     assert found.verdict.reason.startswith(reason)
 
 
 async def test_the_command_as_text_and_as_json(
-    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], kube: clients.Client
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], kube: clients_kube.Client
 ) -> None:
     (tmp_path / "firstlight.yaml").write_text(
         "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\n"
         "metadata: {name: home}\nclusters: {infra: {role: infra}}\n"
     )
     kept = tmp_path / ".firstlight/infra/kubeconfig"
-    directory.enter(kept)
+    state_files.enter(kept)
     kept.write_bytes(lab.kubeconfig.read_bytes())
     words = ["verify", "infra", "--no-render", "--repo", str(tmp_path), "--since", "1s"]
 
@@ -324,11 +323,11 @@ class TestMachines:
         self, cluster: machines.Cluster
     ) -> None:
         targets = {name: cluster.here(name) for name in cluster.loopbacks}
-        before = await machine_versions.config_versions(cluster.talos, targets)
+        before = await fingerprint.config_versions(cluster.talos, targets)
         labelled = "machine: {nodeLabels: {example.org/rack: a}}\n"
         config = await cluster.config("cp-1", machines.BARE, machines.INLINE, machines.GRACE, labelled)
         await cluster.talos.apply_config(cluster.here("cp-1"), config, dry_run=True)
-        after = await machine_versions.config_versions(cluster.talos, targets)
+        after = await fingerprint.config_versions(cluster.talos, targets)
 
         assert before == after
         assert set(before) == {"cp-1", "cp-2", "cp-3", "worker-1"}
@@ -339,31 +338,33 @@ class TestMachines:
             Machine(name=name, role=MachineRole.CONTROL_PLANE, place=HERE, address=cluster.declared[name])
             for name in ("cp-1", "cp-2", "cp-3")
         ]
-        config = clients.load(cluster.lab.kubeconfig)
+        config = clients_kube.load(cluster.lab.kubeconfig)
         host = config.server.removeprefix("https://")
         reach = {cluster.declared["cp-1"]: host, cluster.declared["cp-2"]: host}
-        async with clients.Client(config) as client, Watching(client) as watching:
-            (verdict,) = await components.judged([inventory.question("v1.13.0", has_inline=True)], watching, wait=0.0)
-            found = await endpoints.check(client, planes[:2], reach=reach)
-            boots = await machine_versions.boots(client)
+        async with clients_kube.Client(config) as client, Watching(client) as watching:
+            (verdict,) = await component_health.judged(
+                [talos_inventory.inventory_question("v1.13.0", has_inline=True)], watching, wait=0.0
+            )
+            found = await verify.check_endpoints(client, planes[:2], reach=reach)
+            boots = await fingerprint.boots(client)
 
         assert isinstance(verdict, Passed)
         assert found.verdict == Passed("the endpoint is ready; cp-1, cp-2 by their own address")
         assert set(boots) == {"cp-1", "cp-2", "cp-3", "worker-1"}
 
 
-def _passed(check: Check) -> str:
+def _passed(check: VerificationCheck) -> str:
     """Why it has passed; others use the same lab, so there may be more to say."""
     assert isinstance(check.verdict, Passed), check
     return check.verdict.reason
 
 
-async def _going(kube: clients.Client) -> set[str]:
+async def _going(kube: clients_kube.Client) -> set[str]:
     """The namespaces of probes that are being deleted."""
-    found = (await kube.list("v1", "Namespace", labels=probing.LABEL)).items
+    found = (await kube.list("v1", "Namespace", labels=connectivity.LABEL)).items
     return {each["metadata"]["name"] for each in found if "deletionTimestamp" in each["metadata"]}
 
 
-async def _probes(kube: clients.Client) -> bool:
-    found = (await kube.list("v1", "Pod", labels=probing.LABEL)).items
+async def _probes(kube: clients_kube.Client) -> bool:
+    found = (await kube.list("v1", "Pod", labels=connectivity.LABEL)).items
     return any("broken" in each["spec"]["containers"][0]["image"] for each in found)

@@ -9,8 +9,9 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings, strategies
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.ownership import comparing, field_paths, field_values, migrating
+from firstlight.clients import kube as clients_kube
+from firstlight.ownership import apply_comparison, field_set, field_values
+from firstlight.ownership import migration as ownership_migration
 from firstlight.ownership.field_set import FieldSet, Path, path_text
 from tests.integration.ownership import histories
 from tests.integration.ownership.histories import ENGINE, History, Object
@@ -23,14 +24,14 @@ EXAMPLES = 12 if settings().derandomize else 100
 
 
 @pytest_asyncio.fixture(scope="module")
-async def samples(kube: kube_client.Client) -> AsyncIterator[None]:
+async def samples(kube: clients_kube.Client) -> AsyncIterator[None]:
     crd = histories.crd()
     await kube.apply(crd, manager="tests")
 
     async def is_served() -> bool:
         try:
             return bool(await kube.list(f"{histories.GROUP}/v1", "Sample")) is not None
-        except (kube_client.ApiError, errors.ClientError):
+        except (clients_kube.ApiError, errors.ClientError):
             return False
 
     await until(is_served, "the kind to be served")
@@ -63,7 +64,7 @@ def filled(value: Any) -> Any:
     return [filled(each) for each in value] if isinstance(value, list) else value
 
 
-async def written(kube: kube_client.Client, kind: str, namespace: str, history: History) -> str:
+async def written(kube: clients_kube.Client, kind: str, namespace: str, history: History) -> str:
     """The name of an object with that past; empty if the server would not have it."""
     name = f"o-{uuid.uuid4().hex[:8]}"
     for number, write in enumerate(history.writes):
@@ -75,7 +76,7 @@ async def written(kube: kube_client.Client, kind: str, namespace: str, history: 
                 await kube.create(body, manager=write.manager)
             else:
                 await kube.patch(body["apiVersion"], kind, name, write.body, manager=write.manager, namespace=namespace)
-        except (kube_client.Invalid, kube_client.BadRequest):
+        except (clients_kube.Invalid, clients_kube.BadRequest):
             if number == 0:
                 return ""
     return name
@@ -83,9 +84,9 @@ async def written(kube: kube_client.Client, kind: str, namespace: str, history: 
 
 def really_gone(live: Object, after: Object, wanted: Object) -> set[str]:
     """The fields that are not there any more, or that the server has filled in anew; one for all of a list item."""
-    shape = field_paths.Shape(live)
-    kept = field_paths.of(wanted, shape).paths
-    there = field_paths.of(essence(live), shape).paths
+    shape = field_set.FieldShape(live)
+    kept = field_set.fields_of_object(wanted, shape).paths
+    there = field_set.fields_of_object(essence(live), shape).paths
     above = {path[:length] for path in there for length in range(1, len(path))}
     gone: set[Path] = set()
     for path in there - kept:
@@ -105,17 +106,17 @@ def really_gone(live: Object, after: Object, wanted: Object) -> set[str]:
 
 def empties(live: Object) -> set[str]:
     """What is there and empty: whether it goes with the rest makes no difference."""
-    there = field_paths.of(live, field_paths.Shape(live)).paths
+    there = field_set.fields_of_object(live, field_set.FieldShape(live)).paths
     return {path_text(path) for path in there if field_values.at(live, path) in ({}, [])}
 
 
 async def migrated(
-    kube: kube_client.Client, live: Object, wanted: Object
+    kube: clients_kube.Client, live: Object, wanted: Object
 ) -> tuple[Object, tuple[str, ...], Object | None]:
     """The object as it is after its migration and the first apply, with what was foretold: the fields, the object."""
     api_version, kind = live["apiVersion"], live["kind"]
     name, namespace = live["metadata"]["name"], live["metadata"]["namespace"]
-    steps = migrating.trial(live, wanted, to=ENGINE)
+    steps = ownership_migration.trial(live, wanted, to=ENGINE)
     try:
         foretold = (
             await kube.patch(
@@ -124,18 +125,18 @@ async def migrated(
             if steps
             else live
         )
-    except kube_client.Invalid:
+    except clients_kube.Invalid:
         foretold = None
-    lost = migrating.lost(live, wanted, to=ENGINE, answered=foretold)
-    migration = migrating.migrate(live, to=ENGINE)
+    lost = ownership_migration.lost(live, wanted, to=ENGINE, answered=foretold)
+    migration = ownership_migration.migrate(live, to=ENGINE)
     if migration is not None:
-        body = migrating.patch(live, migration)
+        body = ownership_migration.patch(live, migration)
         await kube.patch(api_version, kind, name, body, form="json", manager="firstlight-handover", namespace=namespace)
     after = await kube.apply(wanted, manager=ENGINE, force=True)
     return after, lost, foretold
 
 
-async def check(kube: kube_client.Client, kind: str, namespace: str, history: History) -> None:
+async def check(kube: clients_kube.Client, kind: str, namespace: str, history: History) -> None:
     name = await written(kube, kind, namespace, history)
     if not name:
         return
@@ -145,27 +146,27 @@ async def check(kube: kube_client.Client, kind: str, namespace: str, history: Hi
         try:
             after, lost, foretold = await migrated(kube, live, wanted)
             break
-        except kube_client.Conflict:
+        except clients_kube.Conflict:
             assert attempt < 8, "somebody writes it all the time"
             continue  # a controller wrote it in between
-        except kube_client.Invalid:
+        except clients_kube.Invalid:
             return  # Git has something that nobody can apply over this
     # Of a custom resource nothing tells maps from structures: more may be foretold to go than goes.
     if foretold is not None and kind != "Sample":
-        assert essence(foretold) == essence(after), comparing.changes(essence(foretold), essence(after))
+        assert essence(foretold) == essence(after), apply_comparison.changes(essence(foretold), essence(after))
     gone = really_gone(live, after, wanted)
     lost = tuple(each for each in lost if each not in empties(live))
     if kind == "Sample":
         assert gone <= set(lost), (sorted(gone), lost)
     else:
         assert gone == set(lost), (sorted(gone), lost)
-    for each in field_paths.entries(after):
-        assert each.get("subresource") or not migrating.is_old(each["manager"])
-    before = {key(each): FieldSet.of(each["fieldsV1"]) for each in field_paths.entries(live)}
-    for each in field_paths.entries(after):
+    for each in field_set.managed_entries(after):
+        assert each.get("subresource") or not ownership_migration.is_old(each["manager"])
+    before = {key(each): FieldSet.of(each["fieldsV1"]) for each in field_set.managed_entries(live)}
+    for each in field_set.managed_entries(after):
         if each["manager"] in histories.OTHERS and key(each) in before:
             assert before[key(each)].paths >= FieldSet.of(each["fieldsV1"]).paths
-    assert migrating.migrate(after, to=ENGINE) is None
+    assert ownership_migration.migrate(after, to=ENGINE) is None
 
 
 def key(entry: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -182,6 +183,6 @@ EXAMINED = settings(
 @EXAMINED
 @given(data=strategies.data())
 async def test_what_is_foretold_is_what_the_server_does(
-    kube: kube_client.Client, namespace: str, kind: str, data: strategies.DataObject
+    kube: clients_kube.Client, namespace: str, kind: str, data: strategies.DataObject
 ) -> None:
     await check(kube, kind, namespace, data.draw(histories.histories(kind)))

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kube as kube_client
-from firstlight.ownership import migrating
+from firstlight.clients import kube as clients_kube
+from firstlight.ownership import migration as ownership_migration
 from firstlight.ownership.field_set import FieldSet
 from tests.integration.ownership import histories
 from tests.labs import until
@@ -33,12 +33,12 @@ def deployment(namespace: str, **container: Any) -> Object:
     }  # fmt: skip
 
 
-async def read(kube: kube_client.Client, obj: Object) -> Object:
+async def read(kube: clients_kube.Client, obj: Object) -> Object:
     metadata = obj["metadata"]
     return await kube.get(obj["apiVersion"], obj["kind"], metadata["name"], namespace=metadata["namespace"])
 
 
-async def patched(kube: kube_client.Client, live: Object, body: list[Object], *, dry_run: bool = False) -> Object:
+async def patched(kube: clients_kube.Client, live: Object, body: list[Object], *, dry_run: bool = False) -> Object:
     metadata = live["metadata"]
     return await kube.patch(
         live["apiVersion"], live["kind"], metadata["name"], body, form="json", manager="firstlight-handover",
@@ -46,22 +46,22 @@ async def patched(kube: kube_client.Client, live: Object, body: list[Object], *,
     )  # fmt: skip
 
 
-async def foretold(kube: kube_client.Client, wanted: Object) -> tuple[Object, tuple[str, ...]]:
+async def foretold(kube: clients_kube.Client, wanted: Object) -> tuple[Object, tuple[str, ...]]:
     live = await read(kube, wanted)
-    answer = await patched(kube, live, migrating.trial(live, wanted, to=ENGINE) or [], dry_run=True)
-    return answer, migrating.lost(live, wanted, to=ENGINE, answered=answer)
+    answer = await patched(kube, live, ownership_migration.trial(live, wanted, to=ENGINE) or [], dry_run=True)
+    return answer, ownership_migration.lost(live, wanted, to=ENGINE, answered=answer)
 
 
-async def passed(kube: kube_client.Client, wanted: Object, *, force: bool = True) -> Object:
+async def passed(kube: clients_kube.Client, wanted: Object, *, force: bool = True) -> Object:
     """An object after its migration and the first apply of the engine."""
 
     async def is_migrated() -> bool:
         live = await read(kube, wanted)
-        migration = migrating.migrate(live, to=ENGINE)
+        migration = ownership_migration.migrate(live, to=ENGINE)
         if migration is not None:
             try:
-                await patched(kube, live, migrating.patch(live, migration))
-            except kube_client.Conflict:
+                await patched(kube, live, ownership_migration.patch(live, migration))
+            except clients_kube.Conflict:
                 return False  # a controller wrote it in between
         return True
 
@@ -74,21 +74,21 @@ def owners(live: Object) -> dict[str, FieldSet]:
     return {f"{each['manager']} {each['operation']}": FieldSet.of(each["fieldsV1"]) for each in entries}
 
 
-async def test_who_writes_in_between_makes_the_patch_fail(kube: kube_client.Client, namespace: str) -> None:
+async def test_who_writes_in_between_makes_the_patch_fail(kube: clients_kube.Client, namespace: str) -> None:
     live = await kube.apply(config_map(namespace, data={"a": "1"}), manager="talos")
-    migration = migrating.migrate(live, to=ENGINE)
+    migration = ownership_migration.migrate(live, to=ENGINE)
     assert migration is not None
     await kube.apply(config_map(namespace, data={"b": "2"}), manager="somebody")
-    with pytest.raises(kube_client.Conflict):
-        await patched(kube, live, migrating.patch(live, migration))
+    with pytest.raises(clients_kube.Conflict):
+        await patched(kube, live, ownership_migration.patch(live, migration))
     assert set(owners(await read(kube, live))) == {"talos Apply", "somebody Apply"}
 
 
-async def test_a_migration_changes_owners_alone(kube: kube_client.Client, namespace: str) -> None:
+async def test_a_migration_changes_owners_alone(kube: clients_kube.Client, namespace: str) -> None:
     live = await kube.apply(config_map(namespace, data={"a": "1", "b": "2"}), manager="talos")
-    migration = migrating.migrate(live, to=ENGINE)
+    migration = ownership_migration.migrate(live, to=ENGINE)
     assert migration is not None
-    after = await patched(kube, live, migrating.patch(live, migration))
+    after = await patched(kube, live, ownership_migration.patch(live, migration))
     assert after["data"] == live["data"]
     assert owners(after) == {f"{ENGINE} Apply": owners(live)["talos Apply"]}
     # Now Git has it alone: what is left out goes.
@@ -96,7 +96,7 @@ async def test_a_migration_changes_owners_alone(kube: kube_client.Client, namesp
     assert gone["data"] == {"a": "1"}
 
 
-async def test_without_a_migration_a_field_stays_for_ever(kube: kube_client.Client, namespace: str) -> None:
+async def test_without_a_migration_a_field_stays_for_ever(kube: clients_kube.Client, namespace: str) -> None:
     await kube.apply(config_map(namespace, data={"a": "1", "b": "2"}), manager="talos")
     await kube.apply(config_map(namespace, data={"a": "1", "b": "2"}), manager=ENGINE)
     stays = await kube.apply(config_map(namespace, data={"a": "1"}), manager=ENGINE, force=True)
@@ -106,12 +106,12 @@ async def test_without_a_migration_a_field_stays_for_ever(kube: kube_client.Clie
 
 
 async def test_a_conflict_with_a_controller_is_told_and_its_field_is_not_taken(
-    kube: kube_client.Client, namespace: str
+    kube: clients_kube.Client, namespace: str
 ) -> None:
     await kube.apply(config_map(namespace, data={"a": "1", "ca": "old"}), manager="talos")
     await kube.apply(config_map(namespace, data={"ca": "new"}), manager="cainjector", force=True)
     wanted = config_map(namespace, data={"a": "2", "ca": "old"})
-    with pytest.raises(kube_client.Conflict, match="cainjector"):
+    with pytest.raises(clients_kube.Conflict, match="cainjector"):
         await passed(kube, wanted, force=False)
     live = await read(kube, wanted)
     assert live["data"] == {"a": "1", "ca": "new"}
@@ -121,7 +121,7 @@ async def test_a_conflict_with_a_controller_is_told_and_its_field_is_not_taken(
     assert after["data"] == {"a": "2", "ca": "new"}
 
 
-async def test_what_a_webhook_adds_is_nobodys_and_stays(kube: kube_client.Client, namespace: str) -> None:
+async def test_what_a_webhook_adds_is_nobodys_and_stays(kube: clients_kube.Client, namespace: str) -> None:
     name = f"{namespace}-marks"
     api = "admissionregistration.k8s.io/v1"
     spec: Object = {
@@ -173,12 +173,12 @@ async def test_what_a_webhook_adds_is_nobodys_and_stays(kube: kube_client.Client
             await kube.delete(api, kind, name)
 
 
-async def test_defaults_are_no_loss(kube: kube_client.Client, namespace: str) -> None:
+async def test_defaults_are_no_loss(kube: clients_kube.Client, namespace: str) -> None:
     # Created, as Talos did it up to 1.12, an object's defaults are its creator's.
     live = await kube.create(deployment(namespace, imagePullPolicy="Always"), manager="talos")
     assert owners(live)["talos Update"].has(("f:spec", "f:progressDeadlineSeconds"))
     wanted = deployment(namespace)
-    plain = migrating.lost(live, wanted, to=ENGINE)
+    plain = ownership_migration.lost(live, wanted, to=ENGINE)
     assert "spec.progressDeadlineSeconds" in plain
     answer, lost = await foretold(kube, wanted)
     assert lost == ("spec.template.spec.containers[name=main].imagePullPolicy",)
@@ -187,7 +187,7 @@ async def test_defaults_are_no_loss(kube: kube_client.Client, namespace: str) ->
     assert after["spec"]["progressDeadlineSeconds"] == live["spec"]["progressDeadlineSeconds"]
 
 
-async def test_an_atomic_list_is_replaced_and_never_mixed(kube: kube_client.Client, namespace: str) -> None:
+async def test_an_atomic_list_is_replaced_and_never_mixed(kube: clients_kube.Client, namespace: str) -> None:
     await kube.apply(deployment(namespace, args=["--a", "--b"], command=["/main"]), manager="talos")
     wanted = deployment(namespace, args=["--a"])
     answer, lost = await foretold(kube, wanted)
@@ -199,17 +199,17 @@ async def test_an_atomic_list_is_replaced_and_never_mixed(kube: kube_client.Clie
     assert after["spec"] == answer["spec"]
 
 
-async def test_an_immutable_field_is_refused_before_anything_is_done(kube: kube_client.Client, namespace: str) -> None:
+async def test_an_immutable_field_is_refused_before_anything_is_done(kube: clients_kube.Client, namespace: str) -> None:
     await kube.apply(deployment(namespace), manager="talos")
     wanted = deployment(namespace)
     wanted["spec"]["selector"]["matchLabels"] = wanted["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
     live = await read(kube, wanted)
-    with pytest.raises(kube_client.Invalid, match="immutable"):
-        await patched(kube, live, migrating.trial(live, wanted, to=ENGINE), dry_run=True)
+    with pytest.raises(clients_kube.Invalid, match="immutable"):
+        await patched(kube, live, ownership_migration.trial(live, wanted, to=ENGINE), dry_run=True)
     assert set(owners(await read(kube, wanted))) >= {"talos Apply"}
 
 
-async def test_a_half_owned_container_goes_whole(kube: kube_client.Client, namespace: str) -> None:
+async def test_a_half_owned_container_goes_whole(kube: clients_kube.Client, namespace: str) -> None:
     two = deployment(namespace)
     containers = two["spec"]["template"]["spec"]["containers"]
     containers.append({"name": "side", "image": "registry.example/side:1"})
@@ -225,12 +225,12 @@ async def test_a_half_owned_container_goes_whole(kube: kube_client.Client, names
     assert [each["name"] for each in after["spec"]["template"]["spec"]["containers"]] == ["main"]
 
 
-async def _is_seen(kube: kube_client.Client, namespace: str) -> bool:
+async def _is_seen(kube: clients_kube.Client, namespace: str) -> bool:
     live = await kube.get("apps/v1", "Deployment", "main", namespace=namespace)
     return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"]["generation"])
 
 
-async def test_versions_of_a_custom_resource(kube: kube_client.Client, namespace: str) -> None:
+async def test_versions_of_a_custom_resource(kube: clients_kube.Client, namespace: str) -> None:
     plural = f"versioned{uuid.uuid4().hex[:6]}s"
     crd = histories.crd(plural, "v1beta1", "v1")
     kind = crd["spec"]["names"]["kind"]
@@ -243,7 +243,7 @@ async def test_versions_of_a_custom_resource(kube: kube_client.Client, namespace
     async def is_served() -> bool:
         try:
             await kube.apply(sample("v1beta1", text="x", tags=["a"]), manager="talos")
-        except (kube_client.ApiError, errors.ClientError):
+        except (clients_kube.ApiError, errors.ClientError):
             return False
         return True
 
@@ -255,11 +255,11 @@ async def test_versions_of_a_custom_resource(kube: kube_client.Client, namespace
         assert {each["apiVersion"] for each in live["metadata"]["managedFields"]} == {
             f"{histories.GROUP}/v1", f"{histories.GROUP}/v1beta1",
         }  # fmt: skip
-        migration = migrating.migrate(live, to=ENGINE)
+        migration = ownership_migration.migrate(live, to=ENGINE)
         assert migration is not None
         assert [each.manager for each in migration.taken] == ["helm"]
         assert [each.manager for each in migration.discarded] == ["talos"]
-        assert migrating.lost(live, wanted, to=ENGINE) == ("spec.whole",)
+        assert ownership_migration.lost(live, wanted, to=ENGINE) == ("spec.whole",)
         after = await passed(kube, wanted)
         assert after["spec"] == {"text": "x", "tags": ["a"], "filled": "by the server"}  # tags are nobody's now
         assert set(owners(after)) == {f"{ENGINE} Apply"}

@@ -5,11 +5,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from firstlight.commands.graph import layout, picture, svg
+from firstlight.commands.plan import text
 from firstlight.model.component import Side
 from firstlight.plan import build
-from firstlight.repo import platform as platforms
-from firstlight.report import plan as report
-from firstlight.report.graph import layout, picture, svg
+from firstlight.repo import platform_reader
 
 CORPUS = Path(__file__).parents[3] / "../shared/corpus"
 REPOS = sorted(each.name for each in CORPUS.iterdir() if each.is_dir()) if CORPUS.is_dir() else []
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not REPOS, reason="the corpus is not on this mac
 
 @pytest.mark.parametrize("repo", REPOS)
 def test_every_component_has_its_steps_and_every_error_its_way_out(repo: str) -> None:
-    platform = platforms.read(CORPUS / repo)
+    platform = platform_reader.read(CORPUS / repo)
 
     for cluster in platform.clusters:
         plan = build.build(platform, cluster)
@@ -32,12 +32,12 @@ def test_every_component_has_its_steps_and_every_error_its_way_out(repo: str) ->
         if plan.stuck():
             assert any(each.rule == "cycle" for each in plan.problems)
         assert all(each.chain and each.way_out for each in plan.problems)
-        assert report.text(plan, columns=120).startswith(cluster.name)
+        assert text.text(plan, columns=120).startswith(cluster.name)
 
 
 @pytest.mark.parametrize("repo", REPOS)
 def test_pictures_are_drawn(repo: str) -> None:
-    platform = platforms.read(CORPUS / repo)
+    platform = platform_reader.read(CORPUS / repo)
 
     for cluster in platform.clusters:
         made = picture.of(build.build(platform, cluster), platform.components_of(cluster.name))

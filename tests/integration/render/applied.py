@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.clients import kube as kube_client
+from firstlight.clients import kube as clients_kube
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 
@@ -14,7 +14,7 @@ NORMALISED = {"f:protocol", "f:resources", "f:strategy", "f:creationTimestamp"}
 """Flux reads objects into Go's types before it applies them, which fills these in: TCP, and what is empty."""
 
 
-async def differences(kube: kube_client.Client, objects: Sequence[Object], *, manager: str) -> list[str]:
+async def differences(kube: clients_kube.Client, objects: Sequence[Object], *, manager: str) -> list[str]:
     """Where a rendition differs from what a manager applied, both ways; an empty list means that it does not.
 
     Every value that is rendered must be there, and every field that the manager owns must be rendered.
@@ -24,7 +24,7 @@ async def differences(kube: kube_client.Client, objects: Sequence[Object], *, ma
         name, id = f"{obj.id.kind} {obj.id.namespace}/{obj.id.name}", obj.id
         try:
             live = await kube.get(str(obj.value["apiVersion"]), id.kind, id.name, namespace=id.namespace)
-        except kube_client.NotFound:
+        except clients_kube.NotFound:
             found.append(f"{name} was not applied")
             continue
         wanted = _normal(obj.value)

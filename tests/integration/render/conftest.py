@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 
 from firstlight.clients import command
-from firstlight.lab.sources.client import Sources
-from firstlight.render.tools import Programs
+from firstlight.lab.sources.sources_client import SourcesClient
+from firstlight.render.renderer_programs import RendererPrograms
 from firstlight.tools import install
 from tests.integration.render import repos
 from tests.integration.render.shop import Shop
@@ -18,13 +18,13 @@ from tests.labs import until
 
 
 @pytest_asyncio.fixture(scope="session")
-async def render_programs() -> Programs:
+async def render_programs() -> RendererPrograms:
     found = await install.ensure(["helm", "kustomize"])
-    return Programs(found["helm"], found["kustomize"], repos.git())
+    return RendererPrograms(found["helm"], found["kustomize"], repos.git())
 
 
 @pytest.fixture
-def kitchen(render_programs: Programs, tmp_path: Path) -> repos.Kitchen:
+def kitchen(render_programs: RendererPrograms, tmp_path: Path) -> repos.Kitchen:
     return repos.Kitchen(render_programs, tmp_path / "home")
 
 
@@ -44,7 +44,7 @@ async def shop(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shop]:
         return ready.exists()
 
     await until(is_ready, "the sources to be ready", timeout=30)
-    sources = Sources(control)
+    sources = SourcesClient(control)
     yield Shop(sources, await sources.status())
     process.send_signal(signal.SIGTERM)
     await process.wait()

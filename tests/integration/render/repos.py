@@ -11,13 +11,12 @@ import yaml
 from firstlight.model.component import Component, Side
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Rendition
-from firstlight.render.cache import Cache
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.fetching import Means
-from firstlight.render.charts.store import ChartStore
-from firstlight.render.rendering import Outcome, Renderer, sides
-from firstlight.render.tools import Programs
-from firstlight.repo import platform as platforms
+from firstlight.render.chart_fetch import ChartCredentials, FetchClients
+from firstlight.render.chart_store import ChartStore
+from firstlight.render.component_renderer import Renderer, RenderOutcome, sides
+from firstlight.render.render_cache import RenderCache
+from firstlight.render.renderer_programs import RendererPrograms
+from firstlight.repo import platform_reader
 
 
 def write(root: Path, files: Mapping[str, object]) -> Path:
@@ -39,13 +38,13 @@ def text(content: object) -> str:
 class Kitchen:
     """Programs, and a home for charts and renderings."""
 
-    programs: Programs
+    programs: RendererPrograms
     home: Path
     plain_http: frozenset[str] = frozenset()
-    credentials: Credentials = dataclasses.field(default_factory=Credentials)
+    credentials: ChartCredentials = dataclasses.field(default_factory=ChartCredentials)
 
     def store(self, *, offline: bool = False, refresh: bool = False) -> ChartStore:
-        means = Means(self.programs.helm, self.programs.git, self.credentials, self.plain_http)
+        means = FetchClients(self.programs.helm, self.programs.git, self.credentials, self.plain_http)
         return ChartStore(self.home / "charts", means, offline=offline, refresh=refresh)
 
     def renderer(self, platform: Platform, *, offline: bool = False, refresh: bool = False, **more: Any) -> Renderer:
@@ -53,20 +52,20 @@ class Kitchen:
             platform,
             programs=self.programs,
             store=self.store(offline=offline, refresh=refresh),
-            cache=Cache(self.home / "renders"),
+            cache=RenderCache(self.home / "renders"),
             **more,
         )
 
-    async def everything(self, root: Path, **more: Any) -> dict[tuple[str, Side], Outcome]:
+    async def everything(self, root: Path, **more: Any) -> dict[tuple[str, Side], RenderOutcome]:
         """All components of a repo, by name and side."""
-        platform = platforms.read(root)
+        platform = platform_reader.read(root)
         async with self.renderer(platform, **more) as renderer:
             outcomes = await renderer.render_all(platform.components)
         return {(each.rendition.component, each.rendition.side): each for each in outcomes}
 
-    async def one(self, root: Path, name: str, *, side: Side | None = None, **more: Any) -> Outcome:
+    async def one(self, root: Path, name: str, *, side: Side | None = None, **more: Any) -> RenderOutcome:
         """One component of a repo."""
-        platform = platforms.read(root)
+        platform = platform_reader.read(root)
         component = named(platform, name)
         async with self.renderer(platform, **more) as renderer:
             return await renderer.render(component, side=side or sides(component)[-1])

@@ -3,8 +3,8 @@
 import dataclasses
 import itertools
 
-from firstlight.lab.sources.client import Sources
-from firstlight.lab.sources.messages import Status
+from firstlight.lab.sources.control_messages import SourcesStatus
+from firstlight.lab.sources.sources_client import SourcesClient
 from tests.integration.render import repos
 from tests.integration.render.repos import Kitchen
 
@@ -15,8 +15,8 @@ _numbers = itertools.count(1)
 class Shop:
     """The servers, and names in them that nobody else uses."""
 
-    sources: Sources
-    at: Status
+    sources: SourcesClient
+    at: SourcesStatus
 
     def fresh(self, prefix: str = "shelf") -> str:
         return f"{prefix}{next(_numbers)}"

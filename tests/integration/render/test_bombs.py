@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.clients.sandbox import isolation, limits
+from firstlight.clients.sandbox import isolation, program_limits
 from tests.integration.render.repos import Kitchen, messages, objects
 from tests.integration.render.test_flux_repo import CHART, CONFIG, release, repo
 
@@ -20,8 +20,8 @@ ALIASES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\na: &a [x,x,x
 @pytest.fixture(autouse=True)
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that are reached sooner; what is ordinary stays within them."""
-    small = dataclasses.replace(limits.RENDERER, data=384 << 20, cpu=6)
-    monkeypatch.setattr(limits, "RENDERER", small)
+    small = dataclasses.replace(program_limits.RENDERER, data=384 << 20, cpu=6)
+    monkeypatch.setattr(program_limits, "RENDERER", small)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ async def test_a_schema_reaches_nothing(kitchen: Kitchen, tmp_path: Path, is_fil
 async def test_what_the_kernel_does_not_grant_is_told_once(
     kitchen: Kitchen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lacking = isolation.Missing("network", limits.RENDERER.name, "Operation not permitted")
+    lacking = isolation.MissingLimit("network", program_limits.RENDERER.name, "Operation not permitted")
     counts = iter(range(1000))
-    monkeypatch.setattr(isolation, "missing", lambda: {lacking: next(counts)})
+    monkeypatch.setattr(isolation, "missing_limits", lambda: {lacking: next(counts)})
     root = repo(tmp_path / "repo", {**CHART, "app/release.yaml": release(), "app/a.yaml": CONFIG % ("a", "1")})
 
     found = await kitchen.everything(root, offline=True)

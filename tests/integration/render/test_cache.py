@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from firstlight.model.component import Side
-from firstlight.render.rendering import Outcome
+from firstlight.render.component_renderer import RenderOutcome
 from tests.flux import chart
 from tests.integration.render import repos
 from tests.integration.render.repos import Kitchen, messages, objects
 from tests.integration.render.shop import Shop
 from tests.integration.render.test_flux_repo import CHART, CONFIG, SYSTEM, kustomization, release, sync
 
-Everything = dict[tuple[str, Side], Outcome]
+Everything = dict[tuple[str, Side], RenderOutcome]
 
 
 def platform(root: Path) -> Path:
@@ -65,7 +65,7 @@ class TestWarm:
             raise AssertionError("a program was started")
 
         monkeypatch.setattr("firstlight.clients.kustomize.kustomize.command.run", run)
-        monkeypatch.setattr("firstlight.clients.helm.program.command.run", run)
+        monkeypatch.setattr("firstlight.clients.helm.helm_program.command.run", run)
         second = await kitchen.everything(root)
 
         assert cached(first) == set()

@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from firstlight.cli import main
-from firstlight.render.tools import Programs
+from firstlight.render.renderer_programs import RendererPrograms
 from tests.integration.render import repos
 from tests.integration.render.test_cache import platform
 from tests.integration.render.test_flux_repo import CHART, CONFIG, release
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, render_programs: Programs) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, render_programs: RendererPrograms) -> Path:
     """A repo, and a cache of its own beside the programs of this computer."""
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("FIRSTLIGHT_HELM", str(render_programs.helm))

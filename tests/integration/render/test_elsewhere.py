@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from tests.flux import chart
-from tests.integration.render import repos
+from tests.integration.render import repos, test_argocd_repo
 from tests.integration.render.repos import Kitchen, messages, objects
 from tests.integration.render.shop import Shop
 from tests.integration.render.test_argocd_repo import application
-from tests.integration.render.test_argocd_repo import repo as argocd_repo
 from tests.integration.render.test_flux_repo import CHART, CONFIG, SYSTEM, kustomization, release, repo
 
 
@@ -65,7 +64,7 @@ async def test_applications_of_another_git_repository(here: Kitchen, shop: Shop,
         application("chart", far("charts/hello", helm={"valuesObject": {"word": "given"}})),
         application("bare-chart", far("charts/hello")),
     ]  # fmt: skip
-    found = await here.everything(argocd_repo(tmp_path / "repo", {}, *apps))
+    found = await here.everything(test_argocd_repo.repo(tmp_path / "repo", {}, *apps))
     by_name = {name: outcome.rendition for (name, _), outcome in found.items()}
 
     assert {name: messages(each, "error") for name, each in by_name.items()} == {name: [] for name in by_name}
@@ -108,7 +107,7 @@ async def test_a_chart_in_a_kustomization(here: Kitchen, shop: Shop, tmp_path: P
         },
         **{f"app/{path}": content for path, content in CHART.items()},
     }  # fmt: skip
-    root = argocd_repo(tmp_path / "repo", files, application("app", {
+    root = test_argocd_repo.repo(tmp_path / "repo", files, application("app", {
         "repoURL": "https://git.example.org/me/home.git", "targetRevision": "main", "path": "app"}))  # fmt: skip
     rendition = (await here.one(root, "app")).rendition
 

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.cli import render_inline
-from firstlight.clients import helm as helm_client
-from firstlight.clients import kube as kube_client
-from firstlight.model import helm
-from firstlight.model.inline import State
-from firstlight.model.place import Place
+from firstlight.clients import helm, kube
+from firstlight.commands.render import inline
+from firstlight.model import helm_chart
+from firstlight.model.inline_manifest import InlineState
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
-from firstlight.render import manifests
-from firstlight.render.inline import file, making, preparing
-from firstlight.render.inline.making import Request
-from firstlight.repo import platform as platforms
+from firstlight.render import rendered_objects
+from firstlight.render.inline import edited_file, embedding, prepared_objects
+from firstlight.render.inline.embedding import EmbeddingRequest
+from firstlight.repo import platform_reader
 from firstlight.tools import content, install
 from tests import machines
 from tests.labs import until
@@ -56,10 +55,10 @@ async def contents() -> Mapping[str, Path]:
 
 
 async def rendered(contents: Mapping[str, Path], values: Mapping[str, Any]) -> list[Object]:
-    client = helm_client.Helm((await install.ensure(["helm"]))["helm"])
-    chart = helm.LocalChart(contents["cilium-chart"] / "cilium")
+    client = helm.Helm((await install.ensure(["helm"]))["helm"])
+    chart = helm_chart.LocalChart(contents["cilium-chart"] / "cilium")
     made = await client.template(chart, release="cilium", namespace="kube-system", values=[values])
-    objects, remarks = manifests.parse(made.text, PLACE, what="cilium")
+    objects, remarks = rendered_objects.parse_objects(made.text, PLACE, what="cilium")
     assert remarks == []
     return objects
 
@@ -67,15 +66,15 @@ async def rendered(contents: Mapping[str, Path], values: Mapping[str, Any]) -> l
 def crds(contents: Mapping[str, Path]) -> list[Object]:
     found: list[Object] = []
     for path in sorted((contents["gateway-api-crds"] / "standard").rglob("*.yaml")):
-        found += manifests.parse(path.read_text(), PLACE, what=path.name)[0]
+        found += rendered_objects.parse_objects(path.read_text(), PLACE, what=path.name)[0]
     return [each for each in found if each.is_crd]
 
 
-def request(root: Path, objects: list[Object], **given: Any) -> Request:
+def request(root: Path, objects: list[Object], **given: Any) -> EmbeddingRequest:
     (root / "patches").mkdir(exist_ok=True)
     (root / "template.yaml").write_text(TEMPLATE)
     given.setdefault("text", PATCH)
-    return Request(
+    return EmbeddingRequest(
         root=root, path="patches/core.yaml", name="cilium", component="cilium", place=PLACE, objects=objects,
         talos="v1.13.0", now=datetime.datetime.now(datetime.UTC), **given,
     )  # fmt: skip
@@ -87,7 +86,7 @@ def managers(live: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 def noted(each: Object) -> dict[str, Any]:
     """An object with the annotation that Talos adds to each."""
-    notes = {**preparing.annotations(each), preparing.INVENTORY: "talos-bootstrap-manifests-inventory"}
+    notes = {**prepared_objects.annotations(each), prepared_objects.INVENTORY: "talos-bootstrap-manifests-inventory"}
     return {**each.value, "metadata": {**each.value["metadata"], "annotations": notes}}
 
 
@@ -104,18 +103,18 @@ async def test_a_machine_applies_a_component_as_it_is_rendered(
 ) -> None:
     objects = await rendered(contents, STABLE)
     asked = request(tmp_path, objects, again=await rendered(contents, STABLE), crds=crds(contents))
-    made = making.make(asked)
+    made = embedding.make_embedding(asked)
     assert not made.embedding.is_refused, made.embedding.remarks
     assert made.text.startswith(PATCH)
     assert not [each for each in made.embedding.remarks if "anew" in each.message]
-    file.write(tmp_path, "patches/core.yaml", made.text, old=None)
+    edited_file.write_file(tmp_path, "patches/core.yaml", made.text, old=None)
 
     one = await fresh_machines(machines=1)
     await one.apply("cp-1", patches=[(tmp_path / "patches" / "core.yaml").read_text()])
     await one.bootstrap()
 
-    async with kube_client.Client(kube_client.load(one.lab.kubeconfig)) as client:
-        wanted = [each for each in objects if preparing.HELM_HOOK not in preparing.annotations(each)]
+    async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
+        wanted = [each for each in objects if prepared_objects.HELM_HOOK not in prepared_objects.annotations(each)]
         wanted += [each for each in crds(contents) if each.id in made.embedding.added_crds]
         assert len(wanted) == len(made.embedding.objects) == len(objects) - 1 + 5
 
@@ -132,20 +131,20 @@ async def test_a_machine_applies_a_component_as_it_is_rendered(
             # What Talos applied is what is rendered, if applying that in Talos's name would change nothing.
             again = await client.apply(noted(each), manager="talos", dry_run=True)
             assert settled(again) == settled(live), str(each.id)
-        with pytest.raises(kube_client.NotFound):
+        with pytest.raises(kube.NotFound):
             await client.get("batch/v1", "Job", "hubble-generate-certs", namespace="kube-system")
-    fresh = making.make(request(tmp_path, objects, text=made.text, crds=crds(contents)))
-    assert (fresh.embedding.state, fresh.text) == (State.FRESH, made.text)
+    fresh = embedding.make_embedding(request(tmp_path, objects, text=made.text, crds=crds(contents)))
+    assert (fresh.embedding.state, fresh.text) == (InlineState.FRESH, made.text)
 
 
 async def test_what_a_real_chart_makes_anew_is_found_and_kept(contents: Mapping[str, Path], tmp_path: Path) -> None:
     first, second = await rendered(contents, NEW_EACH_TIME), await rendered(contents, NEW_EACH_TIME)
     secrets = ["cilium-ca", "hubble-relay-client-certs", "hubble-server-certs"]
 
-    refused = making.make(request(tmp_path, first))
-    suspected = making.make(request(tmp_path, first, allowed=secrets))
-    made = making.make(request(tmp_path, first, allowed=secrets, again=second))
-    again = making.make(request(tmp_path, second, allowed=secrets, again=first, text=made.text))
+    refused = embedding.make_embedding(request(tmp_path, first))
+    suspected = embedding.make_embedding(request(tmp_path, first, allowed=secrets))
+    made = embedding.make_embedding(request(tmp_path, first, allowed=secrets, again=second))
+    again = embedding.make_embedding(request(tmp_path, second, allowed=secrets, again=first, text=made.text))
 
     errors = [each.message for each in refused.embedding.remarks if each.grade == "error"]
     assert [each.partition(" has real data")[0] for each in errors] == [
@@ -157,7 +156,7 @@ async def test_what_a_real_chart_makes_anew_is_found_and_kept(contents: Mapping[
             f"Secret kube-system/{name}" for name in secrets
         }
         assert all("hubble.tls.auto.method" in each.hint for each in said)
-    assert (again.embedding.state, again.text) == (State.FRESH, made.text)
+    assert (again.embedding.state, again.text) == (InlineState.FRESH, made.text)
     assert len(again.embedding.kept) == 8
 
 
@@ -224,11 +223,11 @@ async def test_a_repo_is_rendered_embedded_and_checked(
     for path, text in REPO.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     (component,) = [each for each in platform.components if each.name == "agent"]
 
     async def codes(**typed: Any) -> int:
-        return await asyncio.to_thread(render_inline.command, platform, component, render_inline.Options(**typed))
+        return await asyncio.to_thread(inline.command, platform, component, inline.InlineOptions(**typed))
 
     assert await codes(check=True) == 2
     assert (root / "patches/core.yaml").read_text() == REPO["patches/core.yaml"]

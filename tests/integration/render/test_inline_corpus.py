@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.document import reading
-from firstlight.document.reading import Dialect
-from firstlight.model.inline import State
-from firstlight.model.place import Place
+from firstlight.document import yaml_reader
+from firstlight.document.yaml_reader import YamlDialect
+from firstlight.model.inline_manifest import InlineState
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
-from firstlight.render.inline import making, targets
-from firstlight.render.inline.contents import fingerprint
-from firstlight.render.inline.making import Request
-from firstlight.repo.talos import embedded, manifests
+from firstlight.render.inline import embedding, manifest_entry
+from firstlight.render.inline.embedding import EmbeddingRequest
+from firstlight.render.inline.manifest_contents import fingerprint
+from firstlight.repo.talos import config_manifests, embedded_yaml
 
 REPO = Path(__file__).parents[3] / "../shared/corpus/omni-gitops"
 DIRECTORY = "bootstrap/talos/patches"
@@ -26,15 +26,17 @@ SECONDS = 2.0
 pytestmark = pytest.mark.skipif(not REPO.is_dir(), reason="the corpus is not on this machine")
 
 
-def found(path: str, name: str) -> Request:
+def found(path: str, name: str) -> EmbeddingRequest:
     """A request to embed what is there already, as far as it can be read."""
     text = (REPO / path).read_bytes().decode()
-    target = targets.find(text, name, path=path)
+    target = manifest_entry.find_entry(text, name, path=path)
     assert target is not None
-    (document,) = targets.documents(text, path)
-    objects, _ = manifests.objects_in(embedded.read(document, (*target.way[0].steps, target.key), target.value))
+    (document,) = manifest_entry.talos_documents(text, path)
+    objects, _ = config_manifests.objects_in(
+        embedded_yaml.read(document, (*target.way[0].steps, target.key), target.value)
+    )
     secrets = [each.id.name for each in objects if each.id.kind == "Secret"]
-    return Request(
+    return EmbeddingRequest(
         root=REPO, path=path, text=text, name=name, component=name, place=Place(path), talos="v1.11.2", now=NOW,
         objects=[Object(each.value) for each in objects], allowed=secrets,
     )  # fmt: skip
@@ -42,9 +44,9 @@ def found(path: str, name: str) -> Request:
 
 def around(text: str, path: str, name: str) -> tuple[str, str]:
     """What stands before and behind the contents of a manifest, to the byte."""
-    target = targets.find(text, name, path=path)
+    target = manifest_entry.find_entry(text, name, path=path)
     assert target is not None
-    (document,) = reading.read_text(text, path, dialect=Dialect.TALOS).documents
+    (document,) = yaml_reader.read_text(text, path, dialect=YamlDialect.TALOS).documents
     line = document.place(*target.way[0].steps, target.key).line
     lines = text.splitlines(keepends=True)
     key = lines[line - 1].partition(":")[0]
@@ -59,7 +61,7 @@ def test_nothing_but_the_contents_changes(name: str, objects: int) -> None:
     asked = found(f"{DIRECTORY}/{name}.yaml", name)
 
     began = time.process_time()
-    made = making.make(asked)
+    made = embedding.make_embedding(asked)
     took = time.process_time() - began
 
     assert not made.embedding.is_refused, made.embedding.remarks
@@ -71,9 +73,9 @@ def test_nothing_but_the_contents_changes(name: str, objects: int) -> None:
     assert made.text.startswith(before)
     assert made.text.endswith(after)
     assert around(made.text, asked.path, name) == (before, after)
-    target = targets.find(made.text, name, path=asked.path)
+    target = manifest_entry.find_entry(made.text, name, path=asked.path)
     assert target is not None
-    read = reading.read_text(target.value, name).documents
+    read = yaml_reader.read_text(target.value, name).documents
     assert {fingerprint(Object(each.value)) for each in read} == {fingerprint(each) for each in asked.objects}
     assert took < SECONDS
 
@@ -81,33 +83,33 @@ def test_nothing_but_the_contents_changes(name: str, objects: int) -> None:
 @pytest.mark.parametrize("name", ["argocd", "cilium"])
 def test_what_was_embedded_is_fresh(name: str) -> None:
     asked = found(f"{DIRECTORY}/{name}.yaml", name)
-    first = making.make(asked)
+    first = embedding.make_embedding(asked)
 
-    second = making.make(dataclasses.replace(asked, text=first.text))
+    second = embedding.make_embedding(dataclasses.replace(asked, text=first.text))
 
-    assert second.embedding.state is State.FRESH
+    assert second.embedding.state is InlineState.FRESH
     assert second.text == first.text
 
 
 def test_the_engine_is_checked_against_itself() -> None:
-    made = making.make(found(f"{DIRECTORY}/argocd.yaml", "argocd"))
+    made = embedding.make_embedding(found(f"{DIRECTORY}/argocd.yaml", "argocd"))
 
-    assert made.embedding.state is State.WRITTEN_OTHERWISE
+    assert made.embedding.state is InlineState.WRITTEN_OTHERWISE
     assert not made.embedding.is_stale
 
 
 def test_a_manifest_that_talos_cannot_read_is_stale() -> None:
     """One of the two is no YAML in the middle, so that Talos applies none of it."""
-    made = making.make(found(f"{DIRECTORY}/cilium.yaml", "cilium"))
+    made = embedding.make_embedding(found(f"{DIRECTORY}/cilium.yaml", "cilium"))
 
-    assert made.embedding.state is State.STALE
+    assert made.embedding.state is InlineState.STALE
     assert [str(each.place) for each in made.embedding.remarks] == [f"{DIRECTORY}/cilium.yaml:370"]
 
 
 def test_a_secret_of_theirs_is_not_embedded_unnoticed() -> None:
     asked = dataclasses.replace(found(f"{DIRECTORY}/cilium.yaml", "cilium"), allowed=())
 
-    made = making.make(asked)
+    made = embedding.make_embedding(asked)
 
     errors = [each.message for each in made.embedding.remarks if each.grade == "error"]
     assert len(errors) == 3
@@ -121,7 +123,7 @@ def test_a_change_is_told_object_by_object() -> None:
     last = asked.objects[-1]
     changed = Object({**last.value, "metadata": {**last.value["metadata"], "labels": {"a": "b"}}})
 
-    made = making.make(dataclasses.replace(asked, objects=[*asked.objects[1:-1], changed]))
+    made = embedding.make_embedding(dataclasses.replace(asked, objects=[*asked.objects[1:-1], changed]))
 
     assert made.embedding.is_stale
     assert sorted((each.what, each.id.kind) for each in made.embedding.changes) == [

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 import yaml
 
-from firstlight.clients import helm as helm_client
+from firstlight.clients import helm
 from firstlight.model.component import Side
 from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object
 from firstlight.model.work import Installation
-from firstlight.render.installations import installations
-from firstlight.repo import platform as platforms
+from firstlight.render.helm_installations import installations
+from firstlight.repo import platform_reader
 from tests.integration.render import repos
 from tests.integration.render.repos import Kitchen
 from tests.integration.render.test_flux_repo import SYSTEM, repo
@@ -52,7 +52,7 @@ def helm_release(**spec: Any) -> dict[str, Any]:
 async def found(
     kitchen: Kitchen, root: Path
 ) -> tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Remark, ...], dict[str, Mapping[str, Any]]]:
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     component = repos.named(platform, "shop")
     async with kitchen.renderer(platform) as renderer:
         rendition = (await renderer.render(component, side=Side.GITOPS)).rendition
@@ -62,7 +62,7 @@ async def found(
 
 async def installed(kitchen: Kitchen, one: Installation) -> dict[str, Any]:
     """What Helm makes of an installation, after the renderer is gone."""
-    rendered = await helm_client.Helm(kitchen.programs.helm).template(
+    rendered = await helm.Helm(kitchen.programs.helm).template(
         one.chart,
         release=one.name,
         namespace=one.namespace,
@@ -131,7 +131,7 @@ async def test_a_post_renderer_over_a_secret_is_refused(kitchen: Kitchen, tmp_pa
 
 async def test_plain_objects_are_beside(kitchen: Kitchen, tmp_path: Path) -> None:
     files: dict[str, object] = {"app/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"}
-    platform = platforms.read(repo(tmp_path / "repo", files))
+    platform = platform_reader.read(repo(tmp_path / "repo", files))
     async with kitchen.renderer(platform) as renderer:
         releases, beside, _ = await installations(renderer, repos.named(platform, "app"), Side.GITOPS)
     assert releases == ()

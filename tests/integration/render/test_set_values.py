@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 from firstlight.clients import command
-from firstlight.render.tools import Programs
-from tests.unit.render.test_set_values import BAD, LINES
+from firstlight.render.renderer_programs import RendererPrograms
+from tests.unit.render.test_helm_set import BAD, LINES
 
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: echo\nversion: 1.0.0\n",
@@ -14,7 +14,7 @@ CHART = {
 }
 
 
-async def test_helm_reads_the_same_lines_the_same_way(render_programs: Programs, tmp_path: Path) -> None:
+async def test_helm_reads_the_same_lines_the_same_way(render_programs: RendererPrograms, tmp_path: Path) -> None:
     for name, text in CHART.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

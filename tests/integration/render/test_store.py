@@ -10,13 +10,11 @@ import pytest
 from aiohttp import web
 
 from firstlight import errors
-from firstlight.clients import command
-from firstlight.clients import helm as helm_client
-from firstlight.lab.sources.access import Access, Credential
-from firstlight.model.credentials import Login
-from firstlight.model.secret import Secret
-from firstlight.render.charts.credentials import Credentials
-from firstlight.render.charts.wanted import Kind, Wanted
+from firstlight.clients import command, helm
+from firstlight.lab.sources.declarations import Access, Credential
+from firstlight.model.secret import Login, Secret
+from firstlight.render.chart_fetch import ChartCredentials
+from firstlight.render.chart_packages import FetchKind, FetchRequest
 from tests.flux import chart
 from tests.integration.render.repos import Kitchen
 from tests.integration.render.shop import Shop
@@ -35,21 +33,21 @@ def here(kitchen: Kitchen, shop: Shop) -> Kitchen:
     return shop.served(kitchen)
 
 
-async def in_registry(shop: Shop, *versions: str, access: Access | None = None) -> Wanted:
+async def in_registry(shop: Shop, *versions: str, access: Access | None = None) -> FetchRequest:
     prefix = shop.fresh()
     for version in versions:
         await shop.sources.push_oci_chart(prefix, made(version))
     if access is not None:
         await shop.sources.set_oci_access(prefix, access)
-    return Wanted(kind=Kind.OCI, url=f"{shop.oci(prefix)}/hello", version=versions[0])
+    return FetchRequest(kind=FetchKind.OCI, url=f"{shop.oci(prefix)}/hello", version=versions[0])
 
 
-async def in_repository(shop: Shop, *versions: str, access: Access | None = None) -> Wanted:
+async def in_repository(shop: Shop, *versions: str, access: Access | None = None) -> FetchRequest:
     name = shop.fresh()
     repository = await shop.sources.create_charts(name, access=access)
     for version in versions:
         await shop.sources.push_chart(name, made(version))
-    return Wanted(kind=Kind.REPOSITORY, url=repository.url, name="hello", version=versions[0])
+    return FetchRequest(kind=FetchKind.REPOSITORY, url=repository.url, name="hello", version=versions[0])
 
 
 class TestResolving:
@@ -79,7 +77,7 @@ class TestResolving:
     async def test_a_digest_alone_decides(self, here: Kitchen, shop: Shop) -> None:
         wanted = await in_registry(shop, "1.0.0", "1.1.0")
         first = await here.store().get(wanted)
-        pinned = Wanted(kind=Kind.OCI, url=wanted.url, digest=first.digest)
+        pinned = FetchRequest(kind=FetchKind.OCI, url=wanted.url, digest=first.digest)
 
         assert (await here.store().get(pinned)).version == "1.0.0"
 
@@ -97,7 +95,7 @@ class TestResolving:
         name = shop.fresh("team/n")
         await shop.sources.create_git(name)
         moved = await shop.sources.commit(name, {"charts/a/Chart.yaml": b"name: a\n"}, message="a")
-        wanted = Wanted(kind=Kind.GIT, url=f"{shop.at.git}{name}.git", version="main")
+        wanted = FetchRequest(kind=FetchKind.GIT, url=f"{shop.at.git}{name}.git", version="main")
         found = await here.store().get(wanted)
 
         assert found.digest == moved.after
@@ -105,9 +103,9 @@ class TestResolving:
 
     async def test_what_is_not_there_is_told(self, here: Kitchen, shop: Shop) -> None:
         wanted = await in_repository(shop, "1.0.0")
-        with pytest.raises(helm_client.VersionNotFound):
+        with pytest.raises(helm.VersionNotFound):
             await here.store().get(dataclasses.replace(wanted, version="9.9.9"))
-        with pytest.raises(helm_client.ChartNotFound):
+        with pytest.raises(helm.ChartNotFound):
             await here.store().get(dataclasses.replace(wanted, name="nobody"))
 
 
@@ -123,7 +121,7 @@ class TestFiles:
         await web.TCPSite(runner, "127.71.254.4", 0).start()
         address = "{}:{}".format(*runner.addresses[0])
         own = dataclasses.replace(here, plain_http=frozenset([address]))
-        wanted = Wanted(kind=Kind.FILE, url=f"http://{address}/crds.yaml")
+        wanted = FetchRequest(kind=FetchKind.FILE, url=f"http://{address}/crds.yaml")
         try:
             found = await own.store().get(wanted)
             with pytest.raises(errors.Refused):
@@ -189,27 +187,27 @@ class TestTrust:
 class TestCredentials:
     async def test_a_registry_gets_the_login_that_is_for_it(self, here: Kitchen, shop: Shop) -> None:
         wanted = await in_registry(shop, "1.0.0", access=Access((READER,)))
-        with pytest.raises(helm_client.Unauthorised) as caught:
+        with pytest.raises(helm.HelmUnauthorised) as caught:
             await here.store().get(wanted)
         assert f"helm registry login {shop.at.registry}" in caught.value.hint
-        own = dataclasses.replace(here, credentials=Credentials({shop.at.registry: LOGIN}))
+        own = dataclasses.replace(here, credentials=ChartCredentials({shop.at.registry: LOGIN}))
 
         assert (await own.store().get(wanted)).version == "1.0.0"
         assert "r-t0ken" not in "".join(each.read_text() for each in (here.home / "charts/pins").iterdir())
 
     async def test_a_repository_gets_it_only_at_its_own_url(self, here: Kitchen, shop: Shop) -> None:
         wanted = await in_repository(shop, "1.0.0", access=Access((READER,)))
-        other = dataclasses.replace(here, credentials=Credentials({}, {f"{wanted.url}-other": LOGIN}))
-        with pytest.raises(helm_client.Unauthorised):
+        other = dataclasses.replace(here, credentials=ChartCredentials({}, {f"{wanted.url}-other": LOGIN}))
+        with pytest.raises(helm.HelmUnauthorised):
             await other.store().get(wanted)
-        own = dataclasses.replace(here, credentials=Credentials({}, {wanted.url.rstrip("/"): LOGIN}))
+        own = dataclasses.replace(here, credentials=ChartCredentials({}, {wanted.url.rstrip("/"): LOGIN}))
 
         assert (await own.store().get(wanted)).version == "1.0.0"
 
     async def test_a_program_that_keeps_logins_is_named_and_not_run(self, here: Kitchen, shop: Shop) -> None:
         wanted = await in_registry(shop, "1.0.0", access=Access((READER,)))
-        own = dataclasses.replace(here, credentials=Credentials(helpers={"": "docker-credential-pass"}))
-        with pytest.raises(helm_client.Unauthorised) as caught:
+        own = dataclasses.replace(here, credentials=ChartCredentials(helpers={"": "docker-credential-pass"}))
+        with pytest.raises(helm.HelmUnauthorised) as caught:
             await own.store().get(wanted)
         assert "docker-credential-pass" in caught.value.hint
 
@@ -243,10 +241,10 @@ class TestCredentials:
         await web.TCPSite(runner, "127.71.254.3", port).start()
         url = f"http://127.71.254.2:{port}"
         own = dataclasses.replace(
-            here, plain_http=frozenset([f"127.71.254.2:{port}"]), credentials=Credentials({}, {url: LOGIN})
+            here, plain_http=frozenset([f"127.71.254.2:{port}"]), credentials=ChartCredentials({}, {url: LOGIN})
         )
         try:
-            await own.store().get(Wanted(kind=Kind.REPOSITORY, url=url, name="hello", version="1.0.0"))
+            await own.store().get(FetchRequest(kind=FetchKind.REPOSITORY, url=url, name="hello", version="1.0.0"))
         finally:
             await runner.cleanup()
 

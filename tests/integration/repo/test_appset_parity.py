@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.repo import argocd as reader
+from firstlight.repo import argocd as repo_argocd
 from firstlight.repo.work_tree import WorkTree
 from tests.argocd import API, HOME, ArgoCD
 from tests.labs import until
@@ -224,7 +224,7 @@ def read(root: Path, one: dict[str, Any], url: str) -> dict[str, Any]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (root / "set.yaml").write_text(json.dumps(one))  # in YAML some texts would be read as something else
-    found = reader.read(WorkTree(root), urls=[url])
+    found = repo_argocd.read(WorkTree(root), urls=[url])
     assert not [each for each in found.remarks if "ApplicationSet" in each.message]
     return {each.name: shape(each.definition) for each in found.origins}
 

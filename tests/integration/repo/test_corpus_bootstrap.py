@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.component import Certainty, Form
+from firstlight.model.component import Certainty, SourceForm
 from firstlight.repo import helmfile, scripts
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 CORPUS = Path(__file__).parents[3] / "../shared/corpus"
@@ -103,7 +103,7 @@ def test_every_command_that_deploys_is_an_origin_or_said_again(repo: str) -> Non
     calls = {(each.place.path, each.place.line) for each in scripts.helmfile_calls(tree)}
 
     for step in scripts.steps(tree):
-        if step.role != scripts.Role.DEPLOY:
+        if step.role != scripts.StepRole.DEPLOY:
             continue
         where = (step.place.path, step.place.line)
         text = " ".join((*step.kind.split(), *step.args[len(step.kind.split()) - 1 :]))
@@ -128,20 +128,20 @@ def test_every_release_of_a_helmfile_is_found_for_every_environment(repo: str) -
             wanted += len(names) * max(len(environments), 1)
             for name in names:
                 line = text.count("\n", 0, start + name.start()) + 1
-                places = [each.place for each in (*found.origins, *found.unreached) if each.form == Form.HELMFILE]
+                places = [each.place for each in (*found.origins, *found.unreached) if each.form == SourceForm.HELMFILE]
                 mine = [
                     place for place in places if (place.path, place.line) == (path.relative_to(root).as_posix(), line)
                 ]
                 assert len(mine) == max(len(environments), 1), name.group()
 
-    releases = [each for each in (*found.origins, *found.unreached) if each.form == Form.HELMFILE]
+    releases = [each for each in (*found.origins, *found.unreached) if each.form == SourceForm.HELMFILE]
     assert len(releases) == wanted
     print(f"{repo}: {wanted} releases by grep, {len(releases)} found, {len(found.origins) - len(releases)} by hooks")
 
 
 def test_the_whole_of_a_bootstrap_that_is_only_in_taskfiles() -> None:
     """One of the repos has no helmfile: what it installs before Git takes over is known from command lines alone."""
-    only: list[Found] = []
+    only: list[ReaderResult] = []
     for repo in REPOS:
         tree = tree_of(repo)
         if not helmfile.read(tree).origins and scripts.read(tree).clusters:
@@ -149,11 +149,11 @@ def test_the_whole_of_a_bootstrap_that_is_only_in_taskfiles() -> None:
 
     assert only
     for found in only:
-        releases = {each.name: each for each in found.origins if each.form == Form.HELM_COMMAND}
+        releases = {each.name: each for each in found.origins if each.form == SourceForm.HELM_COMMAND}
         assert {"cilium", "external-secrets", "longhorn"} <= set(releases)
         assert releases["cilium"].certainty == Certainty.PARSED
         assert [need.id for need in releases["external-secrets"].needs] == ["helm-command/kube-system/cilium"]
-        assert any(each.form == Form.FLUX_COMMAND and each.definition.get("path") for each in found.origins)
+        assert any(each.form == SourceForm.FLUX_COMMAND and each.definition.get("path") for each in found.origins)
         assert found.clusters[0].path
 
 

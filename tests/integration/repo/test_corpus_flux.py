@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.component import Form
-from firstlight.model.source import Chart, Directory, Remote, Unresolved
+from firstlight.model.component import SourceForm
+from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, Unresolved
 from firstlight.repo import flux
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
@@ -33,7 +33,7 @@ def searched(root: Path) -> Iterator[tuple[str, int, int]]:
                     yield str(path.relative_to(root)), first + 1, last
 
 
-def read(repo: Path) -> Found:
+def read(repo: Path) -> ReaderResult:
     return flux.read(WorkTree(repo))
 
 
@@ -55,7 +55,7 @@ def test_every_document_is_accounted_for(repo: Path) -> None:
     made = [
         each
         for each in (*found.origins, *found.unreached)
-        if each.form in (Form.KUSTOMIZATION, Form.HELM_RELEASE)
+        if each.form in (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE)
         and not any(p == each.place.path and first < each.place.line <= last for p, first, last in documents)
     ]
     assert made == []
@@ -74,7 +74,7 @@ def test_what_every_origin_has(repo: Path) -> None:
         assert any(not each.parent for each in mine)
         for each in mine:
             assert each.place.line
-            assert isinstance(each.source, Chart | Directory | Remote | Unresolved)
+            assert isinstance(each.source, ChartSource | DirectorySource | RemoteSource | Unresolved)
             assert all(need.place.line for need in each.needs)
     assert all(each.doubt for each in found.unreached)
     assert all(each.place.path for each in found.remarks)

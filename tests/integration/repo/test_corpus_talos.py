@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from firstlight.model.component import Form
+from firstlight.model.component import SourceForm
 from firstlight.repo import talos
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 CORPUS = Path(__file__).parents[3] / "../shared/corpus"
@@ -16,7 +16,7 @@ REPOS = sorted(path for path in CORPUS.glob("*") if path.is_dir())
 NONE = [pytest.param(None, marks=pytest.mark.skip(reason="there is no corpus beside this repository"))]
 
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-Read = tuple[Found, WorkTree, dict[str, str]]
+Read = tuple[ReaderResult, WorkTree, dict[str, str]]
 
 
 @pytest.fixture(scope="module", params=REPOS or NONE, ids=lambda path: path.name if path else "none")
@@ -30,7 +30,7 @@ def repo(request: pytest.FixtureRequest) -> Read:
     return talos.read(tree), tree, texts
 
 
-def accounted(found: Found) -> set[str]:
+def accounted(found: ReaderResult) -> set[str]:
     """Files that are listed with a cluster, or that a remark speaks of."""
     listed = {path for cluster in found.clusters for path in cluster.documents}
     return listed | {remark.place.path for remark in found.remarks}
@@ -70,7 +70,7 @@ def test_every_machine_is_found(repo: Read) -> None:
 
 def test_every_manifest_in_a_machine_config_is_found(repo: Read) -> None:
     found, _, texts = repo
-    origins = [each for each in (*found.origins, *found.unreached) if each.form is Form.INLINE_MANIFEST]
+    origins = [each for each in (*found.origins, *found.unreached) if each.form is SourceForm.INLINE_MANIFEST]
     lists = {path: re.findall(r"(?m)^[^#\n]*inlineManifests:", text) for path, text in texts.items()}
 
     assert len(origins) == sum(map(len, lists.values()))

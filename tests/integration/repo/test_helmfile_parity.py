@@ -11,8 +11,8 @@ import pytest_asyncio
 import yaml
 
 from firstlight.clients import command
-from firstlight.model.component import Form, Origin
-from firstlight.model.source import Chart
+from firstlight.model.component import Origin, SourceForm
+from firstlight.model.source import ChartSource
 from firstlight.repo import helmfile
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import catalogue, find, install, workshop
@@ -64,7 +64,7 @@ async def test_the_same_releases_are_found(name: str, programs: dict[str, Path],
             _listed(each, is_installed=is_in)
             for origins, is_in in ((found.origins, True), (found.unreached, False))
             for each in origins
-            if each.form == Form.HELMFILE and each.cluster == cluster and _is_of(each, path, name)
+            if each.form == SourceForm.HELMFILE and each.cluster == cluster and _is_of(each, path, name)
         ]
         assert sorted(_shown(each) for each in mine if each) == sorted(_shown(each) for each in listed)
 
@@ -77,7 +77,7 @@ def _listed(origin: Origin, *, is_installed: bool) -> dict[str, Any] | None:
     """An origin as ``helmfile list`` prints it; what selectors leave out is not listed at all."""
     if "selectors" in origin.doubt:
         return None
-    assert isinstance(origin.source, Chart)
+    assert isinstance(origin.source, ChartSource)
     return {
         "name": origin.source.release,
         "namespace": origin.namespace,
@@ -104,7 +104,7 @@ async def test_values_are_the_ones_that_helmfile_writes(programs: dict[str, Path
     (front,) = [
         each for each in helmfile.read(WorkTree(root)).origins if (each.cluster, each.name) == ("prod", "front")
     ]
-    assert isinstance(front.source, Chart)
+    assert isinstance(front.source, ChartSource)
     merged: dict[str, Any] = {}
     for values in front.source.values:
         merged |= values.inline or {}

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from firstlight.document import reading
+from firstlight.document import yaml_reader
 from firstlight.model.component import ObjectId
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade
+from firstlight.model.remark import Grade, Place
 from firstlight.repo import kustomize
-from firstlight.repo.kustomize.kustomization import NAMES
+from firstlight.repo.kustomize.kustomization_file import NAMES
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import install
@@ -31,7 +30,7 @@ def real(program: Path, directory: Path) -> list[Any] | None:
     """What kustomize makes of a directory; None if it refuses."""
     argv = [str(program), "build", "--load-restrictor=LoadRestrictionsNone", str(directory)]
     done = subprocess.run(argv, capture_output=True, check=False, timeout=60)
-    return None if done.returncode else [each.value for each in reading.read(done.stdout, "").documents]
+    return None if done.returncode else [each.value for each in yaml_reader.read(done.stdout, "").documents]
 
 
 def by_id(values: list[Any]) -> dict[ObjectId, Any]:
@@ -40,7 +39,7 @@ def by_id(values: list[Any]) -> dict[ObjectId, Any]:
 
 @pytest.mark.parametrize("name", sorted(each.parent.name for each in SCENARIOS.glob("*/expected.yaml")))
 def test_expected_files_are_what_kustomize_prints(program: Path, name: str) -> None:
-    expected = reading.read((SCENARIOS / name / "expected.yaml").read_bytes(), "").documents
+    expected = yaml_reader.read((SCENARIOS / name / "expected.yaml").read_bytes(), "").documents
 
     found = real(program, SCENARIOS / name / "repo" / "app")
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from firstlight.model.secret import Secret
-from firstlight.secrets import age
+from firstlight.secrets import age_keys
 
 MINE, THEIRS = b"\x07" * 32, b"\x09" * 32
 
@@ -15,17 +15,17 @@ class EncryptedRepo:
     def __init__(self, root: Path, sops: Path) -> None:
         self.root = root
         self.sops = sops
-        self.rule(age.recipient(MINE))
+        self.rule(age_keys.recipient(MINE))
 
     @property
     def environ(self) -> dict[str, str]:
         """Of the one who can decrypt them."""
-        return {"PATH": "/usr/bin:/bin", "SOPS_AGE_KEY": age.identity(MINE).reveal().decode()}
+        return {"PATH": "/usr/bin:/bin", "SOPS_AGE_KEY": age_keys.identity(MINE).reveal().decode()}
 
     @property
     def stranger(self) -> dict[str, str]:
         """Of somebody else."""
-        return {**self.environ, "SOPS_AGE_KEY": age.identity(THEIRS).reveal().decode()}
+        return {**self.environ, "SOPS_AGE_KEY": age_keys.identity(THEIRS).reveal().decode()}
 
     def rule(self, recipient: str, *, path: str = r"\.sops\.|\.env$|\.ini$|\.key$", more: str = "") -> None:
         """The one rule of its .sops.yaml."""

@@ -12,16 +12,17 @@ import yaml
 from aiohttp import web
 
 from firstlight import errors
-from firstlight.clients.sops import Sops
-from firstlight.execute.actions import secret
-from firstlight.execute.world import Programs, World
+from firstlight.clients import kube
+from firstlight.clients.sops import SopsClient
+from firstlight.execute.actions import create_secret
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
-from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import CreateSecret
-from firstlight.secrets import talos
-from firstlight.secrets.resolving import Resolver
+from firstlight.secrets import talos_bundle
+from firstlight.secrets.secret_resolver import SecretResolver
 from tests.integration.secrets.canary import CANARY, forms, seen_below, seen_in, told
 from tests.integration.secrets.encrypted_repo import BUNDLE, EncryptedRepo, bundle
 from tests.unit.clients.recorder import Recorder
@@ -87,7 +88,7 @@ async def test_the_way_of_a_value_that_is_had(
     caplog.set_level(logging.DEBUG)
     sops = noting(repo.sops, tmp_path / "noted")
     repo.encrypt("a.sops.yaml", yaml.safe_dump({"key": CANARY}, allow_unicode=True))
-    one = Resolver(repo.root, sops=sops, environ={**repo.environ, "VARIABLE": CANARY, "TMPDIR": str(scratch)})
+    one = SecretResolver(repo.root, sops=sops, environ={**repo.environ, "VARIABLE": CANARY, "TMPDIR": str(scratch)})
 
     values = [await one.resolve(each) for each in ("sops:a.sops.yaml#key", "env:VARIABLE")]
     problems = await one.problems(
@@ -108,12 +109,12 @@ async def test_the_way_of_a_value_that_is_had(
 async def test_the_way_of_secrets_that_are_kept(
     repo: EncryptedRepo, tmp_path: Path, scratch: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    sops = Sops(noting(repo.sops, tmp_path / "noted"), environ={**repo.environ, "TMPDIR": str(scratch)})
+    sops = SopsClient(noting(repo.sops, tmp_path / "noted"), environ={**repo.environ, "TMPDIR": str(scratch)})
     made = yaml.safe_load(BUNDLE)
     made["cluster"]["secret"] = made["certs"]["os"]["key"] = CANARY
     path = repo.root / "talos" / "secrets.sops.yaml"
 
-    await talos.keep(path, Secret(yaml.safe_dump(made, allow_unicode=True)), sops, root=repo.root)
+    await talos_bundle.keep(path, Secret(yaml.safe_dump(made, allow_unicode=True)), sops, root=repo.root)
 
     out = capfd.readouterr()
     assert path.is_file()
@@ -130,9 +131,11 @@ async def test_a_sops_that_repeats_what_it_decrypts(repo: EncryptedRepo, tmp_pat
     environ = {"SOPS_AGE_KEY": CANARY}
 
     with pytest.raises(errors.FirstlightError) as resolved:
-        await Resolver(repo.root, sops=program.path, environ=environ).resolve("sops:a.sops.yaml#a")
+        await SecretResolver(repo.root, sops=program.path, environ=environ).resolve("sops:a.sops.yaml#a")
     with pytest.raises(errors.FirstlightError) as kept:
-        await talos.keep(repo.root / "b.sops.yaml", bundle(), Sops(program.path, environ=environ), root=repo.root)
+        await talos_bundle.keep(
+            repo.root / "b.sops.yaml", bundle(), SopsClient(program.path, environ=environ), root=repo.root
+        )
 
     assert seen_in(told(resolved.value)) == []
     assert seen_in(told(kept.value)) == []
@@ -143,7 +146,7 @@ async def test_a_sops_that_repeats_what_it_decrypts(repo: EncryptedRepo, tmp_pat
 async def test_an_op_that_repeats_what_it_reads(tmp_path: Path, said: str) -> None:
     program = Recorder(tmp_path / "program", "op")
     program.says(CANARY, f"[ERROR] {CANARY} {said} {CANARY}", code=1)
-    one = Resolver(tmp_path, op=program.path, environ={"OP_SERVICE_ACCOUNT_TOKEN": CANARY})
+    one = SecretResolver(tmp_path, op=program.path, environ={"OP_SERVICE_ACCOUNT_TOKEN": CANARY})
 
     with pytest.raises(errors.FirstlightError) as caught:
         await one.resolve("op://home/item/field")
@@ -159,7 +162,7 @@ async def test_servers_that_repeat_what_they_are_told(tmp_path: Path, status: in
     token = "tok-" + CANARY.encode("ascii", errors="ignore").decode()
     async with echoing(status) as url:
         environ = {"OP_CONNECT_HOST": url, "OP_CONNECT_TOKEN": token, "VAULT_ADDR": url, "VAULT_TOKEN": token}
-        one = Resolver(tmp_path, environ=environ)
+        one = SecretResolver(tmp_path, environ=environ)
         for reference in ("op://home/item/field", "vault:secret/home#key"):
             with pytest.raises(errors.FirstlightError) as caught:
                 await one.resolve(reference)
@@ -174,7 +177,7 @@ async def test_files_whose_content_is_wrong_are_not_quoted(repo: EncryptedRepo, 
     (repo.root / "broken.sops.yaml").write_text(f"key: [{quoted}\n")
     repo.encrypt("inner.key", f"- {CANARY}\n}}: ")
     repo.encrypt("text.sops.yaml", f"text: {{a: {quoted}}}\n")
-    one = Resolver(repo.root, sops=repo.sops, environ=repo.environ)
+    one = SecretResolver(repo.root, sops=repo.sops, environ=repo.environ)
 
     for each in (
         "sops:plain.sops.yaml#key",
@@ -189,7 +192,6 @@ async def test_files_whose_content_is_wrong_are_not_quoted(repo: EncryptedRepo, 
 
 async def test_a_secret_that_the_api_refuses(tmp_path: Path) -> None:
     """An action's change and its failures have names only; the API server of this test repeats the whole body."""
-    from firstlight.clients import kube
 
     declared = FoundationSecret(
         name="s", namespace="n", data={"key": "env:VARIABLE"}, place=Place("firstlight.yaml", 1)
@@ -221,15 +223,15 @@ async def test_a_secret_that_the_api_refuses(tmp_path: Path) -> None:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     heard: list[str] = []
-    resolver = Resolver(tmp_path, environ={"VARIABLE": CANARY})
+    resolver = SecretResolver(tmp_path, environ={"VARIABLE": CANARY})
     try:
-        async with kube.Client(kube.Config(server=f"http://127.0.0.1:{runner.addresses[0][1]}")) as client:
+        async with kube.Client(kube.ClientConfig(server=f"http://127.0.0.1:{runner.addresses[0][1]}")) as client:
             world = World(
-                cluster=Cluster(name="c", place=Place("firstlight.yaml")), programs=Programs(), resolve=resolver,
+                cluster=Cluster(name="c", place=Place("firstlight.yaml")), programs=RunPrograms(), resolve=resolver,
                 state=tmp_path, tell=lambda step, text: heard.append(text),
             )  # fmt: skip
             world._kube = client
-            change = await secret.look(CreateSecret(secret=declared, manager="m"), world, "s")
+            change = await create_secret.look(CreateSecret(secret=declared, manager="m"), world, "s")
             assert change is not None
             with pytest.raises(kube.Invalid) as caught:
                 await change.perform()
@@ -249,6 +251,6 @@ async def test_the_environment_of_this_process_is_not_what_children_get(
     program.says("a: b\n")
     repo.encrypt("a.sops.yaml", "a: b\n")
 
-    await Resolver(repo.root, sops=program.path, environ=os.environ).resolve("sops:a.sops.yaml#a")
+    await SecretResolver(repo.root, sops=program.path, environ=os.environ).resolve("sops:a.sops.yaml#a")
 
     assert seen_in(str(program.calls[-1]["env"])) == []

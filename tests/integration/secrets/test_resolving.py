@@ -8,9 +8,9 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
-from firstlight.secrets.resolving import Resolver, programs
+from firstlight.secrets.secret_resolver import SecretResolver, programs
 from tests.integration.clients.vault_standin import TOKEN, Standin
 from tests.integration.secrets.encrypted_repo import EncryptedRepo
 from tests.unit.clients.recorder import Recorder
@@ -24,8 +24,8 @@ data: {token: dG9rZW4=, wrong: "%%%"}
 """
 
 
-def resolver(repo: EncryptedRepo, **more: str) -> Resolver:
-    return Resolver(repo.root, sops=repo.sops, environ={**repo.environ, **more})
+def resolver(repo: EncryptedRepo, **more: str) -> SecretResolver:
+    return SecretResolver(repo.root, sops=repo.sops, environ={**repo.environ, **more})
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ async def test_a_file_is_decrypted_once_for_all_its_keys(repo: EncryptedRepo, tm
     program = Recorder(tmp_path / "program", "sops")
     program.says("a: one\nb: two\n", sleep=0.1)
     repo.encrypt("a.sops.yaml", "a: x\n")
-    one = Resolver(repo.root, sops=program.path, environ={})
+    one = SecretResolver(repo.root, sops=program.path, environ={})
 
     await asyncio.gather(one.resolve("sops:a.sops.yaml#a"), one.resolve("sops:a.sops.yaml#b"))
     await one.resolve("sops:./a.sops.yaml#a")
@@ -103,7 +103,7 @@ async def test_one_who_gives_up_does_not_take_it_from_the_others(repo: Encrypted
     program = Recorder(tmp_path / "program", "sops")
     program.says("a: one\n", sleep=0.3)
     repo.encrypt("a.sops.yaml", "a: x\n")
-    one = Resolver(repo.root, sops=program.path, environ={})
+    one = SecretResolver(repo.root, sops=program.path, environ={})
     first = asyncio.create_task(one.resolve("sops:a.sops.yaml#a"))
     second = asyncio.create_task(one.resolve("sops:a.sops.yaml#a"))
     await asyncio.sleep(0)
@@ -117,7 +117,7 @@ async def test_one_who_gives_up_does_not_take_it_from_the_others(repo: Encrypted
 
 async def test_what_failed_may_be_asked_again(repo: EncryptedRepo) -> None:
     one = resolver(repo)
-    with pytest.raises(secret_errors.NoSuchFile):
+    with pytest.raises(secret_errors.SecretFileNotFound):
         await one.resolve("file:later")
     (repo.root / "later").write_text("now")
 
@@ -127,22 +127,22 @@ async def test_what_failed_may_be_asked_again(repo: EncryptedRepo) -> None:
 @pytest.mark.parametrize(
     ("reference", "kind", "what"),
     [
-        ("env:NOTHING", secret_errors.NotFound, "not set"),
-        ("env:EMPTY", secret_errors.Empty, "empty"),
-        ("file:none", secret_errors.NoSuchFile, "no such file"),
-        ("file:blank", secret_errors.Empty, "empty"),
-        ("file:pipe", secret_errors.Unreadable, "no regular file"),
-        ("file:directory", secret_errors.Unreadable, "no regular file"),
+        ("env:NOTHING", secret_errors.SecretNotFound, "not set"),
+        ("env:EMPTY", secret_errors.SecretEmpty, "empty"),
+        ("file:none", secret_errors.SecretFileNotFound, "no such file"),
+        ("file:blank", secret_errors.SecretEmpty, "empty"),
+        ("file:pipe", secret_errors.SecretUnreadable, "no regular file"),
+        ("file:directory", secret_errors.SecretUnreadable, "no regular file"),
         ("file:link", errors.Refused, "leads out of the repo"),
         ("sops:link.sops.yaml#a", errors.Refused, "leads out of the repo"),
-        ("sops:none.sops.yaml#a", secret_errors.NoSuchFile, "no such file"),
-        ("sops:a.sops.yaml#nothing", secret_errors.NotFound, "no such key"),
-        ("sops:a.sops.yaml#deep", secret_errors.Unreadable, "mapping or a list"),
-        ("sops:a.sops.yaml#null", secret_errors.Empty, "empty"),
-        ("sops:b.sops.yaml#data.wrong", secret_errors.Unreadable, "base64"),
-        ("sops:d.key#a", secret_errors.NotFound, "has no keys"),
+        ("sops:none.sops.yaml#a", secret_errors.SecretFileNotFound, "no such file"),
+        ("sops:a.sops.yaml#nothing", secret_errors.SecretNotFound, "no such key"),
+        ("sops:a.sops.yaml#deep", secret_errors.SecretUnreadable, "mapping or a list"),
+        ("sops:a.sops.yaml#null", secret_errors.SecretEmpty, "empty"),
+        ("sops:b.sops.yaml#data.wrong", secret_errors.SecretUnreadable, "base64"),
+        ("sops:d.key#a", secret_errors.SecretNotFound, "has no keys"),
         ("op://a/b/c", errors.ToolError, "op is needed"),
-        ("vault:secret/a#b", secret_errors.NotSignedIn, "VAULT_ADDR"),
+        ("vault:secret/a#b", secret_errors.SecretStoreNotSignedIn, "VAULT_ADDR"),
         ("nonsense", errors.UsageError, "no reference"),
     ],
 )

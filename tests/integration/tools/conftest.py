@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.tools import events, toolchain, workshop
-from firstlight.tools import version as versions
+from firstlight.tools import go_toolchain, tool_progress, tool_version, workshop
 from tests.unit.tools import tiny
 
 
 @pytest.fixture(scope="session")
 async def go() -> Path:
     """A Go toolchain, as firstlight itself finds or installs it."""
-    found = await toolchain.obtain(versions.parse("1.21"), workshop.here(), name="the tests", report=events.ignore)
+    found = await go_toolchain.obtain(
+        tool_version.parse("1.21"), workshop.here(), name="the tests", report=tool_progress.ignore
+    )
     return found.go
 
 

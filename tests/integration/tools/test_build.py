@@ -7,8 +7,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.tools import cache, events, install, toolchain, workshop
-from firstlight.tools import version as versions
+from firstlight.tools import binary_cache, go_toolchain, install, tool_progress, tool_version, workshop
 from tests.unit.tools import tiny
 
 
@@ -22,31 +21,31 @@ def go_that(directory: Path, go: Path, *, log: Path, version: str = "") -> Path:
 
 
 async def test_builds_checks_and_keeps_a_tool(shop: workshop.Workshop) -> None:
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     paths = await install.ensure(["tiny"], heard.append, shop=shop)
 
     said = await command.run([str(paths["tiny"])])
     assert said.stderr.strip() == "tiny v1.2.3"
     (entry,) = shop.cache.entries("tiny")
-    assert isinstance(entry, cache.Entry)
+    assert isinstance(entry, binary_cache.CachedBinary)
     assert entry.path == paths["tiny"]
     assert entry.provenance.how == "build"
-    assert entry.provenance.sha256 == cache.hash_file(entry.path)
+    assert entry.provenance.sha256 == binary_cache.hash_file(entry.path)
     assert re.fullmatch(r"1\.\d+\.\d+\S*", entry.provenance.go)
-    assert isinstance(heard[-1], events.Ready)
+    assert isinstance(heard[-1], tool_progress.ToolReady)
     assert heard[-1].how == "build"
     assert list((shop.cache.root / "tmp").iterdir()) == []
 
 
 async def test_what_is_in_the_cache_is_not_built_again(shop: workshop.Workshop) -> None:
     first = await install.ensure(["tiny"], shop=shop)
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     second = await install.ensure(["tiny"], heard.append, shop=shop)
 
     assert first == second
-    assert heard == [events.Ready("tiny", "1.2.3", first["tiny"], "cache", 0.0)]
+    assert heard == [tool_progress.ToolReady("tiny", "1.2.3", first["tiny"], "cache", 0.0)]
 
 
 async def test_a_change_of_the_sources_is_built_and_the_old_binary_stays_for_other_clones(
@@ -75,16 +74,16 @@ async def test_a_newer_go_alone_is_no_reason_to_build_again(shop: workshop.Works
 
 
 async def test_counts_packages_upwards_to_the_total(shop: workshop.Workshop) -> None:
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     await install.ensure(["tiny"], heard.append, shop=shop)
 
-    compiling = [event for event in heard if isinstance(event, events.Compiling)]
+    compiling = [event for event in heard if isinstance(event, tool_progress.Compiling)]
     assert {event.total for event in compiling} == {5}, "main, words and three more; Go's own are in the build cache"
     counts = [event.done for event in compiling]
     assert counts == sorted(counts)
     assert counts[-1] == 5
-    assert isinstance(heard[0], events.FetchingModules), "modules come first"
+    assert isinstance(heard[0], tool_progress.FetchingModules), "modules come first"
 
 
 async def test_a_failing_build_names_the_log_and_its_telling_lines(shop: workshop.Workshop) -> None:
@@ -130,7 +129,7 @@ async def test_the_users_settings_of_go_do_not_leak_in(shop: workshop.Workshop) 
 async def test_only_what_reaches_the_network_is_taken_over(shop: workshop.Workshop) -> None:
     given = {"GOPROXY": "https://proxy.example", "https_proxy": "http://p:1", "SSL_CERT_FILE": "/c", "TOKEN": "secret"}
 
-    seen = toolchain.environment(dataclasses.replace(shop, environ={**shop.environ, **given}))
+    seen = go_toolchain.environment(dataclasses.replace(shop, environ={**shop.environ, **given}))
 
     assert {name: seen.get(name) for name in given} == {**given, "TOKEN": None}
 
@@ -169,12 +168,12 @@ async def test_what_was_read_is_built_even_if_somebody_saves_in_between(
 async def test_a_truncated_binary_is_noticed_and_made_anew(shop: workshop.Workshop) -> None:
     path = (await install.ensure(["tiny"], shop=shop))["tiny"]
     os.truncate(path, 1000)
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     again = await install.ensure(["tiny"], heard.append, shop=shop)
 
     assert (await command.run([str(again["tiny"])])).stderr.strip() == "tiny v1.2.3"
-    assert any(isinstance(event, events.PassedOver) and "damaged" in event.why for event in heard)
+    assert any(isinstance(event, tool_progress.CandidateSkipped) and "damaged" in event.why for event in heard)
 
 
 async def test_a_given_go_that_is_too_old_is_said(shop: workshop.Workshop, go: Path, tmp_path: Path) -> None:
@@ -191,8 +190,8 @@ async def test_the_go_on_path_is_taken_if_it_is_new_enough(shop: workshop.Worksh
     environ = {**shop.environ, "PATH": f"{tmp_path}/bin:/usr/bin:/bin"}
     del environ["FIRSTLIGHT_GO"]
 
-    found = await toolchain.obtain(
-        versions.parse("1.21"), dataclasses.replace(shop, environ=environ), name="tiny", report=events.ignore
+    found = await go_toolchain.obtain(
+        tool_version.parse("1.21"), dataclasses.replace(shop, environ=environ), name="tiny", report=tool_progress.ignore
     )
 
     assert found.go == tmp_path / "bin/go"
@@ -211,7 +210,7 @@ async def test_two_tools_come_in_the_order_asked_for(shop: workshop.Workshop, tm
 
 async def test_a_cache_that_cannot_be_written_is_said(shop: workshop.Workshop, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    nowhere = dataclasses.replace(shop, cache=cache.Cache(tmp_path / "file" / "cache"))
+    nowhere = dataclasses.replace(shop, cache=binary_cache.BinaryCache(tmp_path / "file" / "cache"))
 
     with pytest.raises(errors.ToolError, match="could not be installed in") as caught:
         await install.ensure(["tiny"], shop=nowhere)

@@ -11,7 +11,16 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.tools import cache, catalogue, content, content_cache, events, install, toolchain, workshop
+from firstlight.tools import (
+    binary_cache,
+    catalogue,
+    content,
+    content_cache,
+    go_toolchain,
+    install,
+    tool_progress,
+    workshop,
+)
 from tests.unit.tools import tiny, tiny_module
 
 KEPT = {
@@ -42,22 +51,22 @@ def nothing_is_left(shop: workshop.Workshop) -> bool:
 
 
 async def test_fetches_verifies_finishes_and_keeps_content(shop: workshop.Workshop) -> None:
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     path = (await content.ensure(["tiny-chart"], heard.append, shop=shop))["tiny-chart"]
 
     assert path.parent == shop.cache.root / "content/tiny-chart"
     files = {file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()}
-    assert files == KEPT | {cache.PROVENANCE}
+    assert files == KEPT | {binary_cache.PROVENANCE}
     assert stat.S_IMODE((path / "bin/run.sh").stat().st_mode) == 0o755
     with tarfile.open(path / "tiny-v1.0.0.tgz") as package:
         assert set(package.getnames()) == {name for name in KEPT if name.startswith("tiny/")}
     (entry,) = content_cache.of(shop.cache).entries("tiny-chart")
-    assert isinstance(entry, content_cache.Entry)
+    assert isinstance(entry, content_cache.CachedContent)
     assert set(entry.provenance.files) == KEPT
-    assert isinstance(heard[-1], events.Ready)
+    assert isinstance(heard[-1], tool_progress.ToolReady)
     assert (heard[-1].path, heard[-1].how) == (path, "modules")
-    assert any(isinstance(event, events.FetchingModules) for event in heard)
+    assert any(isinstance(event, tool_progress.FetchingModules) for event in heard)
     assert list((shop.cache.root / "tmp").iterdir()) == []
     assert not (shop.cache.go / "modules").exists(), "modules are not left unpacked"
 
@@ -65,10 +74,10 @@ async def test_fetches_verifies_finishes_and_keeps_content(shop: workshop.Worksh
 async def test_what_is_there_is_not_fetched_again(shop: workshop.Workshop) -> None:
     first = await content.ensure(["tiny-chart"], shop=shop)
     nowhere = dataclasses.replace(shop, environ={**shop.environ, "GOPROXY": "off", "FIRSTLIGHT_GO": "/nowhere"})
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     assert await content.ensure(["tiny-chart"], heard.append, shop=nowhere) == first
-    assert heard == [events.Ready("tiny-chart", "1.0.0", first["tiny-chart"], "cache", 0.0)]
+    assert heard == [tool_progress.ToolReady("tiny-chart", "1.0.0", first["tiny-chart"], "cache", 0.0)]
 
 
 async def test_it_is_made_again_on_demand_and_comes_out_the_same(shop: workshop.Workshop) -> None:
@@ -78,8 +87,8 @@ async def test_it_is_made_again_on_demand_and_comes_out_the_same(shop: workshop.
     assert (await content.ensure(["tiny-chart"], shop=shop, again=True))["tiny-chart"] == path
 
     (after,) = content_cache.of(shop.cache).entries("tiny-chart")
-    assert isinstance(before, content_cache.Entry)
-    assert isinstance(after, content_cache.Entry)
+    assert isinstance(before, content_cache.CachedContent)
+    assert isinstance(after, content_cache.CachedContent)
     assert after.provenance.when > before.provenance.when
     assert after.provenance.files == before.provenance.files
 
@@ -125,7 +134,7 @@ async def test_without_the_network_it_says_what_is_missing(shop: workshop.Worksh
 async def test_what_a_build_has_fetched_is_not_fetched_again(environ: dict[str, str], go: Path, tmp_path: Path) -> None:
     shop = workshop_with(tmp_path, {**environ, "GOPROXY": tiny_module.publish(tmp_path / "proxy")})
     await command.run(
-        [str(go), "mod", "download", tiny_module.ROOT], env={**toolchain.environment(shop), "GOSUMDB": "off"}
+        [str(go), "mod", "download", tiny_module.ROOT], env={**go_toolchain.environment(shop), "GOSUMDB": "off"}
     )
     offline = dataclasses.replace(shop, environ={**shop.environ, "GOPROXY": "off"})
 
@@ -164,12 +173,14 @@ async def test_a_change_of_the_same_size_is_noticed_at_the_next_use_and_mended(s
     path = (await content.ensure(["tiny-chart"], shop=shop))["tiny-chart"]
     values = path / "tiny/values.yaml"
     values.write_text(tiny_module.FILES["deploy/chart/values.yaml"].replace("true", "evil"))
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     await content.ensure(["tiny-chart"], heard.append, shop=shop)
 
     assert values.read_text() == tiny_module.FILES["deploy/chart/values.yaml"]
-    assert any(isinstance(event, events.PassedOver) and "values.yaml has changed" in event.why for event in heard)
+    assert any(
+        isinstance(event, tool_progress.CandidateSkipped) and "values.yaml has changed" in event.why for event in heard
+    )
 
 
 async def test_a_go_mod_further_up_has_no_say(shop: workshop.Workshop) -> None:
@@ -227,7 +238,7 @@ async def kustomizing(shop: workshop.Workshop, tmp_path: Path) -> workshop.Works
 async def test_manifests_are_built_by_a_recipe_from_what_was_taken(kustomizing: workshop.Workshop) -> None:
     path = (await content.ensure(["manifests"], shop=kustomizing))["manifests"]
 
-    assert {file.name for file in path.iterdir()} == {"install.yaml", "licences", cache.PROVENANCE}
+    assert {file.name for file in path.iterdir()} == {"install.yaml", "licences", binary_cache.PROVENANCE}
     assert "name: from-one" in (path / "install.yaml").read_text()
 
 
@@ -267,7 +278,7 @@ async def test_a_module_that_lacks_a_file_is_built_from_a_copy_with_it(
     proxy = tiny_module.publish(tmp_path / "proxy", EMBEDDING, path="example.test/page")
     said = await command.run(
         [str(go), "mod", "download", "-json", "example.test/page@v1.0.0"],
-        env={**toolchain.environment(tiny.shop(tmp_path, environ)), "GOPROXY": proxy, "GOSUMDB": "off"},
+        env={**go_toolchain.environment(tiny.shop(tmp_path, environ)), "GOPROXY": proxy, "GOSUMDB": "off"},
     )
     pinned = msgspec.json.decode(said.stdout)["Sum"]
     pin = tmp_path / "lab/pins/page"

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.tools import cache, download, events, install, workshop
+from firstlight.tools import binary_cache, download, install, tool_progress, workshop
 
 ARCHIVE = "/files/tiny/v1.2.3/tiny_{os}_{arch}.tar.gz"
 
@@ -95,16 +95,16 @@ def online(shop: workshop.Workshop, mirror: Mirror, monkeypatch: pytest.MonkeyPa
 
 async def test_downloads_verifies_and_keeps_a_tool(online: workshop.Workshop, mirror: Mirror) -> None:
     online = mirror.publish(online, packed())
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     path = (await install.ensure(["tiny"], heard.append, shop=online))["tiny"]
 
     assert (await command.run([str(path)])).stdout == b"tiny v1.2.3\n"
     (entry,) = online.cache.entries("tiny")
-    assert isinstance(entry, cache.Entry)
+    assert isinstance(entry, binary_cache.CachedBinary)
     assert entry.provenance.how == "download"
     assert entry.provenance.origin.startswith(f"{mirror.url}/tiny/v1.2.3/")
-    received = [event.received for event in heard if isinstance(event, events.Downloading)]
+    received = [event.received for event in heard if isinstance(event, tool_progress.Downloading)]
     assert received == sorted(received)
     assert received[-1] == len(packed())
 
@@ -144,14 +144,14 @@ async def test_without_a_pinned_hash_nothing_is_asked_for_and_it_is_built(
 ) -> None:
     mirror.publish(online, packed())
     online = pinning(online, packed(), place="darwin-riscv64")
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     with pytest.raises(errors.ToolError, match="no hash of its release for"):
         await install.ensure(["tiny"], shop=online)
     await install.ensure(["tiny"], heard.append, shop=dataclasses.replace(online, ways=("download", "build")))
 
     assert mirror.asked == []
-    assert isinstance(heard[-1], events.Ready)
+    assert isinstance(heard[-1], tool_progress.ToolReady)
     assert heard[-1].how == "build"
 
 
@@ -212,12 +212,12 @@ async def test_a_file_larger_than_the_limit_is_not_fetched(
 
 async def test_a_release_that_is_not_there_is_built(online: workshop.Workshop, mirror: Mirror) -> None:
     both = dataclasses.replace(online, ways=("download", "build"))
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     await install.ensure(["tiny"], heard.append, shop=both)
 
-    assert any(isinstance(event, events.PassedOver) and "404" in event.why for event in heard)
-    assert isinstance(heard[-1], events.Ready)
+    assert any(isinstance(event, tool_progress.CandidateSkipped) and "404" in event.why for event in heard)
+    assert isinstance(heard[-1], tool_progress.ToolReady)
     assert heard[-1].how == "build"
 
 
@@ -239,10 +239,10 @@ async def test_an_unreachable_host_is_tried_once_and_then_things_are_built(
     await server.wait_closed()
     environ = {**shop.environ, "FIRSTLIGHT_MIRROR": f"http://127.0.0.1:{port}", "NO_PROXY": "*"}
     cut_off = dataclasses.replace(shop, ways=("download", "build"), environ=environ)
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
 
     await install.ensure(["tiny"], heard.append, shop=cut_off)
-    first = [event for event in heard if isinstance(event, events.PassedOver)]
+    first = [event for event in heard if isinstance(event, tool_progress.CandidateSkipped)]
     # Somebody listens now, but the host is remembered: it is not asked again.
     server = await asyncio.start_server(refuse, "127.0.0.1", port)
     heard.clear()
@@ -252,8 +252,8 @@ async def test_an_unreachable_host_is_tried_once_and_then_things_are_built(
     assert len(first) == 1
     assert "cannot be reached" in first[0].why
     assert connections == 0
-    assert not any(isinstance(event, events.PassedOver) for event in heard)
-    assert isinstance(heard[-1], events.Ready)
+    assert not any(isinstance(event, tool_progress.CandidateSkipped) for event in heard)
+    assert isinstance(heard[-1], tool_progress.ToolReady)
     assert heard[-1].how == "build"
 
 

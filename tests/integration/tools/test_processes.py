@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from firstlight.tools import cache, content, content_cache, events, install, workshop
+from firstlight.tools import binary_cache, content, content_cache, install, tool_progress, workshop
 from tests.unit.tools import tiny, tiny_module
 
 PATIENCE = 60
@@ -114,15 +114,15 @@ async def test_a_process_killed_while_it_builds_leaves_nothing_to_trip_over(
     assert staged, "it was killed in the middle"
     assert list((shop.cache.root / "tmp").iterdir()) == staged, "and could not clean up"
 
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
     paths = await install.ensure(["tiny"], heard.append, shop=shop)
 
     assert paths["tiny"].exists()
-    assert not any(isinstance(event, events.Waiting) for event in heard)
+    assert not any(isinstance(event, tool_progress.WaitingForLock) for event in heard)
     assert list((shop.cache.root / "tmp").iterdir()) == []
     (entry,) = shop.cache.entries("tiny")
-    assert isinstance(entry, cache.Entry)
-    assert cache.verify(entry) is None
+    assert isinstance(entry, binary_cache.CachedBinary)
+    assert binary_cache.verify(entry) is None
 
 
 async def test_a_process_killed_while_it_takes_content_leaves_nothing_to_trip_over(
@@ -141,14 +141,14 @@ async def test_a_process_killed_while_it_takes_content_leaves_nothing_to_trip_ov
     assert list((shop.cache.root / "tmp").iterdir()) == staged, "and could not clean up"
     assert not (shop.cache.root / "content").exists(), "and had kept nothing"
 
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
     paths = await content.ensure(["tiny-chart"], heard.append, shop=shop)
 
     assert paths["tiny-chart"].is_dir()
-    assert not any(isinstance(event, events.Waiting) for event in heard)
+    assert not any(isinstance(event, tool_progress.WaitingForLock) for event in heard)
     assert list((shop.cache.root / "tmp").iterdir()) == []
     (entry,) = content_cache.of(shop.cache).entries("tiny-chart")
-    assert isinstance(entry, content_cache.Entry)
+    assert isinstance(entry, content_cache.CachedContent)
     assert content_cache.verify(entry) is None
 
 

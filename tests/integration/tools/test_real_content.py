@@ -12,7 +12,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.tools import cache, catalogue, content, content_cache, install, workshop
+from firstlight.tools import binary_cache, catalogue, content, content_cache, install, workshop
 
 KNOWN = catalogue.load()
 NEEDED = KNOWN.split(KNOWN.members("tests"))[1]
@@ -158,7 +158,7 @@ def test_flux_has_the_kinds_of_all_its_controllers(paths: dict[str, Path]) -> No
 async def test_a_small_one_comes_from_the_module_proxy_of_this_site(tmp_path: Path) -> None:
     name = "volume-snapshot-crds"
     # Nothing of the user's caches, so that it has to be fetched.
-    shop = dataclasses.replace(workshop.here(), cache=cache.Cache(tmp_path / "cache"))
+    shop = dataclasses.replace(workshop.here(), cache=binary_cache.BinaryCache(tmp_path / "cache"))
 
     try:
         path = (await content.ensure([name], shop=shop))[name]
@@ -171,5 +171,5 @@ async def test_a_small_one_comes_from_the_module_proxy_of_this_site(tmp_path: Pa
     assert "CustomResourceDefinition/volumesnapshots.snapshot.storage.k8s.io" in named(crds)
     assert list((path / "licences").rglob("LICENSE"))
     (entry,) = content_cache.of(shop.cache).entries(name)
-    assert isinstance(entry, content_cache.Entry)
+    assert isinstance(entry, content_cache.CachedContent)
     assert content_cache.verify(entry) is None

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from firstlight.tools import content, events, install
+from firstlight.tools import content, install, tool_progress
 from tests.unit.tools import tiny, tiny_module
 
 
-def show(event: events.Event) -> None:
+def show(event: tool_progress.ToolEvent) -> None:
     line = {"event": type(event).__name__, **msgspec.to_builtins(event, enc_hook=str)}
     sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
     sys.stdout.flush()

@@ -8,9 +8,16 @@ import yaml
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, Origin
-from firstlight.model.place import Place
-from firstlight.model.remark import Remark
-from firstlight.model.source import Chart, Directory, Remote, Source, Sources, Unresolved, Values
+from firstlight.model.remark import Place, Remark
+from firstlight.model.source import (
+    ChartSource,
+    DirectorySource,
+    RemoteSource,
+    SeveralSources,
+    Source,
+    Unresolved,
+    Values,
+)
 from firstlight.repo import argocd
 from firstlight.repo.work_tree import WorkTree
 
@@ -55,7 +62,7 @@ def _cluster(one: Cluster) -> dict[str, Any]:
 
 
 def _origin(one: Origin) -> dict[str, Any]:
-    sources = one.source.each if isinstance(one.source, Sources) else (one.source,)
+    sources = one.source.each if isinstance(one.source, SeveralSources) else (one.source,)
     needs = [f"{each.id} because of {each.why} ({_at(each.place)})" for each in one.needs]
     return {"id": one.id, "at": _at(one.place), "source": [_source(each) for each in sources]} | kept(
         cluster=one.cluster,
@@ -73,11 +80,11 @@ def _origin(one: Origin) -> dict[str, Any]:
 
 def _source(one: Source) -> str | dict[str, Any]:
     match one:
-        case Chart():
+        case ChartSource():
             text = f"chart {one.name} {one.version} from {one.repository or 'this repo'}"
             text += f" as {one.release} in {one.namespace}" + (f" with {one.credentials}" if one.credentials else "")
             return {text: [_values(each) for each in one.values]} if one.values else text
-        case Directory():
+        case DirectorySource():
             how = "kustomize" if one.kustomize else "plain, recursive" if one.recurse else "plain"
             options = kept(
                 include=one.include, exclude=one.exclude, namespace=one.target_namespace, prefix=one.name_prefix,
@@ -86,7 +93,7 @@ def _source(one: Source) -> str | dict[str, Any]:
             )  # fmt: skip
             text = f"directory {one.path} ({how})"
             return {text: options} if options else text
-        case Remote():
+        case RemoteSource():
             return " ".join(each for each in ("remote", one.url, one.revision, one.path) if each)
         case Unresolved():
             return f"unresolved {one.text}: {one.reason}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from firstlight.document import reading
-from firstlight.gates import draining, node_storage
-from firstlight.gates.node_storage import Stored
-from firstlight.model.draining import Drain
+from firstlight.commands.node import drain_rules, node_storage
+from firstlight.commands.node.drain_rules import DrainOptions
+from firstlight.commands.node.node_storage import NodeVolumes
+from firstlight.document import yaml_reader
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(each.name for each in HERE.glob("*.yaml"))
@@ -20,7 +20,7 @@ NODE = "worker-1"
 
 
 def case(name: str) -> dict[str, Any]:
-    (document,) = reading.read((HERE / name).read_bytes(), name).documents
+    (document,) = yaml_reader.read((HERE / name).read_bytes(), name).documents
     assert isinstance(document.value, dict)
     return document.value
 
@@ -28,13 +28,15 @@ def case(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenario(name: str) -> None:
     given = case(name)
-    wishes = Drain(**given.get("wishes") or {})
+    wishes = DrainOptions(**given.get("wishes") or {})
     pods, budgets = given.get("pods") or [], given.get("budgets") or []
 
-    fates = {str(each): f"{each.fate}: {each.why}".rstrip(": ") for each in draining.fates(pods, wishes)}
-    held = {each["metadata"]["name"]: draining.held(each, budgets, said=given.get("said", "")) for each in pods}
-    stuck = [each["metadata"]["name"] for each in pods if draining.is_stuck(each, budgets)]
-    storage = Stored(**given.get("storage") or {})
+    fates = {str(each): f"{each.fate}: {each.why}".rstrip(": ") for each in drain_rules.fates(pods, wishes)}
+    held = {
+        each["metadata"]["name"]: drain_rules.held_reason(each, budgets, said=given.get("said", "")) for each in pods
+    }
+    stuck = [each["metadata"]["name"] for each in pods if drain_rules.is_stuck(each, budgets)]
+    storage = NodeVolumes(**given.get("storage") or {})
     concerns = [f"{each.weight}: {each.text}" for each in node_storage.concerns(NODE, storage)]
 
     assert fates == (given.get("fates") or {})

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from firstlight.document import reading
+from firstlight.commands.drift import text
+from firstlight.document import yaml_reader
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.rendition import Object
-from firstlight.ownership import drifting, ignoring
-from firstlight.ownership.drifting import Judgement, Wanted
-from firstlight.report import drift as report
+from firstlight.ownership import drift_judgement, ignored_fields
+from firstlight.ownership.drift_judgement import Judgement, WantedObject
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "case.yaml").is_file())
@@ -27,7 +27,7 @@ _KEYS = ("name", "containerPort", "ip")
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_drift(name: str) -> None:
-    (document,) = reading.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
+    (document,) = yaml_reader.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
     expected = HERE / name / "drift.txt"
 
     told = "\n".join(_told(judgement(document.value))) + "\n"
@@ -45,8 +45,8 @@ def judgement(case: Mapping[str, Any]) -> Judgement:
     """What is said of a case."""
     party, _, name = case.get("owner", "flux Kustomization flux-system/apps").partition(" ")
     live = _live(case)
-    wanted = drifting.settled(
-        Wanted(
+    wanted = drift_judgement.settled(
+        WantedObject(
             object=Object(case["git"]),
             component="apps",
             manager=case.get("manager", "kustomize-controller"),
@@ -57,16 +57,20 @@ def judgement(case: Mapping[str, Any]) -> Judgement:
         ),
         live,
     )
-    scaled = ignoring.scaled_by(case.get("autoscalers", ()))
-    ignored = drifting.ignored(wanted, live=live, scaled=scaled)
+    scaled = ignored_fields.scaled_by(case.get("autoscalers", ()))
+    ignored = drift_judgement.ignored(wanted, live=live, scaled=scaled)
     if ignored.is_whole:
         return Judgement(None, 1)
-    value = drifting.form(wanted, live)
+    value = drift_judgement.form(wanted, live)
     after = _after(case, live, value, wanted.manager)
-    is_in_doubt = drifting.is_in_doubt(value, live, manager=wanted.manager, has_status=True)
+    is_in_doubt = drift_judgement.is_in_doubt(value, live, manager=wanted.manager, has_status=True)
     assert is_in_doubt or "change" not in case, "the server would not be asked"
-    return drifting.judged(
-        wanted, live, ignored=ignored, after=after if is_in_doubt else None, strays=drifting.strays(wanted, value, live)
+    return drift_judgement.judged(
+        wanted,
+        live,
+        ignored=ignored,
+        after=after if is_in_doubt else None,
+        strays=drift_judgement.strays(wanted, value, live),
     )
 
 
@@ -124,6 +128,6 @@ def _merged(value: Any, patch: Any) -> Any:
 
 
 def _told(found: Judgement) -> Iterator[str]:
-    yield from report.lines(found.drifted) if found.drifted is not None else ("as Git has it",)
+    yield from text.lines(found.drifted) if found.drifted is not None else ("as Git has it",)
     if found.ignored:
         yield f"ignored: {found.ignored}"

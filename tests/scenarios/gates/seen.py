@@ -7,16 +7,15 @@ from typing import Any
 
 import yaml
 
-from firstlight.gates import questions, selecting, status
-from firstlight.gates.ground import GateGround
-from firstlight.gates.question import Question
-from firstlight.model import own_gate
+from firstlight.gates import conditions, gate_table, label_selector
+from firstlight.gates.gate_parts import GateContext, GateQuestion
+from firstlight.model import own_gates
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import Answer, Look, View
-from firstlight.model.place import Place
+from firstlight.model.observation import AskResponse, GateView, WatchTarget
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.platform import FoundationSecret
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.model.work import Apply, CreateSecret, TalosApplies, Task, Watch
@@ -25,11 +24,11 @@ HERE = Place("firstlight.yaml", 1)
 _MADE = {"Pod", "Event", "Node", "EndpointSlice", "CiliumNode", "ReplicaSet", "PersistentVolumeClaim"}
 """What controllers make: no component declares it."""
 _OWN = {
-    "condition": own_gate.ConditionGate,
-    "field": own_gate.FieldGate,
-    "cel": own_gate.CelGate,
-    "http": own_gate.HttpGate,
-    "command": own_gate.CommandGate,
+    "condition": own_gates.ConditionGate,
+    "field": own_gates.FieldGate,
+    "cel": own_gates.CelGate,
+    "http": own_gates.HttpGate,
+    "command": own_gates.CommandGate,
 }
 
 
@@ -39,29 +38,29 @@ class Seen:
 
     gate: Gate
     task: Task
-    ground: GateGround
+    ground: GateContext
     facts: Mapping[str, Any]
 
-    def question(self) -> Question | None:
-        return questions.question(self.gate, self.task, self.ground)
+    def question(self) -> GateQuestion | None:
+        return gate_table.question(self.gate, self.task, self.ground)
 
-    def view(self, question: Question) -> View:
+    def view(self, question: GateQuestion) -> GateView:
         """The objects of the scenario as the question's looks find them; each is found by somebody, or is a mistake."""
         objects = self.facts.get("objects") or []
         found = {look: tuple(each for each in objects if is_seen(each, look)) for look in question.looks}
         unserved = set(self.facts.get("unserved") or ())
         lost = [ObjectId.of(each) for each in objects if not any(each in some for some in found.values())]
         assert not lost, f"nobody looks at {lost}: {question.looks}"
-        return View(
-            now=status.moment(self.facts["now"]) or 0.0,
+        return GateView(
+            now=conditions.moment(self.facts["now"]) or 0.0,
             objects=found,
             unserved=frozenset(each for each in question.looks if f"{each.api_version}/{each.kind}" in unserved),
             answers={each: self._answer(f"{each.ask} {each.of}") for each in question.asks},
         )
 
-    def _answer(self, name: str) -> Answer:
+    def _answer(self, name: str) -> AskResponse:
         given = self.facts["answers"][name]
-        return Answer(True) if given is True else Answer(False, given)
+        return AskResponse(True) if given is True else AskResponse(False, given)
 
 
 def load(path: Path) -> Seen:
@@ -72,7 +71,7 @@ def load(path: Path) -> Seen:
     declared = facts.get("declared")
     if declared is None:
         declared = {component: [*_declared(facts)]}
-    ground = GateGround(
+    ground = GateContext(
         cluster=_cluster(facts.get("cluster") or {}),
         revision=facts.get("revision", ""),
         objects={name: tuple(map(Object, objects)) for name, objects in declared.items()},
@@ -81,7 +80,7 @@ def load(path: Path) -> Seen:
     return Seen(asked, _task(facts.get("task") or {}, facts), ground, facts)
 
 
-def is_seen(value: Mapping[str, Any], look: Look) -> bool:
+def is_seen(value: Mapping[str, Any], look: WatchTarget) -> bool:
     identity = ObjectId.of(value)
     return (
         value["apiVersion"] == look.api_version
@@ -94,7 +93,7 @@ def is_seen(value: Mapping[str, Any], look: Look) -> bool:
 
 def _has(labels: Mapping[str, str], selector: str) -> bool:
     wanted = dict(each.split("=") for each in selector.split(","))
-    return selecting.matches({"matchLabels": wanted}, labels)
+    return label_selector.matches({"matchLabels": wanted}, labels)
 
 
 def _declared(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -138,15 +137,15 @@ def _task(written: Mapping[str, Any], facts: Mapping[str, Any]) -> Task:
     return Apply(objects=tuple(map(Object, objects)), manager="firstlight")
 
 
-def _own(written: Mapping[str, Any]) -> own_gate.OwnGate:
+def _own(written: Mapping[str, Any]) -> own_gates.OwnGate:
     ((kind, fields),) = written.items()
     fields = dict(fields)
     if "kind" in fields:
         names = {"api_version": fields.pop("apiVersion"), "kind": fields.pop("kind"), "name": fields.pop("name")}
-        fields["object"] = own_gate.Watched(**names, namespace=fields.pop("namespace", ""))
+        fields["object"] = own_gates.WatchedObject(**names, namespace=fields.pop("namespace", ""))
     if "run" in fields:
         fields["run"] = tuple(fields["run"])
-    made: own_gate.OwnGate = _OWN[kind](place=HERE, **fields)
+    made: own_gates.OwnGate = _OWN[kind](place=HERE, **fields)
     return made
 
 

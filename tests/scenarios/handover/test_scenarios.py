@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from firstlight.clients import command
-from firstlight.document import reading
+from firstlight.commands.handover import offers as handover_offers
+from firstlight.commands.up import preflight, tasks
+from firstlight.document import yaml_reader
 from firstlight.model.component import Side
 from firstlight.model.handover import Offer
 from firstlight.model.plan import Problem
 from firstlight.model.rendition import Rendition
-from firstlight.operate import preflight, tasks
-from firstlight.operate.handover import checking, offering
-from firstlight.plan import build, facts
-from firstlight.repo import platform as platforms
+from firstlight.plan import build, cluster_facts
+from firstlight.repo import platform_reader
 from tests.unit.plan.platforms import objects
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "case.yaml").
 
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_found(name: str, tmp_path: Path) -> None:
-    (document,) = reading.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
+    (document,) = yaml_reader.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
     case, expected = document.value, HERE / name / "found.txt"
     for path, text in case["files"].items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def test_there_are_scenarios() -> None:
 
 
 def found(case: Mapping[str, Any], root: Path) -> tuple[list[Problem], tuple[Offer, ...]]:
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     (cluster,) = platform.clusters
     renditions = [
         Rendition(component=name, cluster=cluster.name, side=side, objects=objects(text))
@@ -64,9 +64,9 @@ def found(case: Mapping[str, Any], root: Path) -> tuple[list[Problem], tuple[Off
     work = tasks.work(
         platform, cluster, plan, renditions=renditions, installations={}, drafts=(), revision="c0ffee"
     )  # fmt: skip
-    problems = preflight.handover(platform, cluster, work, renditions, is_strict=case.get("strict", True))
-    known = facts.of(platform, cluster, renditions)
-    return problems, offering.offers(known, checking.passing_of(work), platform.root)
+    problems = preflight.handover_problems(platform, cluster, work, renditions, is_strict=case.get("strict", True))
+    known = cluster_facts.of(platform, cluster, renditions)
+    return problems, handover_offers.offers(known, preflight.passing_of(work), platform.root)
 
 
 def _sides(texts: Mapping[str, str] | str) -> Iterator[tuple[Side, str]]:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.document import reading
-from firstlight.model.inline import Embedding, State
-from firstlight.model.place import Place
+from firstlight.document import yaml_reader
+from firstlight.model.inline_manifest import Embedding, InlineState
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
-from firstlight.render.inline import making
-from firstlight.render.inline.making import Request
+from firstlight.render.inline import embedding
+from firstlight.render.inline.embedding import EmbeddingRequest
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(each.parent.name for each in HERE.glob("*/expected.yaml"))
@@ -31,15 +31,15 @@ def test_scenario(name: str) -> None:
     wanted = yaml.safe_load((directory / "expected.yaml").read_text())
     asked = request(directory)
 
-    made = making.make(asked)
+    made = embedding.make_embedding(asked)
 
     assert observed(made.embedding) == wanted
     written = directory / "expected" / asked.path
     assert written.exists() is not made.embedding.is_refused
     if written.exists():
         assert made.text == written.read_bytes().decode()
-        again = making.make(dataclasses.replace(asked, text=made.text))
-        assert (again.text, again.embedding.state) == (made.text, State.FRESH)
+        again = embedding.make_embedding(dataclasses.replace(asked, text=made.text))
+        assert (again.text, again.embedding.state) == (made.text, InlineState.FRESH)
 
 
 def test_there_are_scenarios() -> None:
@@ -47,11 +47,11 @@ def test_there_are_scenarios() -> None:
     assert len(SCENARIOS) > 10
 
 
-def request(directory: Path) -> Request:
+def request(directory: Path) -> EmbeddingRequest:
     """What a scenario asks for."""
     given = yaml.safe_load((directory / "request.yaml").read_text())
     file = directory / "repo" / given["path"]
-    return Request(
+    return EmbeddingRequest(
         root=directory / "repo",
         text=file.read_bytes().decode() if file.exists() else "",
         component=given["name"],
@@ -66,7 +66,7 @@ def request(directory: Path) -> Request:
 
 def objects(path: Path) -> list[Object]:
     data = path.read_bytes() if path.exists() else b""
-    return [Object(each.value) for each in reading.read(data, path.name).documents]
+    return [Object(each.value) for each in yaml_reader.read(data, path.name).documents]
 
 
 def observed(made: Embedding) -> dict[str, Any]:

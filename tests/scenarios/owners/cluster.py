@@ -8,8 +8,8 @@ import yaml
 
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, OwnedObject, Party
-from firstlight.ownership import inventories, owners
-from firstlight.ownership.owners import Declared
+from firstlight.ownership import inventories, owner_map
+from firstlight.ownership.owner_map import DeclaredOwnership
 
 SHORT = {
     "ConfigMap": "v1",
@@ -39,7 +39,7 @@ def judged(folder: Path) -> str:
         are_releases_known=given.get("releases", True),
     )
     declared = {_id(each): _declared(each) for each in given.get("declared") or ()}
-    found = owners.every(objects, known, declared=declared)
+    found = owner_map.every(objects, known, declared=declared)
     return "".join(_line(each) for each in found)
 
 
@@ -79,7 +79,7 @@ def _id(given: Mapping[str, Any]) -> ObjectId:
     return ObjectId(given.get("group", ""), given["kind"], given.get("namespace", ""), given["name"])
 
 
-def _declared(given: Mapping[str, Any]) -> Declared:
+def _declared(given: Mapping[str, Any]) -> DeclaredOwnership:
     owner = given.get("owner")
     party = Party.ARGOCD if owner and owner.startswith("Application") else Party.FLUX
-    return Declared(given["component"], ObjectOwner(party, owner) if owner else None)
+    return DeclaredOwnership(given["component"], ObjectOwner(party, owner) if owner else None)

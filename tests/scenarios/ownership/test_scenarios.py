@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from firstlight.model.baseline import OwnerSeen
-from firstlight.ownership import migrating
+from firstlight.ownership import migration as ownership_migration
 from firstlight.ownership.field_set import FieldSet, path_text
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ def test_there_are_scenarios() -> None:
 
 
 def _told(live: dict[str, object], wanted: dict[str, object], to: str) -> str:
-    migration = migrating.migrate(live, to=to)
+    migration = ownership_migration.migrate(live, to=to)
     lines = []
     if migration is None:
         lines.append("nothing passes")
@@ -42,7 +42,7 @@ def _told(live: dict[str, object], wanted: dict[str, object], to: str) -> str:
                 f"{entry['manager']} {entry['operation']} {entry['apiVersion']} {entry.get('subresource', '')}".rstrip()
             )
             lines += [f"  {path_text(path)}" for path in FieldSet.of(entry["fieldsV1"]).leaves()]
-    lines += [f"lost: {each}" for each in migrating.lost(live, wanted, to=to)] or ["lost: nothing"]
+    lines += [f"lost: {each}" for each in ownership_migration.lost(live, wanted, to=to)] or ["lost: nothing"]
     return "\n".join(lines) + "\n"
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from firstlight.commands.inventory import text as inventory_text
 from firstlight.model.platform import Platform
-from firstlight.repo import platform
-from firstlight.repo.declaration import inferring
-from firstlight.report import inventory
+from firstlight.repo import platform_reader
+from firstlight.repo.declaration import inferred_declaration
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "repo").is_dir())
@@ -19,9 +19,9 @@ SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "repo").is_di
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_inventory(name: str) -> None:
-    found = platform.read(HERE / name / "repo")
+    found = platform_reader.read(HERE / name / "repo")
 
-    text = inventory.text(found, columns=200, everything=True)
+    text = inventory_text.text(found, columns=200, everything=True)
 
     assert text.splitlines() == (HERE / name / "expected.txt").read_text().splitlines()
 
@@ -29,10 +29,10 @@ def test_inventory(name: str) -> None:
 @pytest.mark.parametrize("name", [each for each in SCENARIOS if each != "declared"])
 def test_what_init_writes_changes_nothing(name: str, tmp_path: Path) -> None:
     shutil.copytree(HERE / name / "repo", tmp_path / "repo")
-    before = platform.read(tmp_path / "repo")
-    (tmp_path / "repo" / "firstlight.yaml").write_text(inferring.text(before, {}))
+    before = platform_reader.read(tmp_path / "repo")
+    (tmp_path / "repo" / "firstlight.yaml").write_text(inferred_declaration.text(before, {}))
 
-    after = platform.read(tmp_path / "repo")
+    after = platform_reader.read(tmp_path / "repo")
 
     def facts(one: Platform) -> list[tuple[object, ...]]:
         return [

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from firstlight.commands.runs import data, text
+from firstlight.drawing import run_log, run_screen, run_summary, table
 from firstlight.model import run_state
 from firstlight.model.run_state import RunState
-from firstlight.report import table
-from firstlight.report.run import data, lines, listing, plain, summary
 from tests.unit.journal import stories
 from tests.unit.journal.stories import Story
 
@@ -34,7 +34,7 @@ def check(name: str, file: str, printed: str) -> None:
 def test_screen(name: str, columns: int, rows: int) -> None:
     story = stories.load(HERE / name / "story.yaml")
 
-    shown = lines.lines(state(story), now=story.now, columns=columns, rows=rows)
+    shown = run_screen.lines(state(story), now=story.now, columns=columns, rows=rows)
 
     assert len(shown) <= rows
     assert all(table.width(each) <= columns for each in shown)
@@ -45,7 +45,7 @@ def test_screen(name: str, columns: int, rows: int) -> None:
 def test_summary(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
 
-    shown = summary.summary(state(story), now=story.now, columns=80)
+    shown = run_summary.summary(state(story), now=story.now, columns=80)
 
     assert all(table.width(each) <= 80 for each in shown)
     check(name, "summary.txt", "\n".join(shown) + "\n")
@@ -54,7 +54,7 @@ def test_summary(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_plain_lines(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
-    told = plain.Plain()
+    told = run_log.RunLog()
 
     shown = []
     last = story.events[0].at
@@ -72,7 +72,7 @@ def test_plain_lines(name: str) -> None:
 def test_one_run(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
 
-    shown = listing.one(state(story), now=story.now, columns=120)
+    shown = text.one(state(story), now=story.now, columns=120)
 
     assert all(table.width(each) <= 120 for each in shown)
     check(name, "run.txt", "\n".join(shown) + "\n")
@@ -82,7 +82,11 @@ def test_one_run(name: str) -> None:
 def test_data(name: str) -> None:
     story = stories.load(HERE / name / "story.yaml")
 
-    check(name, "state.json", json.dumps(data.state(state(story), now=story.now), indent=1, ensure_ascii=False) + "\n")
+    check(
+        name,
+        "state.json",
+        json.dumps(data.state_data(state(story), now=story.now), indent=1, ensure_ascii=False) + "\n",
+    )
 
 
 def test_there_are_scenarios() -> None:

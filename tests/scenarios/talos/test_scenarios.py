@@ -10,15 +10,23 @@ import yaml
 
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.component import Certainty, ObjectId, Origin
-from firstlight.model.source import Chart, Directory, Embedded, Remote, Source, Sources, Unresolved
+from firstlight.model.source import (
+    ChartSource,
+    DirectorySource,
+    Embedded,
+    RemoteSource,
+    SeveralSources,
+    Source,
+    Unresolved,
+)
 from firstlight.repo import talos
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/expected.yaml"))
 
 
-def describe(found: Found, tree: WorkTree) -> dict[str, Any]:
+def describe(found: ReaderResult, tree: WorkTree) -> dict[str, Any]:
     """What was found, as plain data: everything that is not empty."""
     remarks = sorted({*found.remarks, *tree.remarks})
     return _filled(
@@ -84,17 +92,17 @@ def _origin(origin: Origin) -> dict[str, Any]:
     )
 
 
-def _source(source: Source | Sources) -> str:
+def _source(source: Source | SeveralSources) -> str:
     match source:
         case Embedded():
             return f"{source.place} {'.'.join(map(str, source.steps))} {source.size}"
-        case Directory():
+        case DirectorySource():
             return f"file {source.path}"
-        case Remote():
+        case RemoteSource():
             return source.url
         case Unresolved():
             return f"unresolved: {source.text} ({source.reason})"
-        case Chart() | Sources():
+        case ChartSource() | SeveralSources():
             raise AssertionError(source)
 
 

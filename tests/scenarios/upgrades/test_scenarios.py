@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.clients.talosctl import kubernetes_upgrade
-from firstlight.execute.handing import upgrade_preview
+from firstlight.clients.talosctl import cluster_commands
+from firstlight.commands.node import departure, kubernetes_upgrade_plan, talos_upgrade_plan, text
+from firstlight.execute.handover import upgrade_preview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
-from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, Standing
-from firstlight.model.node_upgrade import Declared, MachineNow
-from firstlight.model.place import Place
-from firstlight.policy.upgrading import kubernetes, leaving, manifests, talos
-from firstlight.report import node_upgrade as report
+from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
+from firstlight.model.remark import Place
+from firstlight.model.upgrade_plan import DeclaredVersion, UpgradeCandidate
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(each.stem for each in HERE.glob("*.yaml"))
@@ -52,31 +51,37 @@ def _told(case: Mapping[str, Any]) -> str:
     if "leaves" in case:
         return _leaves(case, [each.machine for each in machines])
     said = case.get("declared", {})
-    declared = Declared(version=said.get("version", ""), place=Place("firstlight.yaml", said.get("line", 7)))
+    declared = DeclaredVersion(version=said.get("version", ""), place=Place("firstlight.yaml", said.get("line", 7)))
     if "kubernetes" in case:
-        plan = kubernetes.plan(machines, case["kubernetes"], cluster="infra", runs=case["runs"], declared=declared)
+        plan = kubernetes_upgrade_plan.plan_kubernetes_upgrade(
+            machines, case["kubernetes"], cluster="infra", runs=case["runs"], declared=declared
+        )
     else:
-        plan = talos.plan(
+        plan = talos_upgrade_plan.plan_talos_upgrade(
             machines, case["talos"], cluster="infra", kubernetes=case.get("runs", "v1.35.2"), declared=declared,
             only=case.get("only", ()), leader=case.get("leader", ""),
         )  # fmt: skip
-    return report.text(plan)
+    return text.upgrade_text(plan)
 
 
 def _manifests(case: Mapping[str, Any]) -> str:
-    tried = kubernetes_upgrade.parse(case["manifests"], is_dry_run=True)
+    tried = cluster_commands.parse_kubernetes_upgrade(case["manifests"], is_dry_run=True)
     preview = upgrade_preview.read(tried, [ObjectId(*each) for each in case.get("git", ())], ())
-    found = manifests.refusals(
+    found = kubernetes_upgrade_plan.manifest_refusals(
         written=[str(each) for each in preview.written], deleted=[str(each) for each in preview.deleted],
         besides=preview.besides, unknown=case.get("unknown", ""), is_pruned=case.get("pruned", True),
     )  # fmt: skip
-    lines = [*manifests.changes(tried), *manifests.deprecated(tried), *report.refusals(tuple(found))]
+    lines = [
+        *kubernetes_upgrade_plan.manifest_changes(tried),
+        *kubernetes_upgrade_plan.deprecation_warnings(tried),
+        *text.refusals_text(tuple(found)),
+    ]
     return "\n".join(lines)
 
 
-def _machine(name: str, given: Mapping[str, Any]) -> MachineNow:
+def _machine(name: str, given: Mapping[str, Any]) -> UpgradeCandidate:
     role = MachineRole.WORKER if name.startswith("worker") else MachineRole.CONTROL_PLANE
-    return MachineNow(
+    return UpgradeCandidate(
         machine=Machine(name=name, role=role, place=Place("firstlight.yaml", 20), address="10.0.0.9"),
         talos=given.get("talos", "" if "why" in given else "v1.13.0"),
         why=given.get("why", ""),
@@ -95,11 +100,11 @@ def _leaves(case: Mapping[str, Any], machines: list[Machine]) -> str:
     members = frozenset([*(each.name for each in planes if each.name not in outside), *case.get("strange", ())])
     silent, learners = set(case.get("silent", ())), frozenset(case.get("learners", ()))
     reports = [
-        MachineReport(machine=each, standing=Standing.ABSENT)
+        MachineReport(machine=each, standing=MachineStanding.ABSENT)
         if each.name in silent
         else MachineReport(
             machine=each,
-            standing=Standing.OURS,
+            standing=MachineStanding.OURS,
             stage="running",
             etcd=EtcdSight(
                 data=EtcdData.SOME,
@@ -113,6 +118,6 @@ def _leaves(case: Mapping[str, Any], machines: list[Machine]) -> str:
         for each in planes
     ]
     (machine,) = [each for each in machines if each.name == case["leaves"]]
-    seen = leaving.of(reports, machine.name, own=machine.name if machine.name in members else "")
-    found = leaving.refusals(machine, seen, reports)
-    return "\n".join(report.refusals(found)) or "it may leave"
+    seen = departure.etcd_before_departure(reports, machine.name, own=machine.name if machine.name in members else "")
+    found = departure.departure_refusals(machine, seen, reports)
+    return "\n".join(text.refusals_text(found)) or "it may leave"

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from firstlight.engines import engine_roots
 from firstlight.model.component import ObjectId, Phase
-from firstlight.model.plan import Severity
+from firstlight.model.plan import ProblemSeverity
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
-from firstlight.plan import build, roots
-from firstlight.repo import platform as platforms
+from firstlight.plan import build
+from firstlight.repo import platform_reader
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = ("argocd", "inline-engine")
@@ -18,7 +19,7 @@ ROOT = ObjectId("argoproj.io", "Application", "argocd", "root")
 
 @pytest.fixture(scope="module", params=NAMES)
 def example(request: pytest.FixtureRequest) -> Platform:
-    return platforms.read(EXAMPLES / request.param)
+    return platform_reader.read(EXAMPLES / request.param)
 
 
 def test_is_read_without_errors(example: Platform) -> None:
@@ -31,7 +32,7 @@ def test_can_run(example: Platform) -> None:
 
     plan = build.build(example, cluster)
 
-    assert [each.message for each in plan.problems if each.severity != Severity.INFO] == []
+    assert [each.message for each in plan.problems if each.severity != ProblemSeverity.INFO] == []
     assert plan.stuck() == ()
     assert {each.name for each in cluster.machines} == {"cp-1", "worker-1"}
 
@@ -39,9 +40,9 @@ def test_can_run(example: Platform) -> None:
 def test_has_one_root(example: Platform) -> None:
     (cluster,) = example.clusters
 
-    found = roots.of(example, cluster, ())
+    found = engine_roots.of(example, cluster, ())
 
-    assert [each.id for each in found.roots if roots.is_starting(each.id)] == [ROOT]
+    assert [each.id for each in found.roots if engine_roots.is_starting(each.id)] == [ROOT]
     assert found.unclear == ""
 
 
@@ -49,7 +50,7 @@ def test_charts_are_of_the_registry_that_rehearsals_know() -> None:
     for name in NAMES:
         charts = [
             each.source
-            for component in platforms.read(EXAMPLES / name).components
+            for component in platform_reader.read(EXAMPLES / name).components
             for each in component.origins
             if getattr(each.source, "repository", "")
         ]
@@ -59,7 +60,9 @@ def test_charts_are_of_the_registry_that_rehearsals_know() -> None:
 def test_bootstrap_has_the_network_and_the_engine() -> None:
     phases = {
         name: {
-            each.name: each.phase for each in platforms.read(EXAMPLES / name).components if each.phase != Phase.GITOPS
+            each.name: each.phase
+            for each in platform_reader.read(EXAMPLES / name).components
+            if each.phase != Phase.GITOPS
         }
         for name in NAMES
     }

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from firstlight.document import reading
-from firstlight.model import helm
-from firstlight.model import work as works
+from firstlight.commands.up import tasks
+from firstlight.document import yaml_reader
+from firstlight.model import helm_chart
+from firstlight.model import work as model_work
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.handover import Passing
-from firstlight.model.machine_draft import MachineDraft
+from firstlight.model.machine_config import MachineDraft
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
 from firstlight.model.work import Installation, Work
-from firstlight.operate import tasks
 from firstlight.plan import build
-from firstlight.repo import platform as platforms
+from firstlight.repo import platform_reader
 from tests.unit.plan.platforms import objects
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ SCENARIOS = sorted(each.name for each in HERE.iterdir() if (each / "case.yaml").
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_work(name: str, tmp_path: Path) -> None:
-    (document,) = reading.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
+    (document,) = yaml_reader.read((HERE / name / "case.yaml").read_bytes(), "case.yaml").documents
     expected = HERE / name / "work.txt"
 
     printed = "\n".join(_printed(work_of(document.value, tmp_path))) + "\n"
@@ -50,7 +50,7 @@ def work_of(case: Mapping[str, Any], root: Path) -> Work:
     for path, text in case["files"].items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    platform = platforms.read(root)
+    platform = platform_reader.read(root)
     (cluster,) = platform.clusters
     renditions = [
         Rendition(component=name, cluster=cluster.name, side=side, objects=objects(text))
@@ -76,7 +76,7 @@ def _installations(case: Mapping[str, Any]) -> dict[str, tuple[tuple[Installatio
     found: dict[str, tuple[tuple[Installation, ...], tuple[Object, ...]]] = {}
     for name, each in case.get("installations", {}).items():
         release = Installation(
-            name=name, namespace=each["namespace"], chart=helm.LocalChart(Path("chart")), version="1",
+            name=name, namespace=each["namespace"], chart=helm_chart.LocalChart(Path("chart")), version="1",
             values=Secret(msgspec.json.encode(each.get("values", {}))),
         )  # fmt: skip
         found[name] = ((release,), objects(each["beside"]) if "beside" in each else ())
@@ -89,47 +89,47 @@ def _printed(work: Work) -> Iterator[str]:
         yield from (f"  {line}" for line in _task(work.tasks[step.id]))
 
 
-def _task(task: works.Task) -> Iterator[str]:
+def _task(task: model_work.Task) -> Iterator[str]:
     match task:
-        case works.Configure():
+        case model_work.Configure():
             yield f"configure {', '.join(each.machine.name for each in task.drafts)}"
-        case works.BootstrapEtcd():
+        case model_work.BootstrapEtcd():
             yield f"bootstrap {task.first.name} of {', '.join(each.name for each in task.control_planes)}"
-        case works.FetchKubeconfig():
+        case model_work.FetchKubeconfig():
             yield f"kubeconfig from {', '.join(each.name for each in task.control_planes)}"
-        case works.TalosApplies():
+        case model_work.TalosApplies():
             yield f"Talos applies {', '.join(task.manifests) or 'its own'}"
             yield from map(_named, task.objects)
-        case works.Apply():
+        case model_work.Apply():
             yield f"apply as {task.manager}"
             yield from _objects(task.objects, task.managers, task.once)
-        case works.Install():
+        case model_work.Install():
             for each in task.releases:
                 values = each.values.reveal().decode()
                 yield f"install {each.namespace}/{each.name} with {values}" + _flags(each)
             yield f"beside as {task.manager}, of {len(task.objects)} objects"
             yield from _objects(task.beside, task.managers, frozenset())
-        case works.CreateSecret():
+        case model_work.CreateSecret():
             yield f"secret {task.secret.namespace}/{task.secret.name} as {task.manager}"
-        case works.SaveBaseline():
+        case model_work.SaveBaseline():
             yield f"baseline of {len(task.objects)} objects"
-        case works.MigrateOwners():
+        case model_work.MigrateOwners():
             yield "migrate owners"
             yield from _passing(task.passing)
-        case works.Release():
+        case model_work.ReleaseFromTalos():
             yield f"release {', '.join(task.manifests)} from {', '.join(each.name for each in task.control_planes)}"
             yield from (_named(each.id) for each in task.passing)
             yield from (f"  keep {name}: {why}" for name, why in task.kept.items())
-        case works.Certify():
+        case model_work.Certify():
             yield f"certify {len(task.passing)} objects; released: {', '.join(task.released) or 'nothing'}"
             if task.kept:
                 yield f"  kept: {', '.join(task.kept)}"
-        case works.Watch():
+        case model_work.Watch():
             yield f"watch {task.revision}".rstrip()
             yield from (_named(each.id) for each in task.objects)
-        case works.Leave():
+        case model_work.Leave():
             yield f"leave: {task.why}"
-        case works.Refuse():
+        case model_work.Refuse():
             yield f"refuse: {task.why} → {task.hint}"
 
 

@@ -24,7 +24,7 @@ import yaml
 
 from firstlight import errors
 from firstlight.cli import main
-from firstlight.tools import cache, catalogue, install
+from firstlight.tools import binary_cache, catalogue, install
 from tests.conftest import sample
 
 PERSON = ("-c", "user.name=Bo", "-c", "user.email=bo@example.org")
@@ -107,7 +107,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repo
 
 
-async def not_made(tool: catalogue.Tool, *more: object) -> cache.Entry:
+async def not_made(tool: catalogue.CatalogueTool, *more: object) -> binary_cache.CachedBinary:
     """No tool is fetched or built for a command line that is wrong anyway."""
     raise errors.ToolError(f"{tool.name} is not installed")
 

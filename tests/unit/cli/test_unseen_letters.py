@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.cli import main
-from tests.unit.report.test_safe import is_plain
+from tests.unit.drawing.test_safe import is_plain
 
 ESCAPES = r"\e[31m\u202e\u009b2J"
 PLATFORM = f"""\

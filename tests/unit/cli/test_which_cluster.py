@@ -9,7 +9,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main, which_cluster
-from firstlight.journal import directory
+from firstlight.journal import state_files
 from tests.unit.clients.kube.loopback import Reaction, Request, Respond, loopback, status
 
 COMMANDS = (
@@ -74,7 +74,7 @@ async def test_another_cluster_than_the_one_that_was_written_down_is_refused(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = tmp_path / ".firstlight" / "infra"
-    directory.enter(own / "identity.json")
+    state_files.enter(own / "identity.json")
     (own / "identity.json").write_text(json.dumps({"kubeSystem": "known"}))
     (tmp_path / "firstlight.yaml").write_text(PLATFORM)
     async with loopback(react) as server:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import firstlight
+from firstlight import errors
 from firstlight.clients import command, interpreter
-from firstlight.lab import directory, network, source_part, standin_part
-from firstlight.tools import build_flags, cache, events, toolchain
-from firstlight.tools import version as versions
+from firstlight.lab import lab_directory, lab_part, loopback_network
+from firstlight.tools import binary_cache, go_toolchain, tool_progress, tool_version, workshop
 from tests import planted
 from tests.unit.tools import tiny
 
@@ -59,12 +59,12 @@ async def test_a_module_of_ours_starts_from_where_it_is_installed(name: str, her
 
 
 async def test_the_parts_of_a_lab_and_its_op_start_so(here: planted.Planted, tmp_path: Path) -> None:
-    home = directory.Directory(tmp_path / "lab")
+    home = lab_directory.LabDirectory(tmp_path / "lab")
     home.make()
-    net = network.of_place(str(home.path))
-    op = standin_part.put_op(home)
+    net = loopback_network.network_of_place(str(home.path))
+    op = lab_part.write_op(home)
 
-    for argv in (source_part.part(home, net).argv, standin_part.part(home, net).argv):
+    for argv in (lab_part.sources_part(home, net).argv, lab_part.standins_part(home, net).argv):
         await command.run([*argv, "--help"])
     done = await command.run([str(op), "--version"])
 
@@ -120,7 +120,7 @@ async def test_go_is_installed_by_hash_and_without_what_lies_around(
     if installer == "pip":
         monkeypatch.setattr(interpreter, "_uv_beside", lambda: iter(()))
 
-    found = await toolchain.obtain(versions.parse("1.27"), shop, name="the test", report=events.ignore)
+    found = await go_toolchain.obtain(tool_version.parse("1.27"), shop, name="the test", report=tool_progress.ignore)
 
     assert found.version == "1.27.3"
     assert any(Path(argv[0]).name == "uv" for argv in started) == (installer == "uv")
@@ -138,7 +138,7 @@ async def test_another_hash_is_refused(
     if installer == "pip":
         monkeypatch.setattr(interpreter, "_uv_beside", lambda: iter(()))
 
-    with pytest.raises(firstlight.errors.CommandFailed) as caught:
+    with pytest.raises(errors.CommandFailed) as caught:
         await interpreter.install(
             requirements, to=tmp_path / "to", directory=here.directory, environ={"PATH": "/bin"}, timeout=60
         )
@@ -156,13 +156,13 @@ async def test_go_is_asked_about_itself_elsewhere(tmp_path: Path, here: planted.
     go.chmod(0o755)
     shop = tiny.shop(tmp_path, {"PATH": f".:{go.parent}"})
 
-    found = await toolchain.obtain(versions.parse("1.21"), shop, name="the test", report=events.ignore)
+    found = await go_toolchain.obtain(tool_version.parse("1.21"), shop, name="the test", report=tool_progress.ignore)
 
     assert found.go == go
-    assert await toolchain.network(found, shop) == {"GOPROXY": "https://mirror.example"}
-    assert build_flags.ENVIRONMENT["GOWORK"] == "off"
+    assert await go_toolchain.network(found, shop) == {"GOPROXY": "https://mirror.example"}
+    assert workshop.BUILD_ENVIRONMENT["GOWORK"] == "off"
     assert here.ran == []
-    assert isinstance(shop.cache, cache.Cache)
+    assert isinstance(shop.cache, binary_cache.BinaryCache)
 
 
 def test_uv_around_the_environment_is_ours_in_our_own_checkout_only(

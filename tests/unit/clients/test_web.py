@@ -61,7 +61,7 @@ async def test_nobody_is_told_who_asks(address: str, monkeypatch: pytest.MonkeyP
 
 
 async def test_what_is_not_there_and_what_fails(address: str) -> None:
-    with pytest.raises(web.NotFound):
+    with pytest.raises(web.WebNotFound):
         await web.fetch(f"http://{address}/absent", plain_http=[address])
     with pytest.raises(errors.ClientError, match="500"):
         await web.fetch(f"http://{address}/broken", plain_http=[address])

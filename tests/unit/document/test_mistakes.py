@@ -7,7 +7,7 @@ import pytest
 from msgspec import Meta
 
 from firstlight.document import mistakes
-from firstlight.document.mistakes import Hints, Mistaken, Own
+from firstlight.document.mistakes import FormHints, FormMistakes, OwnExplanation
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):
@@ -28,12 +28,12 @@ class Form(msgspec.Struct, forbid_unknown_fields=True):
     odd: Annotated[dict[str, int], Meta(max_length=1)] = {}
 
 
-HINTS = Hints(
+HINTS = FormHints(
     meant={"title": "name"},
     required={"id": "web"},
     own=(
-        Own("type", ("labels", "*"), "is no label", "Write a word."),
-        Own("anyOf", (), "is neither of the two", "Choose one."),
+        OwnExplanation("type", ("labels", "*"), "is no label", "Write a word."),
+        OwnExplanation("anyOf", (), "is neither of the two", "Choose one."),
     ),
 )
 
@@ -62,7 +62,7 @@ HINTS = Hints(
     ],
 )
 def test_each_mistake_has_its_place_and_a_way_out(text: str, says: str, hint: str | None) -> None:
-    with pytest.raises(Mistaken) as caught:
+    with pytest.raises(FormMistakes) as caught:
         mistakes.parsed(text.encode(), "f.yaml", Form, hints=HINTS)
 
     assert caught.value.message.startswith(says)
@@ -71,7 +71,7 @@ def test_each_mistake_has_its_place_and_a_way_out(text: str, says: str, hint: st
 
 
 def test_all_mistakes_are_told_at_once() -> None:
-    with pytest.raises(Mistaken) as caught:
+    with pytest.raises(FormMistakes) as caught:
         mistakes.parsed(b"name: A\nmode: no\nodds: 1\n", "f.yaml", Form)
 
     assert [each.place.line for each in caught.value.remarks] == [1, 2, 3]

@@ -122,7 +122,7 @@ def test_keys_that_kubernetes_refuses(value: Any) -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scalars, "_REMEMBERED", 10)
-    known = scalars.Known(str.upper)
+    known = scalars.ScalarCache(str.upper)
 
     found = [known[f"a{n}"] for n in range(25)] + [known["x" * 1000]]
 

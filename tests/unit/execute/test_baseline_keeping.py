@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.execute.baseline import keeping
+from firstlight.execute.handover import baseline as handover_baseline
 from firstlight.model.baseline import Baseline
 
 
@@ -16,16 +16,16 @@ def baseline() -> Baseline:
 
 
 def test_it_is_there_for_its_owner_alone(tmp_path: Path, baseline: Baseline) -> None:
-    path = tmp_path / ".firstlight" / "infra" / keeping.FILE
+    path = tmp_path / ".firstlight" / "infra" / handover_baseline.FILE
 
-    keeping.write(baseline, path)
+    handover_baseline.write(baseline, path)
 
     assert msgspec.json.decode(path.read_bytes(), type=Baseline) == baseline
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [each.name for each in path.parent.iterdir()] == [keeping.FILE]
+    assert [each.name for each in path.parent.iterdir()] == [handover_baseline.FILE]
 
 
-@pytest.mark.parametrize("linked", [".", "infra", f"infra/{keeping.FILE}"])
+@pytest.mark.parametrize("linked", [".", "infra", f"infra/{handover_baseline.FILE}"])
 def test_a_link_is_not_followed(tmp_path: Path, baseline: Baseline, linked: str) -> None:
     state, outside = tmp_path / "repo" / ".firstlight", tmp_path / "outside"
     outside.mkdir()
@@ -33,6 +33,6 @@ def test_a_link_is_not_followed(tmp_path: Path, baseline: Baseline, linked: str)
     (state / linked).symlink_to(outside)
 
     with pytest.raises(errors.Refused, match="is a link"):
-        keeping.write(baseline, state / "infra" / keeping.FILE)
+        handover_baseline.write(baseline, state / "infra" / handover_baseline.FILE)
 
     assert not list(outside.iterdir())

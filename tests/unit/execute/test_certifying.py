@@ -6,31 +6,39 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.execute.handing import certifying, releasing
-from firstlight.execute.handing.releasing import TalosState
-from firstlight.execute.handing.upgrade_preview import Preview
-from firstlight.execute.world import Programs, World
-from firstlight.model.certificate import Certificate, Claim, MachineProof, ObjectProof, Proof, Stage
+from firstlight.execute.handover import certification, talos_state
+from firstlight.execute.handover.talos_state import TalosState
+from firstlight.execute.handover.upgrade_preview import UpgradePreview
+from firstlight.execute.world import RunPrograms, World
+from firstlight.model.certificate import (
+    Certificate,
+    CertificateClaim,
+    CertificateStage,
+    ClaimProof,
+    MachineProof,
+    ObjectProof,
+)
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import Certify
+from firstlight.ownership import certificate_scope
 
 CILIUM = ObjectId("apps", "DaemonSet", "kube-system", "cilium")
 
 
 def failed(state: TalosState) -> dict[str, str]:
     """What does not hold, by machine; nothing for Talos as a whole."""
-    proofs = certifying.talos_proofs(state)
+    proofs = certification.talos_proofs(state)
     return {each.machine: one.says for each in proofs for one in each.proofs if not one.holds}
 
 
 def test_released() -> None:
-    proofs = certifying.talos_proofs(TalosState(configs={"cp-1": (), "cp-2": ()}, has_inventory=True))
+    proofs = certification.talos_proofs(TalosState(configs={"cp-1": (), "cp-2": ()}, has_inventory=True))
 
     assert [each.machine for each in proofs] == ["cp-1", "cp-2", ""]
     assert all(each.is_proven for each in proofs)
@@ -63,9 +71,9 @@ def test_talos_still_has_marks() -> None:
 
 
 def test_without_an_inventory_it_is_said() -> None:
-    proofs = certifying.talos_proofs(TalosState(configs={"cp-1": ()}))
+    proofs = certification.talos_proofs(TalosState(configs={"cp-1": ()}))
     (proof,) = [one for each in proofs for one in each.proofs if not one.is_tried]
-    assert proof.claim == Claim.NOT_IN_INVENTORY
+    assert proof.claim == CertificateClaim.NOT_IN_INVENTORY
     assert "before 1.13" not in proof.says, "that of a newer one may have been deleted"
 
 
@@ -77,17 +85,17 @@ def test_a_control_plane_that_nobody_declared() -> None:
 def test_what_an_upgrade_of_kubernetes_would_do() -> None:
     state = TalosState(configs={"cp-1": ()}, has_inventory=True)
 
-    def whole(upgrade: Preview) -> Proof:
+    def whole(upgrade: UpgradePreview) -> ClaimProof:
         return next(
-            one for each in certifying.talos_proofs(state, upgrade) for one in each.proofs
-            if one.claim == Claim.NOT_PRUNED
+            one for each in certification.talos_proofs(state, upgrade) for one in each.proofs
+            if one.claim == CertificateClaim.NOT_PRUNED
         )  # fmt: skip
 
-    assert whole(Preview()).says == "talosctl upgrade-k8s would touch nothing"
-    assert not whole(Preview(deleted=(CILIUM,))).holds
-    assert "would delete DaemonSet kube-system/cilium" in whole(Preview(deleted=(CILIUM,))).says
-    assert not whole(Preview(written=(CILIUM,))).holds
-    assert (whole(Preview(unknown="no")).holds, whole(Preview(unknown="no")).is_tried) == (True, False)
+    assert whole(UpgradePreview()).says == "talosctl upgrade-k8s would touch nothing"
+    assert not whole(UpgradePreview(deleted=(CILIUM,))).holds
+    assert "would delete DaemonSet kube-system/cilium" in whole(UpgradePreview(deleted=(CILIUM,))).says
+    assert not whole(UpgradePreview(written=(CILIUM,))).holds
+    assert (whole(UpgradePreview(unknown="no")).holds, whole(UpgradePreview(unknown="no")).is_tried) == (True, False)
 
 
 def _passing(namespace: str, name: str, kind: str = "ConfigMap") -> Passing:
@@ -103,15 +111,15 @@ async def test_talos_is_asked_for_what_it_releases_alone(monkeypatch: pytest.Mon
         asked.extend(ids)
         return TalosState(configs={}, has_inventory=True)
 
-    monkeypatch.setattr(releasing, "talos_state", state)
+    monkeypatch.setattr(talos_state, "talos_state", state)
     net, dns = _passing("kube-system", "net"), _passing("kube-system", "dns")
     task = Certify(passing=(net, dns), released=("net",), staying=(dns.id,))
     world = World(
-        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=Programs(), resolve=_resolve,
+        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=RunPrograms(), resolve=_resolve,
         state=tmp_path,
     )  # fmt: skip
 
-    await certifying._talos(task, ("net",), world)
+    await certification._talos(task, ("net",), world)
 
     assert asked == [net.id]
 
@@ -123,7 +131,7 @@ async def _resolve(reference: str) -> Secret:
 def test_what_is_covered() -> None:
     ids = [ObjectId("", "ConfigMap", "web", "a"), ObjectId("", "Namespace", "", "web")]
     kept = Certificate(
-        cluster="infra", uid="u", engine="flux", revision="", run="", at=1, baseline_at=1, stage=Stage.FINAL,
+        cluster="infra", uid="u", engine="flux", revision="", run="", at=1, baseline_at=1, stage=CertificateStage.FINAL,
         objects=tuple(ObjectProof(id=each, component="all", manager="m", owner="o") for each in ids),
         machines=(MachineProof(machine=""),),
     )  # fmt: skip
@@ -132,12 +140,12 @@ def test_what_is_covered() -> None:
         _passing("web", "web", "Namespace"),
     )  # fmt: skip
 
-    left = certifying.unproven(passing, kept)
+    left = certificate_scope.unproven(passing, kept)
 
     # A repo may name a namespace for what has none, and none for what has one.
     assert [each.id for each in left] == [
         ObjectId("", "ConfigMap", "other", "a"),
         ObjectId("", "ConfigMap", "web", "b"),
     ]
-    assert len(certifying.unproven(passing, None)) == 5
-    assert len(certifying.unproven(passing, dataclasses.replace(kept, objects=()))) == 5
+    assert len(certificate_scope.unproven(passing, None)) == 5
+    assert len(certificate_scope.unproven(passing, dataclasses.replace(kept, objects=()))) == 5

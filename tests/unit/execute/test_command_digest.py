@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight import errors
-from firstlight.execute import command_digest, repo_content
-from firstlight.execute.command_digest import digest
+from firstlight.execute import command_digest as execute_command_digest
+from firstlight.execute.command_digest import command_digest
 
 FILES = {
     "hooks/seed.sh": "#!/bin/sh\n. ./lib/common.sh\n",
@@ -77,13 +77,13 @@ READING: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize(("words", "read"), READING.values(), ids=READING)
 def test_what_a_command_may_read_makes_another_one_when_it_changes(repo: Path, words: list[str], read: str) -> None:
-    before = digest(words, repo)
+    before = command_digest(words, repo)
     assert before.is_whole
-    assert digest(words, repo) == before
+    assert command_digest(words, repo) == before
 
     (repo / read).write_text("another\n")
 
-    assert digest(words, repo).value != before.value
+    assert command_digest(words, repo).value != before.value
 
 
 def added(root: Path) -> None:
@@ -124,11 +124,11 @@ def tracked_state(root: Path) -> None:
     "change", [added, removed, renamed, executable, not_executable, linked, tracked_state], ids=lambda one: one.__name__
 )
 def test_so_does_every_other_change_of_the_repo(repo: Path, change: Callable[[Path], None]) -> None:
-    before = digest(["./hooks/seed.sh"], repo)
+    before = command_digest(["./hooks/seed.sh"], repo)
 
     change(repo)
 
-    assert digest(["./hooks/seed.sh"], repo).value != before.value
+    assert command_digest(["./hooks/seed.sh"], repo).value != before.value
 
 
 class TestLinks:
@@ -136,40 +136,40 @@ class TestLinks:
         outside = repo.parent / "outside"
         outside.write_text("one")
         (repo / "lib" / "link").symlink_to("../../outside")
-        first = digest(["./hooks/seed.sh"], repo)
+        first = command_digest(["./hooks/seed.sh"], repo)
         outside.write_text("two")
-        second = digest(["./hooks/seed.sh"], repo)
+        second = command_digest(["./hooks/seed.sh"], repo)
         outside.chmod(0o755)
 
-        assert len({first.value, second.value, digest(["./hooks/seed.sh"], repo).value}) == 3
+        assert len({first.value, second.value, command_digest(["./hooks/seed.sh"], repo).value}) == 3
 
     def test_what_git_ignores_counts_where_a_link_leads_to_it(self, tmp_path: Path) -> None:
         git(tmp_path, "init", "-q")
         (tmp_path / ".gitignore").write_text("made\n")
         (tmp_path / "made").write_text("one")
         (tmp_path / "link").symlink_to("made")
-        before = digest(["./x"], tmp_path)
+        before = command_digest(["./x"], tmp_path)
         (tmp_path / "made").write_text("two")
 
-        assert digest(["./x"], tmp_path).value != before.value
+        assert command_digest(["./x"], tmp_path).value != before.value
 
     @pytest.mark.parametrize("target", ["/etc", "/dev/zero", "../.."])
     def test_what_cannot_be_covered_is_refused(self, repo: Path, target: str) -> None:
         (repo / "lib" / "link").symlink_to(target)
 
         with pytest.raises(errors.Refused, match="the link lib/link leads to") as caught:
-            digest(["./hooks/seed.sh"], repo)
+            command_digest(["./hooks/seed.sh"], repo)
         assert "Remove the link" in caught.value.hint
 
     @pytest.mark.parametrize("target", ["nowhere", "link", "../hooks", "common.sh"])
     def test_where_a_link_leads_counts(self, repo: Path, target: str) -> None:
-        before = digest(["./hooks/seed.sh"], repo)
+        before = command_digest(["./hooks/seed.sh"], repo)
         (repo / "lib" / "link").symlink_to(target)
-        linked = digest(["./hooks/seed.sh"], repo)
+        linked = command_digest(["./hooks/seed.sh"], repo)
         (repo / "lib" / "link").unlink()
         (repo / "lib" / "link").symlink_to("tool.py")
 
-        assert len({before.value, linked.value, digest(["./hooks/seed.sh"], repo).value}) == 3
+        assert len({before.value, linked.value, command_digest(["./hooks/seed.sh"], repo).value}) == 3
 
 
 def test_the_files_of_a_submodule_count(tmp_path: Path) -> None:
@@ -181,12 +181,12 @@ def test_the_files_of_a_submodule_count(tmp_path: Path) -> None:
     git(other, "add", ".")
     git(other, "commit", "-qm", "x")
     git(root, "submodule", "add", "-q", str(other), "sub")
-    before = digest(["./run"], root)
+    before = command_digest(["./run"], root)
     assert "sub/x.sh" in before.files
 
     (root / "sub" / "x.sh").write_text("two")
 
-    assert digest(["./run"], root).value != before.value
+    assert command_digest(["./run"], root).value != before.value
 
 
 def test_what_git_ignores_counts_only_where_it_is_named(tmp_path: Path) -> None:
@@ -194,9 +194,9 @@ def test_what_git_ignores_counts_only_where_it_is_named(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("made/\n")
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "x.sh").write_text("one")
-    before = digest(["./run"], tmp_path), digest(["sh", "made/x.sh"], tmp_path)
+    before = command_digest(["./run"], tmp_path), command_digest(["sh", "made/x.sh"], tmp_path)
     (tmp_path / "made" / "x.sh").write_text("two")
-    after = digest(["./run"], tmp_path), digest(["sh", "made/x.sh"], tmp_path)
+    after = command_digest(["./run"], tmp_path), command_digest(["sh", "made/x.sh"], tmp_path)
 
     assert before[0] == after[0]
     assert before[1].value != after[1].value
@@ -205,11 +205,11 @@ def test_what_git_ignores_counts_only_where_it_is_named(tmp_path: Path) -> None:
 def test_what_firstlight_and_git_keep_does_not_count(repo: Path) -> None:
     (repo / ".firstlight").mkdir()
     (repo / ".firstlight" / ".gitignore").write_text("*\n")
-    before = digest(["./hooks/seed.sh"], repo)
+    before = command_digest(["./hooks/seed.sh"], repo)
     (repo / ".firstlight" / "run").write_text("x")
     (repo / ".git" / "x").write_text("x") if (repo / ".git").exists() else None
 
-    assert digest(["./hooks/seed.sh"], repo) == before
+    assert command_digest(["./hooks/seed.sh"], repo) == before
 
 
 @pytest.mark.parametrize(
@@ -224,11 +224,11 @@ def test_what_firstlight_and_git_keep_does_not_count(repo: Path) -> None:
     ids=" ".join,
 )
 def test_a_command_that_reads_nothing_of_the_repo_is_its_words(repo: Path, words: list[str]) -> None:
-    before = digest(words, repo)
+    before = command_digest(words, repo)
     (repo / "lib" / "common.sh").write_text("two")
 
     assert (before.files, before.is_whole) == ((), False)
-    assert digest(words, repo) == before
+    assert command_digest(words, repo) == before
 
 
 def test_a_program_on_a_path_that_leads_into_the_repo_is_a_file_of_it(
@@ -239,37 +239,37 @@ def test_a_program_on_a_path_that_leads_into_the_repo_is_a_file_of_it(
     (repo / "bin" / "kubectl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{repo / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
-    assert digest(["kubectl", "get", "pods"], repo).is_whole
+    assert command_digest(["kubectl", "get", "pods"], repo).is_whole
 
 
 def test_a_file_that_words_name_later_makes_another_command(repo: Path) -> None:
-    before = digest(["kubectl", "get", "later"], repo)
+    before = command_digest(["kubectl", "get", "later"], repo)
     (repo / "later").write_text("")
 
-    assert digest(["kubectl", "get", "later"], repo).value != before.value
+    assert command_digest(["kubectl", "get", "later"], repo).value != before.value
 
 
 def test_what_to_look_at_are_the_scripts_and_what_they_name(repo: Path) -> None:
-    assert digest(["./hooks/seed.sh"], repo).named == ("hooks/seed.sh", "lib/common.sh")
+    assert command_digest(["./hooks/seed.sh"], repo).named == ("hooks/seed.sh", "lib/common.sh")
 
 
 def test_a_content_that_changes_with_the_same_times_is_seen(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repo_content, "_SETTLED", 3600)
+    monkeypatch.setattr(execute_command_digest, "_SETTLED", 3600)
     file = repo / "k" / "a.yaml"
-    before = digest(["./x"], repo)
+    before = command_digest(["./x"], repo)
     times = file.stat()
     file.write_text("a: 2\n")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    assert digest(["./x"], repo).value != before.value
+    assert command_digest(["./x"], repo).value != before.value
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST", 3), ("LARGEST", 10)])
 def test_what_is_too_much_is_refused(repo: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
-    monkeypatch.setattr(repo_content, limit, value)
+    monkeypatch.setattr(execute_command_digest, limit, value)
 
     with pytest.raises(errors.Refused, match="too much to allow a command by content") as caught:
-        digest(["./x"], repo)
+        command_digest(["./x"], repo)
     assert "ignore" in caught.value.hint
 
 
@@ -280,9 +280,9 @@ words = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 def test_different_words_are_different_commands(one: list[str], other: list[str]) -> None:
     nowhere = Path("/nowhere/at/all")
 
-    assert (digest(one, nowhere).value == digest(other, nowhere).value) == (one == other)
+    assert (command_digest(one, nowhere).value == command_digest(other, nowhere).value) == (one == other)
 
 
 def test_a_long_word_takes_no_time(repo: Path) -> None:
-    assert digest(["true", "x" * (command_digest._LONGEST + 1)], repo).is_whole
-    assert not digest(["true", "," * command_digest._LONGEST], repo).is_whole
+    assert command_digest(["true", "x" * (execute_command_digest._LONGEST + 1)], repo).is_whole
+    assert not command_digest(["true", "," * execute_command_digest._LONGEST], repo).is_whole

@@ -8,16 +8,16 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.clients.talosctl import errors as talos_errors
+from firstlight.clients.talosctl import talos_errors
 from firstlight.execute.actions import configure
-from firstlight.execute.world import Programs, World
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.machine_config import Applied, Effect
-from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, Standing
-from firstlight.model.place import Place
+from firstlight.model.machine_config import AppliedConfig, Effect
+from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
-from firstlight.observe import machines as observed
-from firstlight.observe.machines import Way
+from firstlight.observe import machine_survey
+from firstlight.observe.machine_survey import MachineAccess
 
 PLACE = Place("firstlight.yaml")
 NAMES = ("cp-1", "cp-2", "cp-3")
@@ -45,19 +45,21 @@ class Fleet:
 
     def report(self, machine: Machine) -> MachineReport:
         if machine.name in self.off:
-            return MachineReport(machine=machine, standing=Standing.ABSENT, why="no route to host")
+            return MachineReport(machine=machine, standing=MachineStanding.ABSENT, why="no route to host")
         sight = EtcdSight(
             data=EtcdData.SOME, state="Running", member=machine.name, members=frozenset(NAMES), leader="cp-3"
         )
-        return MachineReport(machine=machine, standing=Standing.OURS, stage="running", etcd=sight)
+        return MachineReport(machine=machine, standing=MachineStanding.OURS, stage="running", etcd=sight)
 
-    async def apply_config(self, target: str, config: Secret, *, mode: str = "auto") -> Applied:
+    async def apply_config(self, target: str, config: Secret, *, mode: str = "auto") -> AppliedConfig:
         if self.needs_reboot and mode == "no-reboot":
-            raise talosctl.Rejected(talos_errors.Call(("apply-config",)), detail="it can't be applied at once")
+            raise talosctl.TalosRejected(
+                talos_errors.TalosctlCall(("apply-config",)), detail="it can't be applied at once"
+            )
         self.done.append(("apply", target, mode))
         if target == self.fails_after:
             self.off.add("cp-2")
-        return Applied(effect=self.effect, is_dry_run=False, diff=Secret("x"))
+        return AppliedConfig(effect=self.effect, is_dry_run=False, diff=Secret("x"))
 
     @property
     def admin(self) -> "Fleet":
@@ -68,11 +70,11 @@ class Fleet:
 
     def seen(self) -> configure._Seen:
         reports = {each.name: self.report(each) for each in self.machines}
-        return configure._Seen(cast(Way, self), reports, {name: Secret("c") for name in NAMES}, True)
+        return configure._Seen(cast(MachineAccess, self), reports, {name: Secret("c") for name in NAMES}, True)
 
-    def differences(self) -> dict[str, Applied]:
+    def differences(self) -> dict[str, AppliedConfig]:
         return {
-            name: Applied(effect=self.effect, is_dry_run=True, diff=Secret("x"), reason="kernel arguments")
+            name: AppliedConfig(effect=self.effect, is_dry_run=True, diff=Secret("x"), reason="kernel arguments")
             for name in ("cp-1", "cp-3")
         }
 
@@ -81,13 +83,15 @@ class Fleet:
 def fleet(monkeypatch: pytest.MonkeyPatch) -> Fleet:
     made = Fleet()
 
-    async def look_at_all(machines: list[Machine], way: Way, *, with_etcd: bool = False) -> tuple[MachineReport, ...]:
+    async def look_at_all(
+        machines: list[Machine], way: MachineAccess, *, with_etcd: bool = False
+    ) -> tuple[MachineReport, ...]:
         return tuple(made.report(each) for each in machines)
 
-    async def settle(machine: Machine, way: Way, *, config: Secret, members: list[Machine]) -> None:
+    async def settle(machine: Machine, way: MachineAccess, *, config: Secret, members: list[Machine]) -> None:
         made.done.append(("settled", machine.name, *(each.name for each in members)))
 
-    monkeypatch.setattr(observed, "look_at_all", look_at_all)
+    monkeypatch.setattr(machine_survey, "look_at_all", look_at_all)
     monkeypatch.setattr(configure, "settle", settle)
     return made
 
@@ -97,7 +101,7 @@ def world(fleet: Fleet, state: Path) -> World:
         raise AssertionError(reference)
 
     cluster = Cluster(name="infra", place=PLACE, machines=tuple(fleet.machines))
-    return World(cluster=cluster, programs=Programs(), resolve=resolve, state=state, patience=0.0)
+    return World(cluster=cluster, programs=RunPrograms(), resolve=resolve, state=state, patience=0.0)
 
 
 async def change(fleet: Fleet, state: Path) -> Any:

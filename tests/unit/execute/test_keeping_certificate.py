@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.execute.handing import keeping_certificate
-from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.execute.handover import certificate_store
+from firstlight.model.certificate import Certificate, CertificateClaim, CertificateStage, ClaimProof, ObjectProof
 from firstlight.model.component import ObjectId
-from firstlight.ownership import sealing
+from firstlight.ownership import certificate_scope
 
-EMPTY = sealing.seal(
+EMPTY = certificate_scope.seal(
     Certificate(
         cluster="infra",
         uid="u",
@@ -24,7 +24,7 @@ EMPTY = sealing.seal(
         run="r",
         at=1,
         baseline_at=1,
-        stage=Stage.FINAL,
+        stage=CertificateStage.FINAL,
         objects=(),
     )
 )
@@ -33,31 +33,31 @@ EMPTY = sealing.seal(
 def test_an_incomplete_one_is_kept_under_another_name(tmp_path: Path) -> None:
     directory = tmp_path / ".firstlight" / "infra"
 
-    path = keeping_certificate.keep_incomplete(EMPTY, directory)
+    path = certificate_store.keep_incomplete(EMPTY, directory)
 
     assert sorted(each.name for each in directory.iterdir()) == [
         "certificate.incomplete.html", "certificate.incomplete.json",
     ]  # fmt: skip
-    assert keeping_certificate.read(path).certificate == EMPTY
+    assert certificate_store.read(path).certificate == EMPTY
     assert "not complete" in path.with_suffix(".html").read_text()
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_file_of_this_very_cluster_is_a_copy(tmp_path: Path) -> None:
-    proof = Proof(claim=Claim.OWNED, holds=True)
+    proof = ClaimProof(claim=CertificateClaim.OWNED, holds=True)
     one = ObjectProof(
         id=ObjectId("", "ConfigMap", "web", "a"), component="web", manager="m", owner="o", uid="1", proofs=(proof,)
     )
-    whole = sealing.seal(dataclasses.replace(EMPTY, objects=(one,)))
-    path = tmp_path / keeping_certificate.FILE
+    whole = certificate_scope.seal(dataclasses.replace(EMPTY, objects=(one,)))
+    path = tmp_path / certificate_store.FILE
 
-    assert keeping_certificate.copy_of(tmp_path, uid="u") is None
-    path.write_bytes(keeping_certificate.encoded(whole))
-    assert keeping_certificate.copy_of(tmp_path, uid="u") == keeping_certificate.made(whole)
-    assert keeping_certificate.copy_of(tmp_path, uid="another") is None
+    assert certificate_store.copy_of(tmp_path, uid="u") is None
+    path.write_bytes(certificate_store.encoded(whole))
+    assert certificate_store.copy_of(tmp_path, uid="u") == certificate_store.made(whole)
+    assert certificate_store.copy_of(tmp_path, uid="another") is None
     for bad in (dataclasses.replace(whole, at=2), EMPTY):
-        path.write_bytes(keeping_certificate.encoded(bad))
-        assert keeping_certificate.copy_of(tmp_path, uid="u") is None, "changed, or not complete"
+        path.write_bytes(certificate_store.encoded(bad))
+        assert certificate_store.copy_of(tmp_path, uid="u") is None, "changed, or not complete"
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     directory.symlink_to(outside)
 
     with pytest.raises(errors.Refused, match="is a link"):
-        keeping_certificate.keep_incomplete(EMPTY, directory)
+        certificate_store.keep_incomplete(EMPTY, directory)
 
     assert not list(outside.iterdir())
 
@@ -78,7 +78,7 @@ def test_what_is_no_certificate_is_said_to_be_none(tmp_path: Path, content: str)
     path.write_text(content)
 
     with pytest.raises(errors.ConfigError, match="this is no certificate") as caught:
-        keeping_certificate.read(path)
+        certificate_store.read(path)
 
     assert str(path) in str(caught.value)
     assert caught.value.hint
@@ -86,52 +86,52 @@ def test_what_is_no_certificate_is_said_to_be_none(tmp_path: Path, content: str)
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="cannot be read"):
-        keeping_certificate.read(tmp_path / "none.json")
+        certificate_store.read(tmp_path / "none.json")
 
 
 def test_the_file_is_what_the_cluster_has(tmp_path: Path) -> None:
     directory = tmp_path / ".firstlight" / "infra"
 
-    path = keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory)
-    assert keeping_certificate.read(path).certificate == EMPTY
+    path = certificate_store.keep_copy(certificate_store.made(EMPTY), directory)
+    assert certificate_store.read(path).certificate == EMPTY
     written = path.stat().st_mtime_ns
-    assert keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory) == path
+    assert certificate_store.keep_copy(certificate_store.made(EMPTY), directory) == path
     assert path.stat().st_mtime_ns == written, "the same one is left alone"
 
     path.write_bytes(path.read_bytes().replace(b'"uid": "u"', b'"uid": "another"'))
-    assert keeping_certificate.keep_copy(keeping_certificate.made(EMPTY), directory) == path
-    assert keeping_certificate.read(path).certificate == EMPTY
+    assert certificate_store.keep_copy(certificate_store.made(EMPTY), directory) == path
+    assert certificate_store.read(path).certificate == EMPTY
     assert path.with_suffix(".html").exists()
 
 
 def _written(tmp_path: Path, content: bytes) -> Path:
-    path = tmp_path / keeping_certificate.FILE
+    path = tmp_path / certificate_store.FILE
     path.write_bytes(content)
     return path
 
 
 def test_the_seal_is_of_the_json_as_it_is_written(tmp_path: Path) -> None:
     """One that another version of firstlight made has keys more or less, and is as good as it was."""
-    value = json.loads(keeping_certificate.encoded(EMPTY))
+    value = json.loads(certificate_store.encoded(EMPTY))
     del value["kept"]
     value["of_a_newer_one"] = {"ä": [1]}
-    value["digest"] = hashlib.sha256(sealing.canonical(value)).hexdigest()
+    value["digest"] = hashlib.sha256(certificate_scope.canonical_json(value)).hexdigest()
 
-    found = keeping_certificate.read(_written(tmp_path, json.dumps(value).encode()))
+    found = certificate_store.read(_written(tmp_path, json.dumps(value).encode()))
 
     assert found.is_sealed
     signed = found.signed("by me")
     assert signed.is_sealed, "a signature is beside it"
     assert signed.certificate.signature == "by me"
     assert json.loads(signed.content)["of_a_newer_one"] == {"ä": [1]}, "nothing of it is lost"
-    assert keeping_certificate.read(keeping_certificate.keep_copy(signed, tmp_path)).is_sealed
+    assert certificate_store.read(certificate_store.keep_copy(signed, tmp_path)).is_sealed
 
 
 def test_what_is_added_breaks_the_seal(tmp_path: Path) -> None:
-    value = {**json.loads(keeping_certificate.encoded(EMPTY)), "extra": "approved"}
+    value = {**json.loads(certificate_store.encoded(EMPTY)), "extra": "approved"}
 
-    assert not keeping_certificate.read(_written(tmp_path, json.dumps(value).encode())).is_sealed
-    assert keeping_certificate.copy_of(tmp_path, uid="u") is None
+    assert not certificate_store.read(_written(tmp_path, json.dumps(value).encode())).is_sealed
+    assert certificate_store.copy_of(tmp_path, uid="u") is None
 
 
 @pytest.mark.parametrize(
@@ -144,11 +144,11 @@ def test_what_is_added_breaks_the_seal(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_programs_read_in_different_ways_is_none(tmp_path: Path, before: bytes, after: bytes, said: str) -> None:
-    content = keeping_certificate.encoded(EMPTY)
+    content = certificate_store.encoded(EMPTY)
     assert before in content
 
     with pytest.raises(errors.ConfigError, match=said):
-        keeping_certificate.read(_written(tmp_path, content.replace(before, after)))
+        certificate_store.read(_written(tmp_path, content.replace(before, after)))
 
 
 def test_jq_makes_the_same_seal(tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_jq_makes_the_same_seal(tmp_path: Path) -> None:
         pytest.skip("there is no jq")
     text = (Path(__file__).parents[3] / "docs/certificate.md").read_text()
     line = next(each for each in text.splitlines() if each.startswith("jq -cS"))
-    odd = sealing.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
-    _written(tmp_path, keeping_certificate.encoded(odd))
+    odd = certificate_scope.seal(dataclasses.replace(EMPTY, cluster='ä › "b"\\\n', kept=("a/b", "\u00e9")))
+    _written(tmp_path, certificate_store.encoded(odd))
 
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=True, text=True)
 

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 
 from firstlight import errors
 from firstlight.clients import helm, kube
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import kube_errors
 from firstlight.execute import loop
-from firstlight.execute.change import Change
-from firstlight.execute.overriding import finishing
-from firstlight.execute.world import Programs, World
-from firstlight.gates.ground import GateGround
-from firstlight.model import event as events
-from firstlight.model import work as works
+from firstlight.execute.overrides import close
+from firstlight.execute.world import PendingChange, RunPrograms, World
+from firstlight.gates.gate_parts import GateContext
+from firstlight.model import event
+from firstlight.model import work as model_work
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.event import Event
-from firstlight.model.place import Place
 from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
@@ -47,15 +46,15 @@ class Stage:
     dangers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     events: list[Event] = dataclasses.field(default_factory=list)
     left: frozenset[str] = frozenset()
-    tasks: Mapping[str, works.Task] = dataclasses.field(default_factory=dict)
+    tasks: Mapping[str, model_work.Task] = dataclasses.field(default_factory=dict)
     phases: Mapping[str, Phase] = dataclasses.field(default_factory=dict)
     actions: Mapping[str, Action] = dataclasses.field(default_factory=dict)
     state: Path = Path("/nowhere")
 
-    def task(self, name: str) -> works.Task:
-        return works.Leave(why="later") if name in self.left else works.Watch()
+    def task(self, name: str) -> model_work.Task:
+        return model_work.Leave(why="later") if name in self.left else model_work.Watch()
 
-    async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+    async def look(self, task: model_work.Task, world: World, step: str) -> PendingChange | None:
         if self.troubles.get(step):
             raise self.troubles[step].pop(0)
         if step in self.there:
@@ -66,9 +65,9 @@ class Stage:
             self.order.append(step)
             self.there.add(step)
 
-        return Change(writes=(f"create {step}",), perform=perform, danger=self.dangers.get(step, ""))
+        return PendingChange(writes=(f"create {step}",), perform=perform, danger=self.dangers.get(step, ""))
 
-    async def wait(self, step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+    async def wait(self, step: Step, task: model_work.Task, world: World, **_: object) -> tuple[Verdict, str]:
         return self.verdicts.get(step.id, Passed()), "try this"
 
     def plan(self) -> Plan:
@@ -84,7 +83,7 @@ class Stage:
 
     async def run(
         self, *, confirm: Callable[[str], bool] = lambda danger: False, parallel: int = 8, **options: object
-    ) -> loop.Result:
+    ) -> loop.RunResult:
         async def no_talos_secrets() -> Secret:
             raise AssertionError("nothing asks for secrets here")
 
@@ -92,17 +91,17 @@ class Stage:
             await asyncio.sleep(0)
 
         world = World(
-            cluster=CLUSTER, programs=Programs(), resolve=no_secret, state=self.state, parallel=parallel,
+            cluster=CLUSTER, programs=RunPrograms(), resolve=no_secret, state=self.state, parallel=parallel,
             talos_secrets=no_talos_secrets,
         )  # fmt: skip
-        work = works.Work(
+        work = model_work.Work(
             cluster=CLUSTER,
             plan=self.plan(),
             tasks={name: self.tasks.get(name) or self.task(name) for name in self.needs},
         )
         one = loop.Loop(
-            work, world, ground=GateGround(cluster=CLUSTER, revision="", objects={}),
-            options=loop.Options(holder="tests", **options),  # type: ignore[arg-type]
+            work, world, ground=GateContext(cluster=CLUSTER, revision="", objects={}),
+            options=loop.RunOptions(holder="tests", **options),  # type: ignore[arg-type]
             tell=self.events.append, confirm=confirm, look=self.look, wait=self.wait, sleep=sleep,
         )  # fmt: skip
         try:
@@ -122,7 +121,7 @@ async def test_steps_run_after_what_they_need_and_say_what_they_wrote() -> None:
     assert [each for each in stage.order if each != "side"] == ["a", "b", "c"]
     assert result.is_complete
     assert result.writes == 4
-    ended = [each for each in stage.events if isinstance(each, events.StepEnded)]
+    ended = [each for each in stage.events if isinstance(each, event.StepEnded)]
     assert {each.step: each.writes for each in ended} == dict.fromkeys(CHAIN, 1)
 
 
@@ -130,10 +129,10 @@ async def test_steps_run_after_what_they_need_and_say_what_they_wrote() -> None:
 class Silent(Stage):
     """A machine gives a kubeconfig, and the API does not answer until its config is written."""
 
-    async def look(self, task: works.Task, world: World, step: str) -> Change | None:
-        if isinstance(task, works.FetchKubeconfig):
+    async def look(self, task: model_work.Task, world: World, step: str) -> PendingChange | None:
+        if isinstance(task, model_work.FetchKubeconfig):
             if "config" not in self.there:
-                await world.connect(kube.Config(server="https://127.0.0.1:1"))
+                await world.connect(kube.ClientConfig(server="https://127.0.0.1:1"))
                 raise errors.Unreachable("connection refused")
             return None
         return await super().look(task, world, step)
@@ -142,14 +141,14 @@ class Silent(Stage):
 async def test_a_machine_gets_the_config_without_which_the_api_does_not_start(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "identity.json").write_text("{}")
-    tasks = {"kubeconfig": works.FetchKubeconfig(control_planes=())}
+    tasks = {"kubeconfig": model_work.FetchKubeconfig(control_planes=())}
     stage = Silent({"config": (), "kubeconfig": ("config",)}, tasks=tasks, state=tmp_path)
 
     result = await stage.run()
 
     assert result.is_complete, result.outcomes
     assert stage.order == ["config"]
-    told = [each.text for each in stage.events if isinstance(each, events.Told)]
+    told = [each.text for each in stage.events if isinstance(each, event.Told)]
     assert told == ["the API does not answer: only the lock of this computer guards against a second run"]
 
 
@@ -162,7 +161,7 @@ async def test_a_second_run_writes_nothing() -> None:
 
     assert result.is_complete
     assert result.writes == 0
-    assert not [each for each in stage.events if isinstance(each, events.Writing)]
+    assert not [each for each in stage.events if isinstance(each, event.Writing)]
 
 
 @pytest.mark.parametrize("bad", [Failed("it broke"), Waiting("for ever")])
@@ -195,7 +194,7 @@ async def test_a_dry_run_says_what_would_be_written_and_writes_nothing() -> None
 
     assert stage.order == []
     assert result.writes == 0
-    writing = [each for each in stage.events if isinstance(each, events.Writing)]
+    writing = [each for each in stage.events if isinstance(each, event.Writing)]
     assert [each.writes for each in writing if each.step == "c"] == [("create c",)]
 
 
@@ -206,7 +205,7 @@ async def test_a_dry_run_does_not_wait_for_machines_that_it_does_not_configure()
 
     assert result.outcomes["b"] == Skipped("dry run: known only when what it needs is there")
     assert result.outcomes["c"] == result.outcomes["b"]
-    assert {each.step for each in stage.events if isinstance(each, events.Writing)} == {"a", "side"}
+    assert {each.step for each in stage.events if isinstance(each, event.Writing)} == {"a", "side"}
 
 
 async def test_a_dry_run_does_not_guess_what_an_engine_would_do_that_was_pointed_at_nothing_yet() -> None:
@@ -220,7 +219,7 @@ async def test_a_dry_run_does_not_guess_what_an_engine_would_do_that_was_pointed
 async def test_a_mistake_in_a_step_is_its_failure_and_nobody_elses() -> None:
     @dataclasses.dataclass
     class Mistaken(Stage):
-        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+        async def look(self, task: model_work.Task, world: World, step: str) -> PendingChange | None:
             if step == "a":
                 raise KeyError("hunter2")
             return await super().look(task, world, step)
@@ -283,9 +282,9 @@ async def test_what_cannot_be_undone_is_confirmed_or_refused() -> None:
 @pytest.mark.parametrize(
     "trouble",
     [
-        kube.Ambiguous(kube_errors.Target(verb="patch", server="x"), because="the answer was lost"),
+        kube.AmbiguousWrite(kube_errors.ApiTarget(verb="patch", server="x"), because="the answer was lost"),
         helm.HelmError("install", detail="the server is currently unable to handle the request"),
-        helm.Unauthorised("install", detail="Unauthorized"),
+        helm.HelmUnauthorised("install", detail="Unauthorized"),
     ],
     ids=["lost", "vague", "unauthorised"],
 )
@@ -316,10 +315,10 @@ async def test_what_helm_is_sure_of_is_not_tried_again() -> None:
 
 
 async def test_a_machine_that_comes_up_while_it_is_waited_for_gets_its_config() -> None:
-    stage = Stage({"a": ()}, there={"a"}, tasks={"a": works.Configure(drafts=())})
+    stage = Stage({"a": ()}, there={"a"}, tasks={"a": model_work.Configure(drafts=())})
     verdicts: list[Verdict] = [Passed("1 of 1 up"), Waiting("a is in maintenance mode, without a config")]
 
-    async def wait(step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+    async def wait(step: Step, task: model_work.Task, world: World, **_: object) -> tuple[Verdict, str]:
         stage.there.clear()
         return verdicts.pop(), ""
 
@@ -337,7 +336,7 @@ async def test_trouble_that_passes_is_outlived_and_told() -> None:
     result = await stage.run()
 
     assert result.is_complete
-    told = [each.text for each in stage.events if isinstance(each, events.Told)]
+    told = [each.text for each in stage.events if isinstance(each, event.Told)]
     assert told == ["tried again: the API is away"] * 3
 
 
@@ -347,7 +346,7 @@ async def test_what_is_wrong_is_said_with_the_way_out_and_refusals_are_remembere
     result = await stage.run()
 
     assert result.is_refused
-    (ended,) = [each for each in stage.events if isinstance(each, events.StepEnded) and each.step == "b"]
+    (ended,) = [each for each in stage.events if isinstance(each, event.StepEnded) and each.step == "b"]
     assert (ended.verdict, ended.reason, ended.hint) == ("failed", "another cluster", "Look at the address.")
 
 
@@ -356,7 +355,7 @@ async def test_no_more_steps_write_at_once_than_was_asked_for() -> None:
 
     @dataclasses.dataclass
     class Slow(Stage):
-        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+        async def look(self, task: model_work.Task, world: World, step: str) -> PendingChange | None:
             nonlocal busy, peak
             busy += 1
             peak = max(peak, busy)
@@ -374,7 +373,7 @@ async def test_an_interrupted_run_leaves_no_task_behind() -> None:
 
     @dataclasses.dataclass
     class Endless(Stage):
-        async def wait(self, step: Step, task: works.Task, world: World, **_: object) -> tuple[Verdict, str]:
+        async def wait(self, step: Step, task: model_work.Task, world: World, **_: object) -> tuple[Verdict, str]:
             begun.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -418,7 +417,7 @@ class Waking:
 
     started = False
 
-    def __init__(self, world: World, *, write: Callable[[Change], Awaitable[None]], **_: object) -> None:
+    def __init__(self, world: World, *, write: Callable[[PendingChange], Awaitable[None]], **_: object) -> None:
         self._write = write
 
     async def watch(self) -> None:
@@ -428,7 +427,7 @@ class Waking:
         async def perform() -> None:
             pass
 
-        await self._write(Change(writes=("wake CRD widgets.example.org",), perform=perform))
+        await self._write(PendingChange(writes=("wake CRD widgets.example.org",), perform=perform))
 
 
 class Claimed:
@@ -455,7 +454,7 @@ def waking(monkeypatch: pytest.MonkeyPatch) -> type[Waking]:
 
     monkeypatch.setattr(loop, "CrdWaking", Waking)
     monkeypatch.setattr(loop, "Lease", Claimed)
-    monkeypatch.setattr(finishing, "attempt", nothing)
+    monkeypatch.setattr(close, "attempt_finish", nothing)
     monkeypatch.setattr(World, "kube", None)
     monkeypatch.setattr(Waking, "started", False)
     return Waking
@@ -468,7 +467,7 @@ async def test_what_a_step_saw_before_a_crd_was_woken_is_looked_at_again(waking:
     class Slow(Stage):
         looks: int = 0
 
-        async def look(self, task: works.Task, world: World, step: str) -> Change | None:
+        async def look(self, task: model_work.Task, world: World, step: str) -> PendingChange | None:
             self.looks += 1
             change = await super().look(task, world, step)
             await asyncio.sleep(0.05)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.execute import cluster_keys, identity, machine_gates, omni_access, omni_gates
-from firstlight.execute.actions import kubeconfig, looking, omni_template
-from firstlight.execute.world import Programs, World
+from firstlight.execute import cluster_access, cluster_identity, gate_wait
+from firstlight.execute.actions import dispatch, kubeconfig, omni_template
+from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.omni import ResourceChange, Turn, Verb
-from firstlight.model.place import Place
+from firstlight.model.omni_status import OmniVerb, ResourceChange, ResourceFieldChange
 from firstlight.model.plan import Subject
+from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import FetchKubeconfig, SyncTemplate
@@ -72,7 +72,7 @@ def world(tmp_path: Path, program: Recorder, told: list[str]) -> World:
     )
     return World(
         cluster=Cluster(name="infra", place=Place("apps.yaml"), machines=machines),
-        programs=Programs(omnictl=program.path), resolve=resolve, state=tmp_path / ".firstlight",
+        programs=RunPrograms(omnictl=program.path), resolve=resolve, state=tmp_path / ".firstlight",
         tell=lambda step, text: told.append(text),
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def called(program: Recorder) -> list[str]:
 async def test_a_template_that_changes_nothing_is_not_synced(
     task: SyncTemplate, world: World, program: Recorder, told: list[str]
 ) -> None:
-    assert await looking.look(task, world, STEP) is None
+    assert await dispatch.look(task, world, STEP) is None
     assert called(program) == ["cluster template validate", "get ClusterUUIDs.omni.sidero.dev apps", DIFF]
     assert told == ["Omni: not rehearsed; it configures machines and bootstraps etcd by itself"]
 
@@ -130,22 +130,22 @@ async def test_what_takes_machines_away_or_down_is_confirmed(
 @pytest.mark.parametrize(
     ("turn", "is_dangerous"),
     [
-        (Turn(field="machinecount", was="1", becomes="3"), False),
-        (Turn(field="machinecount", was="10", becomes="9"), True),
-        (Turn(field="machinecount", was="3"), True),
-        (Turn(field="machinecount", becomes="3"), False),
-        (Turn(field="allocationtype", was="1", becomes="0"), True),
+        (ResourceFieldChange(field="machinecount", was="1", becomes="3"), False),
+        (ResourceFieldChange(field="machinecount", was="10", becomes="9"), True),
+        (ResourceFieldChange(field="machinecount", was="3"), True),
+        (ResourceFieldChange(field="machinecount", becomes="3"), False),
+        (ResourceFieldChange(field="allocationtype", was="1", becomes="0"), True),
     ],
     ids=["grows", "shrinks", "ends", "begins", "another way"],
 )
-def test_a_set_that_may_lose_machines_is_dangerous(turn: Turn, is_dangerous: bool) -> None:
-    change = ResourceChange(verb=Verb.UPDATE, kind="MachineSets", id="apps-workers", turns=(turn,))
+def test_a_set_that_may_lose_machines_is_dangerous(turn: ResourceFieldChange, is_dangerous: bool) -> None:
+    change = ResourceChange(verb=OmniVerb.UPDATE, kind="MachineSets", id="apps-workers", turns=(turn,))
 
     assert bool(list(omni_template.dangers([change], {}))) is is_dangerous
 
 
 def test_another_machine_is_not_dangerous() -> None:
-    change = ResourceChange(verb=Verb.CREATE, kind="MachineSetNodes", id="9")
+    change = ResourceChange(verb=OmniVerb.CREATE, kind="MachineSetNodes", id="9")
 
     assert list(omni_template.dangers([change], {})) == []
 
@@ -163,7 +163,7 @@ async def test_a_template_that_omnictl_refuses_is_not_sent(task: SyncTemplate, w
 async def test_another_cluster_than_before_is_refused_before_the_first_write(
     task: SyncTemplate, world: World, program: Recorder, now: str
 ) -> None:
-    identity.keep_omni(world, ID)
+    cluster_identity.keep_omni(world, ID)
     if now:
         program.says(json.dumps({"spec": {"uuid": now}}), when=GET)
 
@@ -175,7 +175,7 @@ async def test_another_cluster_than_before_is_refused_before_the_first_write(
 
 
 async def test_without_omnictl_it_says_how_to_come_by_it(task: SyncTemplate, world: World) -> None:
-    world.programs = Programs()
+    world.programs = RunPrograms()
 
     with pytest.raises(errors.ToolError) as caught:
         await omni_template.look(task, world, STEP)
@@ -188,7 +188,7 @@ async def test_the_kubeconfig_is_omnis_and_may_sign_a_person_in(world: World, pr
     program.says(OIDC, when="kubeconfig")
     program.says("context: apps\n", when="talosconfig")
 
-    fetched = await omni_access.fetch("apps", world)
+    fetched = await cluster_access.fetch_omni_kubeconfig("apps", world)
 
     config = kubeconfig.parsed(fetched, allow_exec=True)
     assert config.exec_plugin is not None
@@ -199,12 +199,12 @@ async def test_the_kubeconfig_is_omnis_and_may_sign_a_person_in(world: World, pr
 
 
 async def test_ids_of_omni_and_of_kube_system_are_kept_beside_each_other(world: World) -> None:
-    identity.keep_omni(world, ID)
-    identity.check_uid(world, "kube-system's")
+    cluster_identity.keep_omni(world, ID)
+    cluster_identity.check_uid(world, "kube-system's")
 
-    identity.check_omni(world, ID)
-    identity.check_uid(world, "kube-system's")
-    for check in (identity.check_omni, identity.check_uid):
+    cluster_identity.check_omni(world, ID)
+    cluster_identity.check_uid(world, "kube-system's")
+    for check in (cluster_identity.check_omni, cluster_identity.check_uid):
         with pytest.raises(errors.Refused):
             check(world, "another")
 
@@ -220,13 +220,13 @@ async def test_no_keys_are_made_for_machines_of_omni(world: World) -> None:
     world.programs = dataclasses.replace(world.programs, talosctl=Path("/nowhere"))
 
     with pytest.raises(errors.Refused, match="Omni's"):
-        await cluster_keys.ensure(world)
+        await cluster_access.ensure(world)
 
 
 async def test_gates_ask_omni(
     task: SyncTemplate, world: World, program: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(omni_gates, "POLL", 0.01)
+    monkeypatch.setattr(gate_wait, "OMNI_POLL", 0.01)
     program.says(stderr="Error: rpc error: code = Unavailable desc = connection refused\n", code=1, when=STATUS)
     seen: list[Verdict] = []
 
@@ -234,22 +234,22 @@ async def test_gates_ask_omni(
         seen.append(verdict)
         program.says(RUNNING, stderr="Error: cluster is not healthy\n", code=1, when=STATUS)
 
-    found = await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=on_verdict)
+    found = await gate_wait.wait_for_machines(Subject.MACHINES, task, world, on_verdict=on_verdict)
 
     assert isinstance(seen[0], Waiting)
     assert "connection refused" in seen[0].reason
     assert seen[1:] == [found] == [Passed("1 of 1 up")]
-    assert isinstance(await machine_gates.wait(Subject.ETCD, task, world, on_verdict=seen.append), Passed)
+    assert isinstance(await gate_wait.wait_for_machines(Subject.ETCD, task, world, on_verdict=seen.append), Passed)
 
 
 async def test_a_gate_ends_with_what_it_waits_for(
     task: SyncTemplate, world: World, program: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(omni_gates, "POLL", 0.01)
+    monkeypatch.setattr(gate_wait, "OMNI_POLL", 0.01)
     program.says(
         RUNNING.replace("RUNNING Not", "INSTALLING Not", 2), code=1, stderr="cluster is not healthy", when=STATUS
     )
 
-    found = await machine_gates.wait(Subject.MACHINES, task, world, on_verdict=lambda each: None, timeout=0.1)
+    found = await gate_wait.wait_for_machines(Subject.MACHINES, task, world, on_verdict=lambda each: None, timeout=0.1)
 
     assert found == Waiting("cp-1 is installing")

@@ -4,29 +4,29 @@ from typing import Any
 
 import pytest
 
-from firstlight.execute.overriding import engines
-from firstlight.model.override import Emergency, Held, Override, Standing
-from firstlight.ownership import engine_marks
+from firstlight.engines import engine_marks
+from firstlight.execute.overrides import held_engines
+from firstlight.model.override import Emergency, Override, OverrideStanding, SuspendedOwner
 
 OPEN = Override(
     id="o-1", cluster="lab", emergency=Emergency.OUTAGE, reason="down", who="ann", begun=0.0, until=7200.0,
-    standing=Standing.OPEN, scope=(),
+    standing=OverrideStanding.OPEN, scope=(),
 )  # fmt: skip
 ABOVE = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
 
 
-def made(kind: str, *, labels: dict[str, str] | None = None, **spec: Any) -> tuple[Held, dict[str, Any]]:
-    held = Held(kind=kind, namespace="shop", name="web", uid="1", why="owns it")
+def made(kind: str, *, labels: dict[str, str] | None = None, **spec: Any) -> tuple[SuspendedOwner, dict[str, Any]]:
+    held = SuspendedOwner(kind=kind, namespace="shop", name="web", uid="1", why="owns it")
     metadata = {"name": "web", "namespace": "shop", "uid": "1", "labels": labels or {}}
-    return held, {"apiVersion": engines.API[kind], "kind": kind, "metadata": metadata, "spec": spec}
+    return held, {"apiVersion": held_engines.API[kind], "kind": kind, "metadata": metadata, "spec": spec}
 
 
-@pytest.mark.parametrize("kind", engines.API)
+@pytest.mark.parametrize("kind", held_engines.API)
 def test_all_rest_with_a_reason_and_an_end(kind: str) -> None:
     held, live = made(kind)
-    assert not engines.is_resting(held, live)
-    resting = engines.resting(held, live, OPEN, is_shielded=True)
-    assert engines.is_resting(held, resting)
+    assert not held_engines.is_resting(held, live)
+    resting = held_engines.resting(held, live, OPEN, is_shielded=True)
+    assert held_engines.is_resting(held, resting)
     notes = resting["metadata"]["annotations"]
     assert notes["firstlight.dev/reason"] == "down"
     assert notes["firstlight.dev/override-until"] == "1970-01-01T02:00:00Z"
@@ -34,14 +34,21 @@ def test_all_rest_with_a_reason_and_an_end(kind: str) -> None:
 
 def test_only_what_a_kustomization_applies_is_shielded_from_it() -> None:
     held, live = made("HelmRelease", labels=ABOVE)
-    assert engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"][engines.SHIELD] == "disabled"
-    assert engines.SHIELD not in engines.resting(held, live, OPEN, is_shielded=False)["metadata"]["annotations"]
+    assert (
+        held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"][held_engines.SHIELD]
+        == "disabled"
+    )
+    assert (
+        held_engines.SHIELD not in held_engines.resting(held, live, OPEN, is_shielded=False)["metadata"]["annotations"]
+    )
     held, live = made("Application")
-    assert engines.SHIELD not in engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"]
+    assert (
+        held_engines.SHIELD not in held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"]
+    )
 
 
 def test_a_set_keeps_what_it_has_kept_before() -> None:
     held, live = made("ApplicationSet", preservedFields={"annotations": ["example.org/kept"]})
-    kept = engines.resting(held, live, OPEN, is_shielded=True)["spec"]["preservedFields"]["annotations"]
+    kept = held_engines.resting(held, live, OPEN, is_shielded=True)["spec"]["preservedFields"]["annotations"]
     assert kept[0] == "example.org/kept"
     assert engine_marks.SKIP in kept

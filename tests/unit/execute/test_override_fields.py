@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from firstlight.execute.overriding import comparing, owned_fields
+from firstlight.execute.overrides import owned_fields
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER
 from firstlight.ownership.field_set import FieldSet
@@ -95,9 +95,9 @@ def test_what_others_write_by_a_subresource_stays() -> None:
 
 def test_changes_are_told_by_field_and_secrets_are_hidden() -> None:
     id = ObjectId("apps", "Deployment", "shop", "web")
-    found = {each.field: (each.before, each.after) for each in comparing.changes(id, AFTER, BEFORE)}
+    found = {each.field: (each.before, each.after) for each in owned_fields.field_changes(id, AFTER, BEFORE)}
     assert found == {
-        "spec.paused": (comparing.NOTHING, "true"),
+        "spec.paused": (owned_fields.NOTHING, "true"),
         "spec.replicas": ("1", "3"),
         "spec.template.spec.containers[name=main].image": ("web:1", "web:2"),
     }
@@ -106,10 +106,11 @@ def test_changes_are_told_by_field_and_secrets_are_hidden() -> None:
         "metadata": {"managedFields": [entry(MANAGER, {"f:data": {"f:password": {}}})]},
         "data": {"password": "eA=="},
     }
-    (change,) = comparing.changes(secret, live, {"data": {"password": "eQ=="}})
+    (change,) = owned_fields.field_changes(secret, live, {"data": {"password": "eQ=="}})
     assert (change.field, change.before, change.after) == ("data.password", "(hidden)", "(hidden)")
     assert (
-        comparing.shown("x", id, "spec.template.spec.containers[name=main].env[name=DB_PASSWORD].value") == "(hidden)"
+        owned_fields.shown_value("x", id, "spec.template.spec.containers[name=main].env[name=DB_PASSWORD].value")
+        == "(hidden)"
     )
 
 
@@ -117,7 +118,7 @@ def test_what_others_changed_since_is_told_with_who() -> None:
     live = deployment(
         entry("kubectl-edit", {"f:spec": {"f:replicas": {}}}, "Update"), entry(MANAGER, {"f:spec": {"f:paused": {}}})
     )
-    assert comparing.others(live, ("spec.replicas", "spec.paused", "spec.x")) == (
+    assert owned_fields.other_writers(live, ("spec.replicas", "spec.paused", "spec.x")) == (
         "spec.replicas (by kubectl-edit)",
         "spec.x (gone)",
     )

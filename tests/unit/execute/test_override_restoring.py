@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from firstlight.clients import kube
-from firstlight.execute.overriding import restoring
-from firstlight.execute.overriding.ground import Ground
+from firstlight.execute.overrides import restore
+from firstlight.execute.overrides.override_context import OverrideContext
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER
 
@@ -58,6 +58,6 @@ async def test_without_a_snapshot(
     live: dict[str, Any] | None, is_new: bool, is_deleted: bool, deleted: list[str], said: str, tmp_path: Path
 ) -> None:
     api = Api(live)
-    ground = Ground(client=cast("kube.Client", api), cluster="lab", state=tmp_path)
-    found = await restoring.object_back(MAP, "v1", None, ground, is_new=is_new, is_deleted=is_deleted)
+    ground = OverrideContext(client=cast(kube.Client, api), cluster="lab", state=tmp_path)
+    found = await restore.object_back(MAP, "v1", None, ground, is_new=is_new, is_deleted=is_deleted)
     assert (api.deleted, found) == (deleted, said)

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from firstlight.clients import kube
-from firstlight.execute.overriding import snapshot
-from firstlight.execute.overriding.ground import Ground
+from firstlight.execute.overrides import object_snapshot
+from firstlight.execute.overrides.override_context import OverrideContext
 from firstlight.model.component import ObjectId
-from firstlight.model.override import Emergency, Override, Standing
+from firstlight.model.override import Emergency, Override, OverrideStanding
 
 OPEN = Override(
     id="o-1", cluster="lab", emergency=Emergency.OUTAGE, reason="down", who="ann", begun=0.0, until=100.0,
-    standing=Standing.OPEN, scope=(),
+    standing=OverrideStanding.OPEN, scope=(),
 )  # fmt: skip
 
 
@@ -35,11 +35,11 @@ def above(suspend: bool) -> dict[str, Any]:
 
 
 async def test_the_first_look_counts(tmp_path: Path) -> None:
-    client = cast("kube.Client", Api())
-    ground = Ground(client=client, cluster="lab", state=tmp_path)
-    await snapshot.write(OPEN.id, [above(suspend=False)], ground, part=5)
-    await snapshot.write(OPEN.id, [above(suspend=True)], ground, part=12)
+    client = cast(kube.Client, Api())
+    ground = OverrideContext(client=client, cluster="lab", state=tmp_path)
+    await object_snapshot.write(OPEN.id, [above(suspend=False)], ground, part=5)
+    await object_snapshot.write(OPEN.id, [above(suspend=True)], ground, part=12)
 
-    found = await snapshot.read(OPEN, client)
+    found = await object_snapshot.read(OPEN, client)
 
     assert found == {ObjectId.of(above(suspend=False)): above(suspend=False)}

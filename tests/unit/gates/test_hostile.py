@@ -9,14 +9,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstlight.gates import questions
-from firstlight.gates.ground import GateGround
-from firstlight.gates.question import Question
+from firstlight.gates import gate_table
+from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import Answer, View
-from firstlight.model.place import Place
+from firstlight.model.observation import AskResponse, GateView
 from firstlight.model.plan import Gate, Subject
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
 from firstlight.model.work import Apply
@@ -64,7 +63,7 @@ def _damaged(value: Any, path: tuple[str | int, ...], damage: Any) -> Any:
 
 
 @functools.cache
-def _loaded(path: Path) -> tuple[Question, View] | None:
+def _loaded(path: Path) -> tuple[GateQuestion, GateView] | None:
     scene = seen.load(path)
     question = scene.question()
     return None if question is None else (question, scene.view(question))
@@ -84,7 +83,7 @@ def test_a_damaged_object_is_judged(data: st.DataObject) -> None:
     where = data.draw(st.sampled_from(_paths(first)))
     objects[look] = (_damaged(first, where, data.draw(JSON)), *others)
 
-    verdict = question.judge(View(now=view.now, objects=objects, unserved=view.unserved, answers=view.answers))
+    verdict = question.judge(GateView(now=view.now, objects=objects, unserved=view.unserved, answers=view.answers))
 
     assert isinstance(verdict, VERDICTS)
     assert "\n" not in verdict.reason
@@ -96,13 +95,15 @@ def test_a_damaged_object_is_judged(data: st.DataObject) -> None:
     values=st.lists(st.dictionaries(KEYS, JSON, max_size=5), max_size=3),
     now=st.floats(),
 )
-def test_any_objects_at_all_are_judged(asked: tuple[Question, View], values: list[dict[str, Any]], now: float) -> None:
+def test_any_objects_at_all_are_judged(
+    asked: tuple[GateQuestion, GateView], values: list[dict[str, Any]], now: float
+) -> None:
     question, _ = asked
     objects = {look: tuple(values) for look in question.looks}
-    answers = {each: Answer(False, "no") for each in question.asks}
+    answers = {each: AskResponse(False, "no") for each in question.asks}
 
-    assert isinstance(question.judge(View(now=now, objects=objects, answers=answers)), VERDICTS)
-    assert isinstance(question.judge(View(now=now)), VERDICTS)  # nothing is there, nothing was answered
+    assert isinstance(question.judge(GateView(now=now, objects=objects, answers=answers)), VERDICTS)
+    assert isinstance(question.judge(GateView(now=now)), VERDICTS)  # nothing is there, nothing was answered
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -127,11 +128,11 @@ def test_any_rendered_object_makes_a_question(subject: Subject, kind: tuple[str,
     names = {"name": "cert-manager", "namespace": "web"}
     item = Object({"apiVersion": kind[0], "kind": kind[1], "metadata": names, **body})
     cluster = Cluster(name="lab", place=Place("firstlight.yaml", 1))
-    ground = GateGround(cluster=cluster, revision="", objects={"web": (item,)})
+    ground = GateContext(cluster=cluster, revision="", objects={"web": (item,)})
     task = Apply(objects=(item,), manager="firstlight")
 
     for identity in (None, ObjectId.of(item.value)):
-        question = questions.question(Gate(subject, "web", identity), task, ground)
+        question = gate_table.question(Gate(subject, "web", identity), task, ground)
         if question is not None:
             objects = {look: (item.value,) for look in question.looks}
-            assert isinstance(question.judge(View(now=0.0, objects=objects)), VERDICTS)
+            assert isinstance(question.judge(GateView(now=0.0, objects=objects)), VERDICTS)

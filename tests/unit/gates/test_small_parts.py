@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from firstlight.gates import cel, fields, own, replicas, revisions, root, selecting, source, status
-from firstlight.model.observation import View
-from firstlight.model.own_gate import CelGate, Watched
-from firstlight.model.place import Place
+from firstlight.engines import revisions
+from firstlight.gates import conditions as gates_conditions
+from firstlight.gates import label_selector, own_gates, replicas, root, source
+from firstlight.model.observation import GateView
+from firstlight.model.own_gates import CelGate, WatchedObject
 from firstlight.model.plan import Gate, Subject
+from firstlight.model.remark import Place
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 SHA = "3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594"
@@ -32,7 +34,7 @@ LONG = f"{SHA}{SHA[:24]}"
     ],
 )
 def test_a_selector_as_a_watch_takes_it(selector: Any, written: str) -> None:
-    assert selecting.written(selector) == written
+    assert label_selector.written(selector) == written
 
 
 @pytest.mark.parametrize(
@@ -48,30 +50,32 @@ def test_a_selector_as_a_watch_takes_it(selector: Any, written: str) -> None:
     ],
 )
 def test_expressions(expression: dict[str, Any], holds: bool) -> None:
-    assert selecting.holds(expression, {"cores": "4"}) is holds
+    assert label_selector.holds(expression, {"cores": "4"}) is holds
 
 
 def test_an_empty_selector_selects_nothing_here() -> None:
-    assert not selecting.matches({}, {"app": "web"})
+    assert not label_selector.matches({}, {"app": "web"})
 
 
 def test_the_day_is_told_only_where_it_is_another() -> None:
-    then, now = status.moment("2026-11-15T23:59:58Z"), status.moment("2026-11-16T00:00:01+00:00")
+    then, now = gates_conditions.moment("2026-11-15T23:59:58Z"), gates_conditions.moment("2026-11-16T00:00:01+00:00")
     assert then is not None
     assert now is not None
 
-    assert status.clock(then, now) == "2026-11-15 23:59:58Z"
-    assert status.clock(now, now) == "00:00:01Z"
+    assert gates_conditions.clock(then, now) == "2026-11-15 23:59:58Z"
+    assert gates_conditions.clock(now, now) == "00:00:01Z"
 
 
 @pytest.mark.parametrize("written", ["", "yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
 def test_what_is_no_time_is_none(written: str) -> None:
-    assert status.moment(written) is None or status.clock(status.moment(written) or 0, 0.0)
+    assert gates_conditions.moment(written) is None or gates_conditions.clock(
+        gates_conditions.moment(written) or 0, 0.0
+    )
 
 
 def test_a_message_is_told_on_one_short_line() -> None:
-    assert status.said("first\n\tsecond\x1b[31m.") == "first second [31m"
-    assert len(status.said("x" * 1000)) == 240
+    assert gates_conditions.said("first\n\tsecond\x1b[31m.") == "first second [31m"
+    assert len(gates_conditions.said("x" * 1000)) == 240
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,7 @@ def test_a_message_is_told_on_one_short_line() -> None:
 def test_whether_the_last_change_was_seen(generation: int | None, observed: int | None, is_seen: bool) -> None:
     value = {"metadata": {"generation": generation}, "status": {"observedGeneration": observed}}
 
-    assert status.is_seen(value) is is_seen
+    assert gates_conditions.is_seen(value) is is_seen
 
 
 @pytest.mark.parametrize(
@@ -142,21 +146,21 @@ def test_one_repository_has_many_urls(url: str) -> None:
     ],
 )
 def test_paths(path: str, steps: tuple[str | int, ...] | None) -> None:
-    assert fields.steps(path) == steps
+    assert own_gates.field_steps(path) == steps
 
 
 def test_a_value_at_a_path() -> None:
     value = {"status": {"members": [{"state": "up"}]}}
 
-    assert fields.at(value, "status.members[0].state") == "up"
-    assert fields.at(value, "status.members[1].state") is None
-    assert fields.at(value, "status.members.state") is None
+    assert own_gates.field_at(value, "status.members[0].state") == "up"
+    assert own_gates.field_at(value, "status.members[1].state") is None
+    assert own_gates.field_at(value, "status.members.state") is None
 
 
 def test_true_is_not_one() -> None:
-    assert not fields.is_equal(True, 1)
-    assert fields.is_equal(1, 1.0)
-    assert not fields.is_equal("3", 3)
+    assert not own_gates.is_equal(True, 1)
+    assert own_gates.is_equal(1, 1.0)
+    assert not own_gates.is_equal("3", 3)
 
 
 def test_expressions_need_a_library_that_is_not_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +169,7 @@ def test_expressions_need_a_library_that_is_not_always_there(monkeypatch: pytest
 
     monkeypatch.setattr(importlib, "import_module", missing)
 
-    verdict = cel.judged("object.status.ok", {}, "Cluster data/db")
+    verdict = own_gates.judged_by_cel("object.status.ok", {}, "Cluster data/db")
 
     assert isinstance(verdict, Failed)
     assert verdict.reason.endswith("which is not there: install firstlight with it: pip install 'firstlight[cel]'")
@@ -183,7 +187,7 @@ def test_expressions_need_a_library_that_is_not_always_there(monkeypatch: pytest
 def test_expressions_over_objects(expression: str, kind: type) -> None:
     pytest.importorskip("celpy")
 
-    assert isinstance(cel.judged(expression, {"status": {"ready": 3}}, "Cluster data/db"), kind)
+    assert isinstance(own_gates.judged_by_cel(expression, {"status": {"ready": 3}}, "Cluster data/db"), kind)
 
 
 @pytest.mark.parametrize(("kind", "is_told"), [("Secret", False), ("ConfigMap", True)])
@@ -202,12 +206,12 @@ def test_what_the_library_says_of_a_secret_is_not_told(
 
     library = types.SimpleNamespace(Environment=Environment, json_to_cel=dict)
     monkeypatch.setattr(importlib, "import_module", lambda name: library)
-    watched = Watched(api_version="v1", kind=kind, namespace="data", name="db")
+    watched = WatchedObject(api_version="v1", kind=kind, namespace="data", name="db")
     gate = CelGate(place=Place("firstlight.yaml", 1), object=watched, expression="object.data.password > 1")
-    part = own._part(gate, Gate(subject=Subject.OWN))
+    part = own_gates._part(gate, Gate(subject=Subject.OWN))
     value = {"kind": kind, "data": {"password": "aHVudGVyMg=="}}
 
-    verdict = part.judge(View(objects={part.looks[0]: (value,)}, now=0.0))
+    verdict = part.judge(GateView(objects={part.looks[0]: (value,)}, now=0.0))
 
     assert isinstance(verdict, Waiting)
     assert "object.data.password > 1 has no answer yet" in verdict.reason

@@ -3,17 +3,7 @@
 from hypothesis import strategies as st
 
 from firstlight.model.component import Phase
-from firstlight.model.event import (
-    Event,
-    Judged,
-    RunEnded,
-    RunStarted,
-    StepBrief,
-    StepEnded,
-    StepStarted,
-    Told,
-    Writing,
-)
+from firstlight.model.event import Event, Judged, RunEnded, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 
 _AT = st.sampled_from([1794810600.0, 1794810601.5, 1794810700.0, 1794810599.0, 1794900000.0, 0.0, -1.0, 1e18, 1e308])
 _STEP = st.sampled_from(["core/a", "core/b", "core:c", "gitops/d", "machine:e", "nowhere", ""])

@@ -12,17 +12,7 @@ from typing import Any
 import yaml
 
 from firstlight.model.component import Phase
-from firstlight.model.event import (
-    Event,
-    Judged,
-    RunEnded,
-    RunStarted,
-    StepBrief,
-    StepEnded,
-    StepStarted,
-    Told,
-    Writing,
-)
+from firstlight.model.event import Event, Judged, RunEnded, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 
 EPOCH = 1794810600.0
 """2026-11-16T06:30:00Z"""

@@ -5,13 +5,13 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from firstlight.lab import actors
-from firstlight.lab.directory import Directory
-from firstlight.lab.simulations.actors import shared
+from firstlight.lab.actors import actor_table
+from firstlight.lab.lab_directory import LabDirectory
+from firstlight.lab.simulations.actor_pods import shared
 
 
 def test_they_are_made_once_and_belong_to_one_lab(tmp_path: Path) -> None:
-    one, other = Directory(tmp_path / "one"), Directory(tmp_path / "other")
+    one, other = LabDirectory(tmp_path / "one"), LabDirectory(tmp_path / "other")
     for each in (one, other):
         each.make()
 
@@ -24,7 +24,7 @@ def test_they_are_made_once_and_belong_to_one_lab(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_one_of_a_client_and_its_authority_has_signed_it(tmp_path: Path) -> None:
-    home = Directory(tmp_path / "lab")
+    home = LabDirectory(tmp_path / "lab")
     home.make()
 
     places = shared(home)
@@ -39,4 +39,6 @@ def test_the_certificate_is_one_of_a_client_and_its_authority_has_signed_it(tmp_
 
 def test_no_secret_of_them_is_an_argument() -> None:
     """Every user of this computer can read arguments."""
-    assert [row.name for row in actors.table() for text in (*row.arguments, *row.flags) if "{password}" in text] == []
+    assert [
+        row.name for row in actor_table.table() for text in (*row.arguments, *row.flags) if "{password}" in text
+    ] == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.lab import actor_command, actors
+from firstlight.lab.actors import actor_command, actor_table
 
 IMAGE = "quay.io/argoproj/argocd:v3.5.6"
 
@@ -19,7 +19,7 @@ def container(name: str, image: str = IMAGE, **more: Any) -> dict[str, Any]:
 
 
 def rows_of(found: dict[str, Any]) -> list[str]:
-    return [row.name for row in actors.rows(["argocd"]) if actors.container_of(row, found) is not None]
+    return [row.name for row in actor_table.rows(["argocd"]) if actor_table.container_of(row, found) is not None]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_only_argo_cds_own_redis_is_played() -> None:
 def test_the_password_of_redis_never_becomes_an_argument() -> None:
     given = container("redis", "redis:8", args=["--save", "", "--appendonly", "no", "--requirepass $(REDIS_PASSWORD)"])
 
-    kept, left = actor_command.arguments(actors.row("argocd-redis"), given, {"REDIS_PASSWORD": "s3cret"})
+    kept, left = actor_command.arguments(actor_table.row("argocd-redis"), given, {"REDIS_PASSWORD": "s3cret"})
 
     assert (kept, left) == ((), ())
 
@@ -57,7 +57,7 @@ def test_flags_that_point_elsewhere_are_not_taken_over() -> None:
     ]  # fmt: skip
 
     kept, left = actor_command.arguments(
-        actors.row("argocd-application-controller"), container("x", args=args), {}
+        actor_table.row("argocd-application-controller"), container("x", args=args), {}
     )  # fmt: skip
 
     assert kept == ("--status-processors=40",)
@@ -90,6 +90,6 @@ def test_flags_that_point_elsewhere_are_not_taken_over() -> None:
 def test_variables_are_taken_over_by_name(row: str, taken: list[str], refused: list[str]) -> None:
     given = container("x", env=[{"name": name, "value": "v"} for name in [*taken, *refused]])
 
-    found = actor_command.environment(actors.row(row), given, pod(given), {})
+    found = actor_command.environment(actor_table.row(row), given, pod(given), {})
 
     assert set(found) == set(taken)

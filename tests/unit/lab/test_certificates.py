@@ -48,9 +48,9 @@ KEYS: dict[str, Callable[[], certificates.PrivateKey]] = {
 @pytest.mark.parametrize("kind", KEYS)
 def test_authorities_of_every_kind_are_taken_over_and_sign(tmp_path: Path, kind: str) -> None:
     foreign_authority(tmp_path / "machine", "ca", KEYS[kind]())
-    certificates.adopt(tmp_path / "machine", tmp_path, "ca")
+    certificates.adopt_authority(tmp_path / "machine", tmp_path, "ca")
 
-    authority = certificates.Authority(tmp_path, "ca")
+    authority = certificates.CertificateAuthority(tmp_path, "ca")
     leaf = authority.issue("server", common_name="s", server_names=["a.example", "10.5.0.2"])
 
     issuer = x509.load_pem_x509_certificate((tmp_path / "machine" / "ca.crt").read_bytes())
@@ -61,12 +61,12 @@ def test_authorities_of_every_kind_are_taken_over_and_sign(tmp_path: Path, kind:
 
 
 def test_a_new_authority_means_new_certificates(tmp_path: Path) -> None:
-    before = certificates.Authority(tmp_path, "ca").issue("server", common_name="s").certificate.read_bytes()
+    before = certificates.CertificateAuthority(tmp_path, "ca").issue("server", common_name="s").certificate.read_bytes()
     foreign_authority(tmp_path / "machine", "ca", KEYS["p256"]())
 
-    certificates.adopt(tmp_path / "machine", tmp_path, "ca")
-    certificates.adopt(tmp_path / "machine", tmp_path, "ca")
-    authority = certificates.Authority(tmp_path, "ca")
+    certificates.adopt_authority(tmp_path / "machine", tmp_path, "ca")
+    certificates.adopt_authority(tmp_path / "machine", tmp_path, "ca")
+    authority = certificates.CertificateAuthority(tmp_path, "ca")
     after = authority.issue("server", common_name="s").certificate.read_bytes()
 
     assert after != before
@@ -78,13 +78,13 @@ def test_half_an_authority_is_not_taken_over(tmp_path: Path) -> None:
     (tmp_path / "machine" / "ca.key").unlink()
 
     with pytest.raises(errors.LabError, match="no authority"):
-        certificates.adopt(tmp_path / "machine", tmp_path, "ca")
+        certificates.adopt_authority(tmp_path / "machine", tmp_path, "ca")
     assert not (tmp_path / "ca.crt").exists()
 
 
 def test_strict_clients_accept_what_the_lab_serves(tmp_path: Path) -> None:
     """Python 3.13 verifies strictly by default; the lab must be ready there too."""
-    authority = certificates.Authority(tmp_path, "ca")
+    authority = certificates.CertificateAuthority(tmp_path, "ca")
     pair = authority.issue("server", common_name="server", server_names=["lab.example"])
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(pair.certificate, pair.key)
@@ -105,7 +105,7 @@ def test_strict_clients_accept_what_the_lab_serves(tmp_path: Path) -> None:
 
 
 def test_a_pair_stays_as_long_as_it_fits(tmp_path: Path) -> None:
-    authority = certificates.Authority(tmp_path, "ca")
+    authority = certificates.CertificateAuthority(tmp_path, "ca")
     first = authority.issue("server", common_name="s", server_names=["a"]).certificate.read_bytes()
     same = authority.issue("server", common_name="s", server_names=["a"]).certificate.read_bytes()
     other = authority.issue("server", common_name="s", server_names=["a", "b"]).certificate.read_bytes()
@@ -115,12 +115,12 @@ def test_a_pair_stays_as_long_as_it_fits(tmp_path: Path) -> None:
 
 
 def test_a_half_written_pair_is_made_anew(tmp_path: Path) -> None:
-    authority = certificates.Authority(tmp_path, "ca")
+    authority = certificates.CertificateAuthority(tmp_path, "ca")
     pair = authority.issue("server", common_name="s")
     pair.key.write_bytes(b"")
 
     again = authority.issue("server", common_name="s")
 
     assert again.key.read_bytes()
-    assert certificates.Authority(tmp_path, "ca").pair.certificate.read_bytes()
+    assert certificates.CertificateAuthority(tmp_path, "ca").pair.certificate.read_bytes()
     assert oct(again.key.stat().st_mode & 0o777) == "0o600"

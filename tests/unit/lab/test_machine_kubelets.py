@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import msgspec
 
-from firstlight.lab import directory, settings
-from firstlight.lab.machine_node import MachineNode
+from firstlight.lab import lab_directory, lab_settings
+from firstlight.lab.machines.machine_node import MachineNode
 from firstlight.lab.simulations import machine_kubelets
-from firstlight.lab.simulations.world import World
+from firstlight.lab.simulations.simulated_cluster import SimulatedCluster
 
 
 def node(name: str, *, up: bool = True) -> MachineNode:
@@ -22,20 +22,20 @@ def test_a_node_is_written_by_the_first_machine_that_runs_under_its_name() -> No
 
 
 def test_what_machines_say_is_noticed_once(tmp_path: Path) -> None:
-    home = directory.Directory(tmp_path / "lab")
+    home = lab_directory.LabDirectory(tmp_path / "lab")
     home.make()
-    wanted = settings.with_machines(settings.Settings(), control_planes=1, workers=0)
+    wanted = lab_settings.with_machines(lab_settings.LabSettings(), control_planes=1, workers=0)
     folder = home.machine("cp-1")
     folder.mkdir(parents=True)
     (folder / "hardware.json").write_text('{"uuid": "u"}')
-    world = cast("World", types.SimpleNamespace(home=home, settings=wanted))
+    world = cast(SimulatedCluster, types.SimpleNamespace(home=home, settings=wanted))
     kubelets = machine_kubelets.MachineKubelets(world)
 
     def say(**content: Any) -> None:
-        directory.write_whole(folder / "node.json", msgspec.json.encode({"name": "n", "address": "a", **content}))
+        lab_directory.write_whole(folder / "node.json", msgspec.json.encode({"name": "n", "address": "a", **content}))
 
     assert not kubelets.look()
-    directory.write_whole(home.live, b'{"live": ["cp-1"]}')
+    lab_directory.write_whole(home.live, b'{"live": ["cp-1"]}')
     assert kubelets.look()
     say(bootId="one")
     assert kubelets.look()

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.lab import machine_settings
-from firstlight.lab.omni import configs
-from firstlight.repo.omni import go_yaml, parsing, templates
+from firstlight.lab.machines import machine_settings
+from firstlight.lab.omni import omni_configs
+from firstlight.repo.omni import go_yaml, omni_parser, omni_template
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "omni").glob("*/expected.yaml"))
 HEAD = "kind: Cluster\nname: shed\nkubernetes: {version: v1.36.0}\ntalos: {version: v1.13.0}\n"
@@ -25,17 +25,17 @@ def load(path: Path) -> Any:
     return yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
 
 
-def template_of(tmp_path: Path, patches: str) -> templates.Template:
+def template_of(tmp_path: Path, patches: str) -> omni_template.OmniTemplate:
     path = tmp_path / "template.yaml"
     path.write_text(f"{HEAD}patches:\n{patches}{CONTROL_PLANE}")
-    return parsing.parse(path)
+    return omni_parser.parse(path)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "error" not in load(case / "expected.yaml")], ids=str)
 def test_a_template_gives_machines_with_patches_in_the_servers_order(case: Path) -> None:
     expected = load(case / "expected.yaml")
 
-    found = configs.resolve(parsing.parse(case / "template.yaml"), expected.get("sizes"))
+    found = omni_configs.resolve_template(omni_parser.parse(case / "template.yaml"), expected.get("sizes"))
 
     assert {
         machine.name: {
@@ -46,7 +46,7 @@ def test_a_template_gives_machines_with_patches_in_the_servers_order(case: Path)
         }
         for machine in found.machines
     } == expected["machines"]
-    assert found.notes == (configs.NOT_PROVEN, *expected.get("notes", ()))
+    assert found.notes == (omni_configs.NOT_PROVEN, *expected.get("notes", ()))
     assert [
         {"name": each.name, "mode": each.mode, "objects": [_name(obj) for obj in each.objects]}
         for each in found.manifests
@@ -63,7 +63,7 @@ def test_an_error_names_the_line_and_what_to_do(case: Path) -> None:
     error = expected["error"]
 
     with pytest.raises(errors.FirstlightError) as caught:
-        configs.resolve(parsing.parse(case / "template.yaml"), expected.get("sizes"))
+        omni_configs.resolve_template(omni_parser.parse(case / "template.yaml"), expected.get("sizes"))
 
     assert type(caught.value).__name__ == error.get("kind", "ConfigError")
     assert error["message"] in caught.value.message
@@ -77,7 +77,7 @@ def test_names_of_machines_fit_the_settings() -> None:
     for case in CASES:
         expected = load(case / "expected.yaml")
         for name in expected.get("machines", ()):
-            msgspec.convert({"name": name, "address": "10.5.0.2"}, machine_settings.Machine)
+            msgspec.convert({"name": name, "address": "10.5.0.2"}, machine_settings.VirtualMachine)
 
 
 def test_a_link_out_of_the_directory_is_refused_and_one_inside_is_not(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_template_that_is_itself_a_link_has_its_files_beside_the_link(tmp_path
     (elsewhere / "real.yaml").write_text(f"{HEAD}patches: [{{file: a.yaml}}]\n{CONTROL_PLANE}")
     (here / "template.yaml").symlink_to(elsewhere / "real.yaml")
 
-    assert parsing.parse(here / "template.yaml").cluster.patches[0].path == str(here / "a.yaml")
+    assert omni_parser.parse(here / "template.yaml").cluster.patches[0].path == str(here / "a.yaml")
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(errors.ConfigError, match="not an ordinary file"):
         template_of(tmp_path, "  - file: pipe.yaml\n")
     with pytest.raises(errors.ConfigError, match="cannot be read"):
-        parsing.parse(tmp_path / "none.yaml")
+        omni_parser.parse(tmp_path / "none.yaml")
 
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
@@ -165,7 +165,9 @@ def test_merged_mappings_that_merge_each_other_are_read_in_time(tmp_path: Path) 
 
 def test_patches_and_manifests_do_not_show_what_they_hold(tmp_path: Path) -> None:
     """Passwords of registries stand in patches."""
-    found = configs.resolve(template_of(tmp_path, "  - {name: a, inline: {machine: {sysctls: {a: hunter2}}}}\n"))
+    found = omni_configs.resolve_template(
+        template_of(tmp_path, "  - {name: a, inline: {machine: {sysctls: {a: hunter2}}}}\n")
+    )
 
     assert "hunter2" in found.patches[MACHINE][0].data
     assert "hunter2" not in repr(found)
@@ -174,13 +176,13 @@ def test_patches_and_manifests_do_not_show_what_they_hold(tmp_path: Path) -> Non
 def test_a_class_gets_the_same_machines_again_and_more_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "template.yaml"
     path.write_text(f"{HEAD}{CONTROL_PLANE}---\nkind: Workers\nmachineClass: {{name: a, size: 2}}\n")
-    template = parsing.parse(path)
+    template = omni_parser.parse(path)
 
-    two, three = configs.machines(template), configs.machines(template, {"workers": 3})
+    two, three = omni_configs.template_machines(template), omni_configs.template_machines(template, {"workers": 3})
 
     assert three[:3] == two
     assert len({each.uuid for each in three}) == 4
-    assert configs.machines(template, {"workers": 0}) == two[:1]
+    assert omni_configs.template_machines(template, {"workers": 0}) == two[:1]
 
 
 def test_types_are_frozen(tmp_path: Path) -> None:

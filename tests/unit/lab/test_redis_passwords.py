@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.lab.simulations import redis_passwords
+from firstlight.lab.simulations import absent_controllers
 
 INIT = ["argocd", "admin", "redis-initial-password"]
 
@@ -29,11 +29,11 @@ def pod(
     ],
 )
 def test_the_command_is_found_where_charts_and_manifests_have_it(found: dict[str, Any], where: tuple[str, ...]) -> None:
-    assert redis_passwords.namespaces(found) == where
+    assert absent_controllers.password_namespaces(found) == where
 
 
 def test_every_password_is_another() -> None:
-    made = [redis_passwords.secret("argocd")["data"]["auth"] for _ in range(2)]
+    made = [absent_controllers.password_secret("argocd")["data"]["auth"] for _ in range(2)]
 
     assert made[0] != made[1]
     assert all(len(each) >= 32 for each in made)

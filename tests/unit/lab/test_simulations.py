@@ -2,7 +2,7 @@
 
 import pytest
 
-from firstlight.lab.simulations import custom_resources, kubelets, load_balancers, webhooks
+from firstlight.lab.simulations import absent_controllers, kubelets, webhooks
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from firstlight.lab.simulations import custom_resources, kubelets, load_balancer
     ],
 )
 def test_an_address_comes_from_the_pool_or_not_at_all(wanted: list[str], taken: set[str], expected: list[str]) -> None:
-    assert load_balancers.choose(wanted, ["${POOL}", "10.5.0.1-10.5.0.2"], taken) == expected
+    assert absent_controllers.choose_addresses(wanted, ["${POOL}", "10.5.0.1-10.5.0.2"], taken) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ def test_conversion_changes_the_version_and_nothing_else() -> None:
 
 
 def test_the_table_of_custom_resources_is_well_formed_and_names_each_kind_once() -> None:
-    kinds = [(rule.group, rule.kind) for rule in custom_resources.rules()]
+    kinds = [(rule.group, rule.kind) for rule in absent_controllers.custom_resource_rules()]
 
     assert len(kinds) == len(set(kinds)) > 5
 
 
 def test_a_status_is_written_once_for_each_generation() -> None:
-    rule = custom_resources.rules()[0]
+    rule = absent_controllers.custom_resource_rules()[0]
     fresh = {"metadata": {"generation": 2}}
 
-    written = custom_resources.missing(rule, fresh)
-    settled = custom_resources.missing(rule, {**fresh, "status": written})
-    later = custom_resources.missing(rule, {"metadata": {"generation": 3}, "status": written})
+    written = absent_controllers.missing_status(rule, fresh)
+    settled = absent_controllers.missing_status(rule, {**fresh, "status": written})
+    later = absent_controllers.missing_status(rule, {"metadata": {"generation": 3}, "status": written})
 
     assert written["conditions"][0]["status"] == "True"
     assert settled == {}

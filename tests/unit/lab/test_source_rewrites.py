@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.lab import rewrites, settings, source_url
-from firstlight.lab.simulations import rewritten_object, source_rewrites
+from firstlight.lab import lab_settings, rewrite_rules
+from firstlight.lab.simulations import source_rewrites
 
 CASES = sorted((Path(__file__).parent / "rewrites").glob("*.yaml"))
 
@@ -19,8 +19,8 @@ def load(path: Path) -> dict[str, Any]:
     return dict(yaml.load(path.read_text(), Loader=yaml.CSafeLoader))
 
 
-def rules_of(case: dict[str, Any]) -> tuple[rewrites.Rewrite, ...]:
-    return msgspec.convert(case["rewrites"], tuple[rewrites.Rewrite, ...])
+def rules_of(case: dict[str, Any]) -> tuple[rewrite_rules.SourceRewrite, ...]:
+    return msgspec.convert(case["rewrites"], tuple[rewrite_rules.SourceRewrite, ...])
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -28,10 +28,10 @@ def test_what_is_written_becomes_what_is_stored_and_stays_so(path: Path) -> None
     case = load(path)
     rules = rules_of(case)
 
-    stored = rewritten_object.rewritten(case["written"], rules)
+    stored = source_rewrites.rewritten(case["written"], rules)
 
     assert stored == case.get("stored", case["written"])
-    assert rewritten_object.rewritten(stored, rules) == stored, "what is stored is written back by others, as it is"
+    assert source_rewrites.rewritten(stored, rules) == stored, "what is stored is written back by others, as it is"
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -95,15 +95,15 @@ def test_a_deleted_object_is_none_of_its_business() -> None:
 )
 def test_the_longest_rule_wins_in_every_spelling(url: str, expected: str | None) -> None:
     rules = (
-        rewrites.Rewrite("https://github.com/me", "http://lab/git/me"),
-        rewrites.Rewrite("git@github.com:me/home-ops.git", "http://lab/ops"),
-        rewrites.Rewrite("oci://ghcr.io/me/charts", "oci://127.71.1.1:5000/charts/"),
+        rewrite_rules.SourceRewrite("https://github.com/me", "http://lab/git/me"),
+        rewrite_rules.SourceRewrite("git@github.com:me/home-ops.git", "http://lab/ops"),
+        rewrite_rules.SourceRewrite("oci://ghcr.io/me/charts", "oci://127.71.1.1:5000/charts/"),
     )
 
-    found = rewrites.lead(rules, url)
+    found = rewrite_rules.rewrite_url(rules, url)
 
     assert (found.url.rstrip("/") if found else None) == expected
-    assert rewrites.lead(rules[::-1], url) == found
+    assert rewrite_rules.rewrite_url(rules[::-1], url) == found
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_the_longest_rule_wins_in_every_spelling(url: str, expected: str | None)
     ],
 )
 def test_the_registry_of_a_lab_is_known_by_its_loopback_address(url: str, expected: bool) -> None:
-    assert rewrites.is_plain_registry(url) is expected
+    assert rewrite_rules.is_plain_registry(url) is expected
 
 
 def test_a_place_below_itself_is_itself() -> None:
-    place = source_url.place_of("https://github.com/me")
+    place = rewrite_rules.source_address("https://github.com/me")
 
     assert place is not None
     assert place.rest_of(place) == ()
@@ -151,7 +151,7 @@ def test_rules_that_cannot_be_meant_are_refused_with_their_line(
     path.write_text(text)
 
     with pytest.raises(errors.ConfigError) as caught:
-        settings.load(path)
+        lab_settings.load(path)
 
     assert message in caught.value.message
     assert "hunter2" not in caught.value.message
@@ -159,7 +159,7 @@ def test_rules_that_cannot_be_meant_are_refused_with_their_line(
 
 
 def test_the_status_says_how_many_are_rewritten() -> None:
-    rule = rewrites.Rewrite("https://a.b/c", "http://lab/c")
+    rule = rewrite_rules.SourceRewrite("https://a.b/c", "http://lab/c")
 
-    assert rewrites.notes(()) == ()
-    assert rewrites.notes((rule, rule)) == ("source URLs: 2 rewritten to the lab's servers",)
+    assert rewrite_rules.rewrite_notes(()) == ()
+    assert rewrite_rules.rewrite_notes((rule, rule)) == ("source URLs: 2 rewritten to the lab's servers",)

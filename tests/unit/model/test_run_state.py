@@ -8,17 +8,7 @@ from hypothesis import strategies as st
 
 from firstlight.model import run_state
 from firstlight.model.component import Phase
-from firstlight.model.event import (
-    Event,
-    Judged,
-    RunEnded,
-    RunStarted,
-    StepBrief,
-    StepEnded,
-    StepStarted,
-    Told,
-    Writing,
-)
+from firstlight.model.event import Event, Judged, RunEnded, RunStarted, StepBrief, StepEnded, StepStarted, Told, Writing
 from firstlight.model.run_state import RunState, SpanKind, StepState
 from tests.unit.journal import stories
 from tests.unit.journal.any_events import RUNS

@@ -3,7 +3,7 @@
 import pytest
 
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.ownership import managers, migrating, writers
+from firstlight.ownership import managers, migration, stray_fields
 from firstlight.ownership.managers import Manager
 
 
@@ -87,14 +87,14 @@ def test_the_command_of_flux_came_before_its_engine() -> None:
 def test_owners_and_drift_agree_on_who_is_a_person(name: str) -> None:
     live = {"metadata": {"managedFields": [{"manager": name, "fieldsV1": {}}]}}
     assert managers.party(name) == Party.PERSON
-    assert writers.of(live)[0].is_person
+    assert stray_fields.writers_of(live)[0].is_person
 
 
 @pytest.mark.parametrize("name", ["talos", "helm", "firstlight", "omni", "talosctl", "before-first-apply", "flux"])
 def test_handover_and_drift_agree_on_who_came_before(name: str) -> None:
     live = {"metadata": {"managedFields": [{"manager": name, "fieldsV1": {}}]}}
-    assert migrating.is_old(name)
-    assert writers.of(live)[0].is_old
+    assert migration.is_old(name)
+    assert stray_fields.writers_of(live)[0].is_old
 
 
 def test_entries_of_strangers_forms_are_read() -> None:

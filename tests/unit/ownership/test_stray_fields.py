@@ -14,7 +14,7 @@ def live(tree: dict[str, Any], *, manager: str = "kubectl-edit", **rest: Any) ->
 
 
 def paths(value: dict[str, Any], **options: Any) -> list[tuple[str, ...]]:
-    return [each.path for each in stray_fields.of(FORM, value, manager="kustomize-controller", **options)]
+    return [each.path for each in stray_fields.stray_fields_of(FORM, value, manager="kustomize-controller", **options)]
 
 
 def test_what_git_has_is_no_stray() -> None:
@@ -55,13 +55,13 @@ def test_the_patch_removes_the_last_items_first() -> None:
     items = [{"name": name} for name in ("x", "b", "c")]
     tree: dict[str, Any] = {"f:list": {'k:{"name":"b"}': {".": {}}, 'k:{"name":"c"}': {".": {}}}}
     value = live(tree, list=items)
-    strays = stray_fields.of(FORM, value, manager="kustomize-controller")
+    strays = stray_fields.stray_fields_of(FORM, value, manager="kustomize-controller")
     assert [each["path"] for each in stray_fields.removal(strays, value)] == ["/list/2", "/list/1"]
 
 
 def test_what_comes_back_by_itself_is_a_default() -> None:
     value = live({"f:data": {"f:b": {}, "f:c": {}}}, data={"a": "1", "b": "2", "c": "3"})
-    strays = stray_fields.of(FORM, value, manager="kustomize-controller")
+    strays = stray_fields.stray_fields_of(FORM, value, manager="kustomize-controller")
     left = stray_fields.real(strays, {"data": {"a": "1", "b": "2"}})
     assert [each.path for each in left] == [("f:data", "f:c")]
     assert stray_fields.real(strays, None) == strays

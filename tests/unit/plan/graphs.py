@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
+from firstlight.commands.graph.picture import GraphNode, NodeLook, Picture
 from firstlight.model.component import Phase
 from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
-from firstlight.report.graph.picture import Look, Node, Picture
 
 PHASES = list(Phase)
 
@@ -34,18 +34,18 @@ def plans(draw: st.DrawFn, *, acyclic: bool = False, largest: int = 9) -> Plan:
 def pictures(draw: st.DrawFn, *, largest: int = 40) -> Picture:
     """Pictures of any form: chains, stars, islands, long labels, groups."""
     number = draw(st.integers(1, largest))
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     needs: dict[str, tuple[str, ...]] = {}
     for index in range(number):
         earlier = [node.id for node in nodes]
         needs[f"n{index}"] = tuple(draw(st.lists(st.sampled_from(earlier), max_size=3, unique=True))) if earlier else ()
         nodes.append(
-            Node(
+            GraphNode(
                 id=f"n{index}",
                 label=draw(st.text(max_size=30)),
                 detail=draw(st.sampled_from(["", "HelmRelease 1.2.3"])),
                 phase=draw(st.sampled_from(PHASES)),
-                look=draw(st.sampled_from(list(Look))),
+                look=draw(st.sampled_from(list(NodeLook))),
                 tip=draw(st.text(max_size=20)),
                 group=draw(st.sampled_from(["", "media", "storage"])),
             )

@@ -4,30 +4,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firstlight.document import reading
+from firstlight.document import yaml_reader
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import (
     Certainty,
     Component,
-    Form,
-    Need,
+    ComponentNeed,
     ObjectId,
     Origin,
     Owner,
     Phase,
     SecretNeed,
     Side,
+    SourceForm,
 )
-from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition
-from firstlight.model.source import Chart, Directory, Embedded, Reference, Source, Values
+from firstlight.model.source import ChartSource, DirectorySource, Embedded, ObjectReference, Source, Values
 
 
 def load(file: Path) -> tuple[Platform, tuple[Rendition, ...]]:
     """A platform and its renditions from a file."""
-    (document,) = reading.read(file.read_bytes(), file.name).documents
+    (document,) = yaml_reader.read(file.read_bytes(), file.name).documents
     return make(document.value)
 
 
@@ -64,7 +63,7 @@ def make(spec: Mapping[str, Any]) -> tuple[Platform, tuple[Rendition, ...]]:
 
 def objects(text: str) -> tuple[Object, ...]:
     """Objects of a YAML text."""
-    contents = reading.read(text.encode(), "objects.yaml")
+    contents = yaml_reader.read(text.encode(), "objects.yaml")
     assert not contents.remarks, contents.remarks
     return tuple(Object(each.value) for each in contents.documents)
 
@@ -104,7 +103,7 @@ def _cluster(name: str, spec: Mapping[str, Any]) -> Cluster:
 def _component(name: str, cluster: str, spec: Mapping[str, Any], others: Mapping[str, Any]) -> Component:
     phase = Phase(spec.get("phase", "gitops"))
     side = Side(spec.get("side", "gitops" if phase == Phase.GITOPS else "bootstrap"))
-    forms = {Side.BOOTSTRAP: _bootstrap_form(spec), Side.GITOPS: Form(spec.get("form", "HelmRelease"))}
+    forms = {Side.BOOTSTRAP: _bootstrap_form(spec), Side.GITOPS: SourceForm(spec.get("form", "HelmRelease"))}
     sides = [Side.BOOTSTRAP, Side.GITOPS] if side == Side.HYBRID else [side]
     if spec.get("only"):
         sides = [Side(spec["only"])]
@@ -122,7 +121,9 @@ def _component(name: str, cluster: str, spec: Mapping[str, Any], others: Mapping
         is_why_declared="why" in spec,
         version=str(spec.get("version", "")),
         needs=tuple([*spec.get("wishes", ()), *needs, *spec.get("gitopsNeeds", ())]),
-        missing=tuple(Need(id=each, place=origins[0].place, why=spec.get("needsWhy", "dependsOn")) for each in missing),
+        missing=tuple(
+            ComponentNeed(id=each, place=origins[0].place, why=spec.get("needsWhy", "dependsOn")) for each in missing
+        ),
         parent=spec.get("parent", ""),
         part_of=spec.get("partOf", ""),
         origins=tuple(origins),
@@ -130,7 +131,13 @@ def _component(name: str, cluster: str, spec: Mapping[str, Any], others: Mapping
 
 
 def _origin(
-    name: str, cluster: str, side: Side, form: Form, phase: Phase, spec: Mapping[str, Any], others: Mapping[str, Any]
+    name: str,
+    cluster: str,
+    side: Side,
+    form: SourceForm,
+    phase: Phase,
+    spec: Mapping[str, Any],
+    others: Mapping[str, Any],
 ) -> Origin:
     place = Place(f"{side}/{name.replace('/', '-')}.yaml", 3)
     wanted = spec.get("gitopsNeeds", ()) if side == Side.GITOPS and phase != Phase.GITOPS else spec.get("needs", ())
@@ -150,7 +157,9 @@ def _origin(
         source=_source(name, place, spec),
         version=str(version),
         needs=tuple(
-            Need(id=_id(each, side, others), place=Place(place.path, 7), why=why) for each in wanted if each in others
+            ComponentNeed(id=_id(each, side, others), place=Place(place.path, 7), why=why)
+            for each in wanted
+            if each in others
         ),
         certainty=Certainty(spec.get("certainty", "declared")),
         suspended=spec.get("suspended", False),
@@ -169,13 +178,13 @@ def _id(name: str, side: Side, others: Mapping[str, Any]) -> str:
     phase = Phase(spec.get("phase", "gitops"))
     own = Side(spec.get("side", "gitops" if phase == Phase.GITOPS else "bootstrap"))
     chosen = side if own == Side.HYBRID else own
-    form = _bootstrap_form(spec) if chosen == Side.BOOTSTRAP else Form(spec.get("form", "HelmRelease"))
+    form = _bootstrap_form(spec) if chosen == Side.BOOTSTRAP else SourceForm(spec.get("form", "HelmRelease"))
     return "/".join([form.value.lower().replace(" ", "-"), spec.get("namespace", "apps"), name])
 
 
-def _bootstrap_form(spec: Mapping[str, Any]) -> Form:
+def _bootstrap_form(spec: Mapping[str, Any]) -> SourceForm:
     default = "inline manifest" if spec.get("phase") == "inline" else "helmfile release"
-    return Form(spec.get("bootstrapForm", default))
+    return SourceForm(spec.get("bootstrapForm", default))
 
 
 def _source(name: str, place: Place, spec: Mapping[str, Any]) -> Source:
@@ -187,15 +196,15 @@ def _source(name: str, place: Place, spec: Mapping[str, Any]) -> Source:
             Values(place=place, reference=each.removesuffix("?"), optional=each.endswith("?"))
             for each in spec.get("valuesFrom", ())
         ]
-        return Chart(
+        return ChartSource(
             name=spec.get("chart", name), repository=spec.get("repository", ""), version=str(spec.get("version", "")),
             namespace=spec.get("namespace", "apps"), release=name, values=tuple(values),
         )  # fmt: skip
     references = [[*each.removesuffix("?").split("/"), each.endswith("?")] for each in spec.get("substituteFrom", ())]
-    return Directory(
+    return DirectorySource(
         path=f"apps/{name}",
         substitute_from=tuple(
-            Reference(kind=kind, namespace=namespace, name=name, optional=optional)
+            ObjectReference(kind=kind, namespace=namespace, name=name, optional=optional)
             for kind, namespace, name, optional in references
         ),
     )

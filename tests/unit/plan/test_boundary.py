@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.model.boundary import Boundary, Compared, Event, Standing
+from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, LifecycleEvent
 from firstlight.model.component import Side
-from firstlight.model.plan import Severity
+from firstlight.model.plan import ProblemSeverity
 from firstlight.model.rendition import Object, Rendition
 from firstlight.plan import boundary
 from tests.unit.plan import platforms
@@ -30,12 +30,12 @@ def deployment(*, version: str = "1.18.2", replicas: int = 2, selector: str = "o
     return DEPLOYMENT.format(version=version, replicas=replicas, selector=selector)
 
 
-def compare(left: str, right: str) -> dict[str, Compared]:
+def compare(left: str, right: str) -> dict[str, ComparedObject]:
     found = boundary.compare(platforms.objects(left), platforms.objects(right))
     return {f"{each.id.kind}/{each.id.name}": each for each in found}
 
 
-def words(compared: Compared) -> list[str]:
+def words(compared: ComparedObject) -> list[str]:
     return [each.words for each in compared.differences]
 
 
@@ -48,11 +48,11 @@ def test_objects_stand_as_they_are() -> None:
     alone = compare(two, three)
 
     assert {name: each.standing for name, each in found.items()} == {
-        "ConfigMap/one": Standing.DIFFERENT,
-        "ConfigMap/two": Standing.EQUAL,
-        "ConfigMap/three": Standing.ONLY_GITOPS,
+        "ConfigMap/one": BoundaryStanding.DIFFERENT,
+        "ConfigMap/two": BoundaryStanding.EQUAL,
+        "ConfigMap/three": BoundaryStanding.ONLY_GITOPS,
     }
-    assert alone["ConfigMap/two"].standing == Standing.ONLY_BOOTSTRAP
+    assert alone["ConfigMap/two"].standing == BoundaryStanding.ONLY_BOOTSTRAP
 
 
 def test_versions_and_replicas_are_named_in_words() -> None:
@@ -123,8 +123,12 @@ def test_a_namespace_that_one_side_leaves_open_is_no_difference() -> None:
     (found,) = compare(bare, placed).values()
     several = boundary.compare(platforms.objects(bare), platforms.objects(f"{placed}\n---\n{elsewhere}"))
 
-    assert (found.standing, found.id.namespace) == (Standing.EQUAL, "x")
-    assert [each.standing for each in several] == [Standing.ONLY_BOOTSTRAP, Standing.ONLY_GITOPS, Standing.ONLY_GITOPS]
+    assert (found.standing, found.id.namespace) == (BoundaryStanding.EQUAL, "x")
+    assert [each.standing for each in several] == [
+        BoundaryStanding.ONLY_BOOTSTRAP,
+        BoundaryStanding.ONLY_GITOPS,
+        BoundaryStanding.ONLY_GITOPS,
+    ]
 
 
 OBJECTS = st.lists(
@@ -144,16 +148,16 @@ OBJECTS = st.lists(
 def test_equal_sets_are_equal(objects: list[Object]) -> None:
     again = [Object(copy.deepcopy(dict(each.value))) for each in objects]
 
-    assert all(each.standing == Standing.EQUAL for each in boundary.compare(objects, again))
+    assert all(each.standing == BoundaryStanding.EQUAL for each in boundary.compare(objects, again))
 
 
 @given(OBJECTS, OBJECTS)
 def test_both_ways_find_the_same(left: list[Object], right: list[Object]) -> None:
     swapped = {
-        Standing.EQUAL: Standing.EQUAL,
-        Standing.DIFFERENT: Standing.DIFFERENT,
-        Standing.ONLY_BOOTSTRAP: Standing.ONLY_GITOPS,
-        Standing.ONLY_GITOPS: Standing.ONLY_BOOTSTRAP,
+        BoundaryStanding.EQUAL: BoundaryStanding.EQUAL,
+        BoundaryStanding.DIFFERENT: BoundaryStanding.DIFFERENT,
+        BoundaryStanding.ONLY_BOOTSTRAP: BoundaryStanding.ONLY_GITOPS,
+        BoundaryStanding.ONLY_GITOPS: BoundaryStanding.ONLY_BOOTSTRAP,
     }
 
     there, back = boundary.compare(left, right), boundary.compare(right, left)
@@ -167,7 +171,7 @@ def test_both_ways_find_the_same(left: list[Object], right: list[Object]) -> Non
 
 def told(
     spec: dict[str, Any], left: str, right: str, *, talos: str = ""
-) -> dict[tuple[str, Event], tuple[Severity, str]]:
+) -> dict[tuple[str, LifecycleEvent], tuple[ProblemSeverity, str]]:
     """What comes of each object, by name and event."""
     found = made(spec, left, right, talos=talos)
     return {
@@ -197,27 +201,30 @@ def test_helm_and_a_helm_release() -> None:
     changed = told(HELM, deployment(), deployment(version="1.18.3"))
     alone = told(HELM, ONE, TWO)
 
-    assert changed["operator", Event.RECONCILE] == (
-        Severity.WARNING,
+    assert changed["operator", LifecycleEvent.RECONCILE] == (
+        ProblemSeverity.WARNING,
         "one helm upgrade makes it Git's; its pods are replaced",
     )
-    assert changed["operator", Event.RERUN] == (
-        Severity.WARNING,
+    assert changed["operator", LifecycleEvent.RERUN] == (
+        ProblemSeverity.WARNING,
         "makes it bootstrap's until helm-controller upgrades again; its pods are replaced twice",
     )
     # Helm deletes what the last revision has and the next one has not, whoever made the last one.
-    assert alone["one", Event.RECONCILE][1] == "deletes it: the release's next revision does not have it"
-    assert alone["two", Event.RERUN] == (
-        Severity.ERROR,
+    assert alone["one", LifecycleEvent.RECONCILE][1] == "deletes it: the release's next revision does not have it"
+    assert alone["two", LifecycleEvent.RERUN] == (
+        ProblemSeverity.ERROR,
         "deletes it: bootstrap's release does not have it; helm-controller brings it back",
     )
-    assert Event.UPGRADE not in {event for _, event in alone}
+    assert LifecycleEvent.UPGRADE not in {event for _, event in alone}
 
 
 def test_a_field_that_cannot_be_changed_fails_the_first_reconcile() -> None:
     found = told(HELM, deployment(selector="a"), deployment(selector="b"))
 
-    assert found["operator", Event.RECONCILE] == (Severity.ERROR, "fails: spec.selector cannot be changed")
+    assert found["operator", LifecycleEvent.RECONCILE] == (
+        ProblemSeverity.ERROR,
+        "fails: spec.selector cannot be changed",
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,11 +248,11 @@ def test_an_inline_manifest_and_upgrade_k8s(talos: str, different: str, only_boo
 
     found = told(INLINE, "\n---\n".join([ONE, TWO, changed % 1]), "\n---\n".join([TWO, changed % 2]), talos=talos)
 
-    assert found["three", Event.UPGRADE] == (Severity.WARNING, different)
-    assert found["one", Event.UPGRADE][1] == only_bootstrap
-    assert found["two", Event.UPGRADE] == (Severity.INFO, equal)
-    assert found["one", Event.RECONCILE][1] == "leaves it alone: Git does not know it, nobody updates it"
-    assert (Event.RERUN) not in {event for _, event in found}
+    assert found["three", LifecycleEvent.UPGRADE] == (ProblemSeverity.WARNING, different)
+    assert found["one", LifecycleEvent.UPGRADE][1] == only_bootstrap
+    assert found["two", LifecycleEvent.UPGRADE] == (ProblemSeverity.INFO, equal)
+    assert found["one", LifecycleEvent.RECONCILE][1] == "leaves it alone: Git does not know it, nobody updates it"
+    assert (LifecycleEvent.RERUN) not in {event for _, event in found}
 
 
 @pytest.mark.parametrize(
@@ -267,9 +274,9 @@ def test_what_talos_keeps_is_taken_back_by_an_upgrade_and_by_nobody_else(
     found = told(kept, changed % 1, changed % 2, talos=talos)
     whole = made(kept, changed % 1, changed % 2, talos=talos)
 
-    assert found["three", Event.UPGRADE] == (Severity.WARNING, different)
+    assert found["three", LifecycleEvent.UPGRADE] == (ProblemSeverity.WARNING, different)
     assert whole.stays is not None
-    assert (whole.stays.event, whole.stays.effect) == (Event.UPGRADE, all_of_it)
+    assert (whole.stays.event, whole.stays.effect) == (LifecycleEvent.UPGRADE, all_of_it)
     assert made(INLINE, changed % 1, changed % 2, talos=talos).stays is None, "the engine takes it over"
 
 
@@ -294,10 +301,10 @@ def test_fields_that_git_does_not_have_stay_unless_owners_are_migrated() -> None
 
     found = told(KUBECTL, more, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}")
 
-    assert found["one", Event.RECONCILE][1] == (
+    assert found["one", LifecycleEvent.RECONCILE][1] == (
         "Flux's apply makes it Git's; 1 field stays that Git does not have, unless owners are migrated"
     )
-    assert found["one", Event.RERUN][1] == "makes it bootstrap's until Flux's next reconcile"
+    assert found["one", LifecycleEvent.RERUN][1] == "makes it bootstrap's until Flux's next reconcile"
 
 
 def test_argo_cd_without_server_side_apply_is_told() -> None:
@@ -306,8 +313,14 @@ def test_argo_cd_without_server_side_apply_is_told() -> None:
     left = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}"
     right = left.replace("'1'", "'2'")
 
-    assert "without ServerSideApply bootstrap stays an owner" in told(plain, left, right)["one", Event.RECONCILE][1]
-    assert told(applied, left, right)["one", Event.RECONCILE] == (Severity.INFO, "Argo CD's apply makes it Git's")
+    assert (
+        "without ServerSideApply bootstrap stays an owner"
+        in told(plain, left, right)["one", LifecycleEvent.RECONCILE][1]
+    )
+    assert told(applied, left, right)["one", LifecycleEvent.RECONCILE] == (
+        ProblemSeverity.INFO,
+        "Argo CD's apply makes it Git's",
+    )
 
 
 def test_what_could_not_be_rendered_is_not_compared() -> None:

@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from firstlight.cli import main, which_repo
-from firstlight.cli import plan as plan_command
+from firstlight import errors
+from firstlight.cli import main, renderers, which_repo
+from firstlight.commands.plan import command
 from firstlight.model.cluster import Cluster
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
+from firstlight.model.remark import Place
 from tests.unit.plan import platforms
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "plan"
@@ -30,7 +31,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
     def give(platform: Platform, renditions: Any = ()) -> None:
         monkeypatch.setattr(which_repo, "platform", lambda root: platform)
         monkeypatch.setattr(
-            plan_command,
+            command,
             "rendered",
             lambda platform, *, wanted, offline, components=None: renditions if wanted is not False else (),
         )
@@ -73,9 +74,6 @@ def test_a_cluster_that_is_not_there_is_a_usage_error(given: Any, capsys: pytest
 def test_without_programs_a_plan_is_made_without_rendering(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from firstlight import errors
-    from firstlight.cli import renderers
-
     async def missing() -> Any:
         raise errors.ToolError("rendering needs helm", hint="firstlight tools install helm")
 

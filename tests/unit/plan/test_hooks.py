@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from firstlight.commands.plan import data as plan_data
+from firstlight.commands.plan import text
 from firstlight.plan import build
-from firstlight.repo import platform as platforms
-from firstlight.report import plan as report
-from firstlight.report import plan_data
+from firstlight.repo import platform_reader
 
 DECLARED = """\
 apiVersion: firstlight.dev/v1alpha1
@@ -20,12 +20,12 @@ components:
 def test_the_step_of_bootstrap_has_the_hooks_and_the_plan_says_so(tmp_path: Path) -> None:
     (tmp_path / "helmfile.yaml").write_text("releases:\n  - {name: db, namespace: data, chart: charts/db}\n")
     (tmp_path / "firstlight.yaml").write_text(DECLARED)
-    platform = platforms.read(tmp_path)
+    platform = platform_reader.read(tmp_path)
 
     plan = build.build(platform, platform.clusters[0])
 
     assert [each.id for each in plan.steps if each.hooks] == ["core/db"]
-    (line,) = [each for each in report.text(plan, columns=200).splitlines() if "then 1 hook" in each]
+    (line,) = [each for each in text.text(plan, columns=200).splitlines() if "then 1 hook" in each]
     assert " db " in line
     (data,) = [each["hooks"] for each in plan_data.data(plan)["steps"] if each["id"] == "core/db"]
     place = {"path": "firstlight.yaml", "line": 6, "column": 16}

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 
 from firstlight.model.plan import Plan, Step
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
-from tests.unit.plan.graphs import plans, step
+from tests.unit.plan import graphs
+from tests.unit.plan.graphs import plans
 
-DIAMOND = Plan(cluster="home", steps=(step("d", "b", "c"), step("b", "a"), step("c", "a"), step("a")))
+DIAMOND = Plan(
+    cluster="home", steps=(graphs.step("d", "b", "c"), graphs.step("b", "a"), graphs.step("c", "a"), graphs.step("a"))
+)
 
 
 def names(steps: tuple[Step, ...]) -> list[str]:
@@ -37,7 +40,7 @@ def test_a_blocked_step_names_what_is_at_the_bottom() -> None:
 
 
 def test_steps_that_hold_each_other_up_are_the_bottom() -> None:
-    plan = Plan(cluster="home", steps=(step("a", "b"), step("b", "a"), step("c", "b")))
+    plan = Plan(cluster="home", steps=(graphs.step("a", "b"), graphs.step("b", "a"), graphs.step("c", "b")))
 
     assert {each.step.id: each.root for each in plan.why_blocked({})} == {
         "a": ("a", "b"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.plan import Plan, Problem, Severity
+from firstlight.model.plan import Plan, Problem, ProblemSeverity
 from firstlight.plan import build
 from tests.unit.plan import platforms
 
@@ -32,7 +32,7 @@ def found(plan: Plan, rule: str = "unschedulable") -> list[Problem]:
 def test_machines_that_omni_chooses_may_take_the_pods() -> None:
     (problem,) = found(built(3, remarks={"talos.yaml": {"unknown": CHOSEN}}))
 
-    assert problem.severity == Severity.WARNING
+    assert problem.severity == ProblemSeverity.WARNING
     assert problem.message == (
         "perhaps no node takes the pods of argocd: all 3 machines that the repo lists are tainted control planes"
     )
@@ -51,7 +51,7 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
 def test_other_remarks_leave_it_an_error(remarks: dict[str, Any]) -> None:
     (problem,) = found(built(3, remarks=remarks))
 
-    assert problem.severity == Severity.ERROR
+    assert problem.severity == ProblemSeverity.ERROR
     assert problem.message == "no node takes the pods of argocd: all 3 machines are tainted control planes"
 
 

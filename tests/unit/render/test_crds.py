@@ -9,7 +9,7 @@ import pytest
 from firstlight import errors
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.rendition import Object, Rendition
-from firstlight.render import crds, served
+from firstlight.render import crds, served_kinds
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.render.surroundings import FakeStore
 
@@ -59,7 +59,7 @@ class TestExtract:
 
 class TestServed:
     def test_versions_and_kinds_that_templates_ask_for(self) -> None:
-        found = served.of([crd("v1", "v1beta1")])
+        found = served_kinds.served_by([crd("v1", "v1beta1")])
         assert found.api_versions == (
             "example.org/v1", "example.org/v1/Thing", "example.org/v1beta1", "example.org/v1beta1/Thing",
         )  # fmt: skip
@@ -67,16 +67,16 @@ class TestServed:
     def test_versions_that_are_not_served_are_not_among_them(self) -> None:
         obj = crd("v1", "v2")
         obj.value["spec"]["versions"][1]["served"] = False
-        assert served.of([obj]).api_versions == ("example.org/v1", "example.org/v1/Thing")
+        assert served_kinds.served_by([obj]).api_versions == ("example.org/v1", "example.org/v1/Thing")
 
     def test_scopes(self) -> None:
-        found = served.of([crd("v1", scope="Cluster")])
+        found = served_kinds.served_by([crd("v1", scope="Cluster")])
         asked = [
             ObjectId("", "Namespace", "", "a"), ObjectId("apps", "Deployment", "", "a"),
             ObjectId("example.org", "Thing", "", "a"), ObjectId("example.com", "Thing", "", "a"),
             ObjectId("storage.k8s.io", "StorageClass", "", "a"),
         ]  # fmt: skip
-        assert [served.is_namespaced(each, found) for each in asked] == [False, True, False, None, False]
+        assert [served_kinds.is_namespaced(each, found) for each in asked] == [False, True, False, None, False]
 
 
 class TestSources:

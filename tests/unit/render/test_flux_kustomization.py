@@ -1,13 +1,12 @@
 """What remarks of a Kustomization tell of its variables."""
 
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
-from firstlight.model.source import Reference
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import ObjectReference
 from firstlight.render import flux_kustomization
-from firstlight.repo.flux.variables import Variables
+from firstlight.repo.flux.post_build import Variables
 
 HERE = Place("x.yaml", 1)
-SECRETS = Reference(kind="Secret", name="secrets")
+SECRETS = ObjectReference(kind="Secret", name="secrets")
 
 
 def test_a_variable_that_is_left_is_known_by_its_remark() -> None:

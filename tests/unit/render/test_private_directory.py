@@ -10,7 +10,7 @@ from firstlight.render import private_directory
 
 
 def test_it_is_gone_afterwards(tmp_path: Path) -> None:
-    with private_directory.made("decide", memory=tmp_path) as root:
+    with private_directory.create("decide", memory=tmp_path) as root:
         (root / "a").write_text("x")
         assert root.parent == tmp_path
         assert root.stat().st_mode & 0o077 == 0
@@ -19,7 +19,7 @@ def test_it_is_gone_afterwards(tmp_path: Path) -> None:
 
 
 def test_it_is_gone_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="odd"), private_directory.made("decide", memory=tmp_path):
+    with pytest.raises(OSError, match="odd"), private_directory.create("decide", memory=tmp_path):
         raise OSError("odd")
 
     assert list(tmp_path.iterdir()) == []
@@ -30,7 +30,7 @@ def test_what_a_killed_run_left_goes(tmp_path: Path) -> None:
         (tmp_path / name / "deep").mkdir(parents=True)
     (tmp_path / "firstlight-decide-link").symlink_to(tmp_path / "somebody")
 
-    with private_directory.made("decide", memory=tmp_path):
+    with private_directory.create("decide", memory=tmp_path):
         left = sorted(each.name for each in tmp_path.iterdir())
 
     assert "firstlight-decide-abc" not in left
@@ -39,7 +39,7 @@ def test_what_a_killed_run_left_goes(tmp_path: Path) -> None:
 
 
 def test_what_a_run_still_has_stays(tmp_path: Path) -> None:
-    with private_directory.made("render", memory=tmp_path) as root:
+    with private_directory.create("render", memory=tmp_path) as root:
         private_directory.swept(tmp_path)
         assert root.is_dir()
         handle = os.open(root, os.O_RDONLY)

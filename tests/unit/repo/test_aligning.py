@@ -6,14 +6,14 @@ import pytest
 
 from firstlight.model.component import ObjectId
 from firstlight.ownership.field_values import ABSENT
-from firstlight.repo.aligning import confidential, deriving, new_patches, value_paths, variables, ways, whole_objects
-from firstlight.repo.aligning.wish import Steps, Wish
+from firstlight.repo.field_edits import chart_edits, derived_values, field_steps, object_edits, patch_edits
+from firstlight.repo.field_edits.edit_candidates import Steps, WantedField
 
 WEB = ObjectId("apps", "Deployment", "shop", "web")
 
 
-def wish(steps: Steps, before: Any, after: Any) -> Wish:
-    return Wish(object=WEB, steps=steps, before=before, after=after)
+def wish(steps: Steps, before: Any, after: Any) -> WantedField:
+    return WantedField(object=WEB, steps=steps, before=before, after=after)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def wish(steps: Steps, before: Any, after: Any) -> Wish:
     ],
 )
 def test_what_a_value_must_become(before: Any, after: Any, leaf: Any, found: list[Any]) -> None:
-    made = list(deriving.derived(before, after, leaf))
+    made = list(derived_values.derived(before, after, leaf))
     assert made == found
     assert [type(each) for each in made] == [type(each) for each in found]
 
@@ -41,34 +41,36 @@ def test_what_a_value_must_become(before: Any, after: Any, leaf: Any, found: lis
 def test_the_same_item_is_found_by_its_name_wherever_it_stands() -> None:
     rendered = {"containers": [{"name": "side"}, {"name": "web", "image": "a"}]}
     written = {"containers": [{"name": "web", "image": "a"}]}
-    assert ways.found_in(written, ("containers", 1, "image"), of=rendered) == (("containers", 0, "image"), ())
-    assert ways.found_in(written, ("containers", 1, "args"), of=rendered) == (("containers", 0), ("args",))
-    assert ways.found_in(written, ("containers", 0, "image"), of=rendered) == (("containers",), (1, "image"))
-    assert ways.found_in({}, ("containers", 1), of=rendered) == ((), ("containers", 1))
+    assert field_steps.found_in(written, ("containers", 1, "image"), of=rendered) == (("containers", 0, "image"), ())
+    assert field_steps.found_in(written, ("containers", 1, "args"), of=rendered) == (("containers", 0), ("args",))
+    assert field_steps.found_in(written, ("containers", 0, "image"), of=rendered) == (("containers",), (1, "image"))
+    assert field_steps.found_in({}, ("containers", 1), of=rendered) == ((), ("containers", 1))
 
 
 def test_a_value_is_put_and_taken_without_changing_the_original() -> None:
     value = {"a": {"b": [1, 2]}}
-    assert ways.put(value, ("a", "b", 1), 3) == {"a": {"b": [1, 3]}}
-    assert ways.put(value, ("a", "b", 2), 3) == {"a": {"b": [1, 2, 3]}}
-    assert ways.put(value, ("a", "b", 0), ABSENT) == {"a": {"b": [2]}}
-    assert ways.put(value, ("a", "c", "d"), 1) == {"a": {"b": [1, 2], "c": {"d": 1}}}
-    assert ways.put(value, ("a", "b"), ABSENT) == {"a": {}}
+    assert field_steps.with_value(value, ("a", "b", 1), 3) == {"a": {"b": [1, 3]}}
+    assert field_steps.with_value(value, ("a", "b", 2), 3) == {"a": {"b": [1, 2, 3]}}
+    assert field_steps.with_value(value, ("a", "b", 0), ABSENT) == {"a": {"b": [2]}}
+    assert field_steps.with_value(value, ("a", "c", "d"), 1) == {"a": {"b": [1, 2], "c": {"d": 1}}}
+    assert field_steps.with_value(value, ("a", "b"), ABSENT) == {"a": {}}
     assert value == {"a": {"b": [1, 2]}}
 
 
 def test_parts_of_a_text_with_variables() -> None:
-    assert list(variables.literal_parts("https://${HOST}/old", "https://a.b/old", "https://a.b/new")) == [
+    assert list(derived_values.literal_parts("https://${HOST}/old", "https://a.b/old", "https://a.b/new")) == [
         "https://${HOST}/new"
     ]
-    assert list(variables.literal_parts("${COLOUR:=blue}", "blue", "red")) == ["${COLOUR:=red}"]
-    assert list(variables.literal_parts("${TAG}", "1", "2")) == []
+    assert list(derived_values.literal_parts("${COLOUR:=blue}", "blue", "red")) == ["${COLOUR:=red}"]
+    assert list(derived_values.literal_parts("${TAG}", "1", "2")) == []
 
 
 def test_values_that_the_repo_gives_come_before_those_of_the_chart_and_those_that_are_called_so() -> None:
     given = {"web": {"replicas": 2}, "other": 2}
     defaults = {"web": {"replicas": 1, "logs": 2}, "replicaCount": 7}
-    found = value_paths.settings(given, defaults, wish(("spec", "replicas"), 2, 5), value={"spec": {"replicas": 2}})
+    found = chart_edits.chart_settings(
+        given, defaults, wish(("spec", "replicas"), 2, 5), value={"spec": {"replicas": 2}}
+    )
     assert [(each.name, each.value) for each in found] == [
         ("web.replicas", 5), ("other", 5), ("web.logs", 5), ("replicaCount", 5),
     ]  # fmt: skip
@@ -77,7 +79,10 @@ def test_values_that_the_repo_gives_come_before_those_of_the_chart_and_those_tha
 
 def test_a_number_that_is_everywhere_is_not_tried_everywhere() -> None:
     given = {f"a{number}": 1 for number in range(200)}
-    assert len(value_paths.settings(given, {}, wish(("spec", "replicas"), 1, 2), value={})) == value_paths.MOST
+    assert (
+        len(chart_edits.chart_settings(given, {}, wish(("spec", "replicas"), 1, 2), value={}))
+        == chart_edits.MOST_SETTINGS
+    )
 
 
 TEXT = "# one\na: 1\n---\n# two\nb: 2\n---\nc: 3\n"
@@ -95,7 +100,7 @@ TEXT = "# one\na: 1\n---\n# two\nb: 2\n---\nc: 3\n"
     ],
 )
 def test_one_document_less(text: str, index: int, left: str) -> None:
-    assert whole_objects.without_document(text, index) == left
+    assert object_edits.without_document(text, index) == left
 
 
 @pytest.mark.parametrize(
@@ -108,15 +113,15 @@ def test_one_document_less(text: str, index: int, left: str) -> None:
     ],
 )
 def test_a_secret_is_known_by_its_name(steps: Steps, after: Any, is_secret: bool) -> None:
-    assert confidential.is_secret(wish(steps, ABSENT, after)) is is_secret
+    assert field_steps.is_secret_field(wish(steps, ABSENT, after)) is is_secret
 
 
 def test_a_patch_names_items_by_their_keys_and_else_by_their_numbers() -> None:
     value = {"apiVersion": "apps/v1", "spec": {"containers": [{"name": "a"}, {"name": "b", "args": ["x"]}]}}
-    merged, numbered = new_patches.patches(
+    merged, numbered = patch_edits.patch_texts(
         wish(("spec", "containers", 1, "image"), ABSENT, "i"), value=value, name="web"
     )
     assert "- name: b\n      image: i" in merged
     assert "path: /spec/containers/1/image" in numbered
-    only = list(new_patches.patches(wish(("spec", "containers", 1, "args", 0), "x", "y"), value=value, name="web"))
+    only = list(patch_edits.patch_texts(wish(("spec", "containers", 1, "args", 0), "x", "y"), value=value, name="web"))
     assert only == ['- op: replace\n  path: /spec/containers/1/args/0\n  value: "y"\n']

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from firstlight.clients import command
-from firstlight.clients.sandbox.limits import Limits
+from firstlight.clients.sandbox.program_limits import ProgramLimits
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios/bombs"
 RECIPES = yaml.safe_load((SCENARIOS / "recipes.yaml").read_text())
-BOUNDS = Limits(name="reading a bomb", data=512 << 20, cpu=40)
+BOUNDS = ProgramLimits(name="reading a bomb", data=512 << 20, cpu=40)
 LINE = 1_000_000
 
 

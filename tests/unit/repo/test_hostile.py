@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from firstlight.commands.inventory import data as inventory_data
+from firstlight.commands.inventory import text
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
-from firstlight.repo import platform
-from firstlight.report import inventory, inventory_data
+from firstlight.repo import platform_reader
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 REPOS = sorted(each for each in SCENARIOS.glob("*/*/repo") if each.is_dir())
@@ -23,12 +24,12 @@ JUNK = [
 
 def everything(root: Path) -> Platform:
     """A platform that was read, and shown in every form."""
-    found = platform.read(root)
-    inventory.text(found, columns=120, everything=True)
-    inventory.tree(found)
+    found = platform_reader.read(root)
+    text.text(found, columns=120, everything=True)
+    text.tree(found)
     inventory_data.data(found)
     for each in found.components[:20]:
-        inventory.card(found, each)
+        text.card(found, each)
     return found
 
 
@@ -119,8 +120,8 @@ def test_what_is_hidden_in_names_does_not_reach_the_terminal(repo: Path) -> None
 
     found = everything(repo)
 
-    assert "\x1b" not in inventory.text(found, columns=120, everything=True)
-    assert "\x1b" not in "\n".join(inventory.tree(found))
+    assert "\x1b" not in text.text(found, columns=120, everything=True)
+    assert "\x1b" not in "\n".join(text.tree(found))
 
 
 def test_marks_line_ends_and_repeated_keys_are_read(repo: Path) -> None:

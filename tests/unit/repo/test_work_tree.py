@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight import errors
-from firstlight.document.reading import Dialect
-from firstlight.repo import files, work_tree
+from firstlight.document.yaml_reader import YamlDialect
+from firstlight.repo import file_listing, work_tree
 from firstlight.repo.work_tree import WorkTree, join
 from tests.unit.repo.trees import make
 
@@ -60,7 +60,7 @@ def test_contents(tmp_path: Path) -> None:
     assert tree.text("bom.txt") == "text"
     assert tree.text("binary") is None
     assert [each.value for each in tree.documents("a.yaml")] == [{"a": True}, {"b": 2}]
-    assert tree.documents("a.yaml", dialect=Dialect.TALOS)[0].value == {"a": "yes"}
+    assert tree.documents("a.yaml", dialect=YamlDialect.TALOS)[0].value == {"a": "yes"}
     assert tree.documents("a.yaml") is tree.documents("a.yaml")
     assert tree.documents("broken.yaml") == ()
     assert tree.documents("broken.yaml") == ()
@@ -159,7 +159,7 @@ def test_what_is_no_file_is_left_out(tmp_path: Path) -> None:
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_tree, "SIZE", 10)
-    monkeypatch.setattr(files, "DEPTH", 3)
+    monkeypatch.setattr(file_listing, "DEPTH", 3)
     tree = make(tmp_path, {"big": "x" * 11, "fits": "x" * 10, "a/b/c/d/e/f": ""})
 
     assert tree.files == ("big", "fits")
@@ -169,7 +169,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "error a/b/c/d left out: deeper than 3 directories",
         "error big not read, since it has more than 0 MiB",
     ]
-    monkeypatch.setattr(files, "FILES", 1)
+    monkeypatch.setattr(file_listing, "FILES", 1)
     with pytest.raises(errors.Refused, match="more than 1 files"):
         _ = WorkTree(tmp_path).files
 
@@ -261,10 +261,10 @@ def _closed(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
 def test_a_directory_that_cannot_be_read_is_an_error(git: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {"a.yaml": "", "b/c/d.yaml": "", "b/c/e.yaml": ""})
     named = {"none": None, "tracked": ["a.yaml", "b/c/d.yaml", "b/c/e.yaml"], "silent": ["a.yaml"]}[git]
-    monkeypatch.setattr(files, "_asked", lambda _: (named, []))
+    monkeypatch.setattr(file_listing, "_asked", lambda _: (named, []))
     _closed(monkeypatch, tmp_path / "b/c")
 
-    listing = files.listed(tmp_path)
+    listing = file_listing.listed(tmp_path)
 
     assert listing.files == ("a.yaml",)
     assert [f"{each.grade} {each.place.path} {each.message}" for each in listing.remarks] == [
@@ -274,11 +274,11 @@ def test_a_directory_that_cannot_be_read_is_an_error(git: str, tmp_path: Path, m
 
 def test_a_directory_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {"a.yaml": "", "b/c/d.yaml": ""})
-    monkeypatch.setattr(files, "_asked", lambda _: (["a.yaml", "b/c/d.yaml"], []))
-    monkeypatch.setattr(files, "_unreadable", lambda *_: [])
+    monkeypatch.setattr(file_listing, "_asked", lambda _: (["a.yaml", "b/c/d.yaml"], []))
+    monkeypatch.setattr(file_listing, "_unreadable", lambda *_: [])
     _closed(monkeypatch, tmp_path / "b")
 
-    assert [str(each.place.path) for each in files.listed(tmp_path).remarks] == ["b"]
+    assert [str(each.place.path) for each in file_listing.listed(tmp_path).remarks] == ["b"]
 
 
 def test_files_that_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.model import reference
+from firstlight.model import secret_reference
 from firstlight.secrets.dummies import Dummies
 
 ENCRYPTED = """\
@@ -80,7 +80,7 @@ async def test_a_certificate_and_its_key_belong_together(tmp_path: Path) -> None
                      fullmatch=True))  # fmt: skip
 async def test_every_reference_has_one_and_always_the_same(text: str) -> None:
     try:
-        reference.parse(text)
+        secret_reference.parse(text)
     except errors.UsageError:
         return
 
@@ -101,7 +101,7 @@ async def test_an_encrypted_file_shows_its_keys(tmp_path: Path) -> None:
     assert whole["machine"]["number"] == 1
     assert one.reveal() == b"stays"
     assert "sops" not in whole
-    with pytest.raises(secret_errors.NotFound, match="no such key"):
+    with pytest.raises(secret_errors.SecretNotFound, match="no such key"):
         await dummies.resolve("sops:patch.sops.yaml#machine.nothing")
-    with pytest.raises(secret_errors.NoSuchFile):
+    with pytest.raises(secret_errors.SecretFileNotFound):
         await dummies.resolve("sops:none.sops.yaml")

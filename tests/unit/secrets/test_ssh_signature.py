@@ -21,7 +21,7 @@ def test_a_good_one_names_its_key() -> None:
 
 @pytest.mark.parametrize(("message", "namespace"), [(b"another", "a"), (MESSAGE, "b")])
 def test_of_something_else(message: bytes, namespace: str) -> None:
-    with pytest.raises(ssh_signature.Bad):
+    with pytest.raises(ssh_signature.BadSignature):
         ssh_signature.check(message, ssh_signature.parse(GOOD), namespace=namespace)
 
 
@@ -31,7 +31,7 @@ def test_every_bit_of_it_counts() -> None:
         broken = bytearray(blob)
         broken[at] ^= 1
         text = f"-----BEGIN SSH SIGNATURE-----\n{base64.b64encode(broken).decode()}\n-----END SSH SIGNATURE-----\n"
-        with pytest.raises(ssh_signature.Bad):
+        with pytest.raises(ssh_signature.BadSignature):
             ssh_signature.check(MESSAGE, ssh_signature.parse(text), namespace="a")
 
 
@@ -39,11 +39,11 @@ def test_every_bit_of_it_counts() -> None:
 def test_half_of_one_is_none(length: int) -> None:
     blob = base64.b64decode("".join(GOOD.splitlines()[1:-1]))[:length]
     text = f"-----BEGIN SSH SIGNATURE-----\n{base64.b64encode(blob).decode()}\n-----END SSH SIGNATURE-----\n"
-    with pytest.raises(ssh_signature.Bad):
+    with pytest.raises(ssh_signature.BadSignature):
         ssh_signature.parse(text)
 
 
 @pytest.mark.parametrize("text", ["", "yes", GOOD + "more", GOOD[:-40], "x" * 100_000])
 def test_what_is_none(text: str) -> None:
-    with pytest.raises(ssh_signature.Bad):
+    with pytest.raises(ssh_signature.BadSignature):
         ssh_signature.parse(text)

@@ -2,7 +2,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.cli import main
-from firstlight.tools import catalogue, sources
+from firstlight.tools import catalogue, go_sources
 
 PROGRAMS = {
     "talosctl", "omnictl", "talhelper", "helm", "kustomize", "helmfile", "git", "sops", "op", "cilium", "flux",
@@ -40,12 +40,12 @@ def test_has_every_program_component_and_peer() -> None:
     tools = catalogue.load().tools
 
     assert set(tools) == PROGRAMS | COMPONENTS | {"kapp"}
-    assert {tool.name for tool in tools.values() if tool.kind is catalogue.Kind.COMPONENT} == COMPONENTS
-    assert {tool.name for tool in tools.values() if tool.kind is catalogue.Kind.PEER} == {"kapp"}
+    assert {tool.name for tool in tools.values() if tool.kind is catalogue.ToolKind.COMPONENT} == COMPONENTS
+    assert {tool.name for tool in tools.values() if tool.kind is catalogue.ToolKind.PEER} == {"kapp"}
 
 
 def test_every_pin_directory_has_an_entry_and_every_entry_its_pin() -> None:
-    pins = sources.lab_directory() / "pins"
+    pins = go_sources.lab_directory() / "pins"
     on_disk = {path.name for path in pins.iterdir() if path.is_dir()}
     named = {tool.build.pin for tool in catalogue.load().tools.values() if tool.build and tool.build.pin}
 
@@ -57,10 +57,10 @@ PINNED = [tool for tool in catalogue.load().tools.values() if tool.build and too
 
 
 @pytest.mark.parametrize("tool", PINNED, ids=lambda tool: tool.name)
-def test_every_pin_requires_the_version_of_its_entry(tool: catalogue.Tool) -> None:
+def test_every_pin_requires_the_version_of_its_entry(tool: catalogue.CatalogueTool) -> None:
     """Else the binary would be of another version than it is stamped with."""
     assert tool.build is not None
-    module = sources.read(sources.lab_directory() / tool.build.directory)
+    module = go_sources.read(go_sources.lab_directory() / tool.build.directory)
 
     assert f" v{tool.version}\n" in module.go_mod.replace(" // indirect", "")
     if tool.build.package != ".":
@@ -76,7 +76,7 @@ def test_every_entry_has_a_way_or_a_sentence() -> None:
 
 def test_components_are_exact() -> None:
     for tool in catalogue.load().tools.values():
-        if tool.kind is catalogue.Kind.COMPONENT and tool.requirement is not None:
+        if tool.kind is catalogue.ToolKind.COMPONENT and tool.requirement is not None:
             assert tool.requirement.text == f"=={tool.version}"
 
 
@@ -142,7 +142,7 @@ def test_a_copy_is_of_the_module_that_its_pin_requires() -> None:
     copies = {tool.name: tool.build.copy for tool in catalogue.load().tools.values() if tool.build and tool.build.copy}
 
     for name, copy in copies.items():
-        pin = sources.lab_directory() / "pins" / name
+        pin = go_sources.lab_directory() / "pins" / name
         go_mod = (pin / "go.mod").read_text()
         assert f"{copy.path} {copy.version}" in go_mod
         assert f"replace {copy.path} => ./{copy.to}\n" in go_mod
@@ -151,7 +151,7 @@ def test_a_copy_is_of_the_module_that_its_pin_requires() -> None:
 
 
 def test_every_recipe_of_content_is_there_and_every_one_there_is_used() -> None:
-    recipes = sources.lab_directory() / "content"
+    recipes = go_sources.lab_directory() / "content"
 
     assert {path.name for path in recipes.iterdir()} == {
         entry.recipe for entry in catalogue.load().content.values() if entry.recipe

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from firstlight import errors
-from firstlight.cli import installing, main
-from firstlight.tools import catalogue, content_cache, events, workshop
+from firstlight.cli import install_tools, main
+from firstlight.tools import catalogue, content_cache, tool_progress, workshop
 from tests.unit.tools import tiny
 
 KEYS = {
@@ -182,18 +182,18 @@ def test_remove_takes_every_version_of_a_name_and_nothing_else(
     assert [place for place in places if (machine / "cache" / place).exists()] == ["bin/helm/4.2.1-x"]
 
 
-def compiling(done: int) -> events.Event:
-    return events.Compiling("etcd", done, 100, 1.0, 60)
+def compiling(done: int) -> tool_progress.ToolEvent:
+    return tool_progress.Compiling("etcd", done, 100, 1.0, 60)
 
 
 def test_where_nobody_watches_a_build_prints_few_lines() -> None:
     out = io.StringIO()
 
-    with installing.Drawing(out, live=False) as drawing:
+    with install_tools.InstallProgress(out, live=False) as drawing:
         for done in range(100):
             drawing.show(compiling(done))
-        drawing.show(events.Compiling("etcd", 100, 100, 5, 0))
-        drawing.show(events.Ready("etcd", "3.6.8", Path("/x"), "build", 5))
+        drawing.show(tool_progress.Compiling("etcd", 100, 100, 5, 0))
+        drawing.show(tool_progress.ToolReady("etcd", "3.6.8", Path("/x"), "build", 5))
 
     assert out.getvalue().splitlines() == [
         "etcd  compiling 0 of 100 packages, about 60 s left",
@@ -205,9 +205,9 @@ def test_where_nobody_watches_a_build_prints_few_lines() -> None:
 def test_on_a_terminal_a_build_is_one_line_that_disappears() -> None:
     out = io.StringIO()
 
-    with installing.Drawing(out, live=True) as drawing:
+    with install_tools.InstallProgress(out, live=True) as drawing:
         drawing.show(compiling(1))
-        drawing.show(events.Ready("etcd", "3.6.8", Path("/x"), "build", 5))
+        drawing.show(tool_progress.ToolReady("etcd", "3.6.8", Path("/x"), "build", 5))
 
     first, rest = out.getvalue().split("about", 1)
     assert first.startswith("\r\x1b[2Ketcd  compiling 1 of 100")

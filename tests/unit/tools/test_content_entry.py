@@ -1,11 +1,11 @@
 import pytest
 
 from firstlight import errors
-from firstlight.tools import catalogue, content_entry, key
+from firstlight.tools import catalogue, content_entry, workshop
 from tests.unit.tools import tiny, tiny_module
 
 
-def parse(text: str) -> content_entry.Content:
+def parse(text: str) -> content_entry.CatalogueContent:
     return catalogue.parse(text, path="catalogue.toml").content["tiny-chart"]
 
 
@@ -82,11 +82,11 @@ def test_what_decides_the_content_is_part_of_its_recipe(old: str, new: str) -> N
 
     one, other = (parse(text) for text in (tiny_module.CONTENT, tiny_module.CONTENT.replace(old, new)))
 
-    assert key.content_recipe(one, files=()) != key.content_recipe(other, files=())
+    assert workshop.content_recipe(one, files=()) != workshop.content_recipe(other, files=())
 
 
 def test_files_of_the_recipe_are_part_of_it_and_words_for_people_are_not() -> None:
     one, other = (parse(text) for text in (tiny_module.CONTENT, tiny_module.CONTENT.replace("a chart", "the chart")))
 
-    assert key.content_recipe(one, files=()) == key.content_recipe(other, files=())
-    assert key.content_recipe(one, files=(("a", b"b"),)) != key.content_recipe(one, files=(("a", b"c"),))
+    assert workshop.content_recipe(one, files=()) == workshop.content_recipe(other, files=())
+    assert workshop.content_recipe(one, files=(("a", b"b"),)) != workshop.content_recipe(one, files=(("a", b"c"),))

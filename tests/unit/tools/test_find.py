@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.tools import events, find, install, workshop
+from firstlight.tools import find, install, tool_progress, workshop
 from tests.unit.tools import tiny
 
 
-async def search(shop: workshop.Workshop, name: str) -> find.Search:
+async def search(shop: workshop.Workshop, name: str) -> find.ToolSearch:
     return await find.find(shop.catalogue.get(name), shop)
 
 
@@ -18,7 +18,7 @@ async def test_a_given_path_wins(tmp_path: Path) -> None:
 
     outcome = await search(shop, "twin")
 
-    assert outcome.found == find.Found(given, "1.5.0", find.Where.GIVEN)
+    assert outcome.found == find.FoundTool(given, "1.5.0", find.FoundWhere.GIVEN)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ async def test_kubebuilder_assets_are_honoured(tmp_path: Path) -> None:
 
     outcome = await search(tiny.shop(tmp_path, {"KUBEBUILDER_ASSETS": f"{tmp_path}/assets"}), "tiny")
 
-    assert outcome.found == find.Found(there, "1.2.3", find.Where.ASSETS)
+    assert outcome.found == find.FoundTool(there, "1.2.3", find.FoundWhere.ASSETS)
 
 
 async def test_kubebuilder_assets_of_another_version_are_passed_over_aloud(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ async def test_a_program_on_path_does_if_its_version_fits(tmp_path: Path) -> Non
 
     outcome = await search(tiny.shop(tmp_path, {"PATH": f"{tmp_path}/bin"}), "twin")
 
-    assert outcome.found == find.Found(there, "1.9.0", find.Where.PATH)
+    assert outcome.found == find.FoundTool(there, "1.9.0", find.FoundWhere.PATH)
 
 
 async def test_a_program_on_path_of_the_wrong_version_is_passed_over_aloud(tmp_path: Path) -> None:
@@ -82,13 +82,13 @@ async def test_a_program_on_path_of_the_wrong_version_is_passed_over_aloud(tmp_p
     shop = tiny.shop(tmp_path, {"PATH": f"{tmp_path}/bin"})
 
     outcome = await search(shop, "twin")
-    heard: list[events.Event] = []
+    heard: list[tool_progress.ToolEvent] = []
     with pytest.raises(errors.ToolError, match="cannot be had") as caught:
         await install.ensure(["twin"], heard.append, shop=shop)
 
     assert outcome.found is None
     assert outcome.passed_over[0].path == there
-    assert events.PassedOver("twin", str(there), "its version is 2.0.0, and >=1.2 <2 is needed") in heard
+    assert tool_progress.CandidateSkipped("twin", str(there), "its version is 2.0.0, and >=1.2 <2 is needed") in heard
     assert "Ask the neighbours" in caught.value.hint
 
 
@@ -97,7 +97,7 @@ async def test_a_component_is_not_looked_for_on_path(tmp_path: Path) -> None:
 
     outcome = await search(tiny.shop(tmp_path, {"PATH": f"{tmp_path}/bin"}), "tiny")
 
-    assert outcome == find.Search(outcome.tool, None)
+    assert outcome == find.ToolSearch(outcome.tool, None)
 
 
 async def test_a_program_that_does_not_run_is_passed_over(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from firstlight.tools import cache, catalogue, target, workshop
+from firstlight.tools import binary_cache, catalogue, workshop
 
 CATALOGUE = """
 [sets]
@@ -90,8 +90,8 @@ def shop(
     return workshop.Workshop(
         catalogue=catalogue.parse(known, path="tiny"),
         environ=variables,
-        cache=cache.Cache(root / "cache"),
+        cache=binary_cache.BinaryCache(root / "cache"),
         lab=root / "lab",
-        target=target.here(),
+        target=workshop.this_machine(),
         ways=ways,
     )

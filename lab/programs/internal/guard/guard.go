@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// The same list is read by firstlight before a rehearsal (model/kustomize_options.json).
+// The same list is read by firstlight before a rehearsal (repo/argocd/kustomize_options.json).
 //
 //go:embed allowed.json
 var data []byte

@@ -1,38 +1,37 @@
-"""Git repositories, by way of git: ``await Git(path).head(work_tree)``.
+"""git as one class: a method for each thing that is asked of it, sorted into files by what they are about."""
 
-A method takes a path and arguments, makes a command line of them, runs it, and gives back values of ``model``.
-Failures are exceptions by their meaning, drawn in ``errors``. A repository may be a stranger's: what it configures is
-not obeyed, what it contains is not run, and what leads out of it is refused.
-"""
-
-from firstlight.clients.git.errors import (
-    Busy,
+from firstlight.clients.git.git_errors import (
+    GitBusy,
     GitError,
+    GitNotFound,
+    GitPointsElsewhere,
+    GitRejected,
+    GitTimedOut,
+    GitTooLarge,
+    GitUnauthorised,
+    GitUnreachable,
+    GitUnreadable,
+    GitUntrusted,
     NotARepository,
-    NotFound,
-    PointsElsewhere,
-    Rejected,
-    TimedOut,
-    TooLarge,
-    Unauthorised,
-    Unreachable,
-    Unreadable,
-    Untrusted,
 )
-from firstlight.clients.git.git import Git
+from firstlight.clients.git.landing import GitLanding
 
 __all__ = [
-    "Busy",
     "Git",
+    "GitBusy",
     "GitError",
+    "GitNotFound",
+    "GitPointsElsewhere",
+    "GitRejected",
+    "GitTimedOut",
+    "GitTooLarge",
+    "GitUnauthorised",
+    "GitUnreachable",
+    "GitUnreadable",
+    "GitUntrusted",
     "NotARepository",
-    "NotFound",
-    "PointsElsewhere",
-    "Rejected",
-    "TimedOut",
-    "TooLarge",
-    "Unauthorised",
-    "Unreachable",
-    "Unreadable",
-    "Untrusted",
 ]
+
+
+class Git(GitLanding):
+    """git at a path. Each of its parts builds on the one before: history, trees, states, writing, remotes, landing."""

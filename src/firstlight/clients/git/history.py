@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from firstlight.clients.git import errors as git_errors
-from firstlight.clients.git import names, records
-from firstlight.clients.git.program import READ, Program, Session, parsed
+from firstlight.clients.git import git_arguments, git_errors, git_output
+from firstlight.clients.git.git_program import READ, GitProgram, GitSession, parsed
 from firstlight.model import git, remote_url
 
 MANY = 1000
@@ -22,7 +21,7 @@ _LOCAL, _REMOTE, _TAGS = "refs/heads/", "refs/remotes/", "refs/tags/"
 _SHORT_HASH = re.compile(r"[0-9a-f]{4,63}", re.IGNORECASE)
 
 
-class History(Program):
+class GitHistory(GitProgram):
     """The past of a repository, and the difference of its work tree from it."""
 
     async def head(self, path: Path, *, timeout: float = READ) -> git.Head:
@@ -32,7 +31,7 @@ class History(Program):
             if work_tree is None:
                 commit = await self._tip(session)
                 done = await self._run(session, ["symbolic-ref", "--quiet", "--short", "HEAD"], check=False)
-                found = records.WorkTreeStatus(commit, done.text.strip(), ())
+                found = git_output.WorkTreeStatus(commit, done.text.strip(), ())
             else:
                 found = await self._status(session, timeout=timeout)
             return git.Head(
@@ -43,7 +42,7 @@ class History(Program):
                 work_tree=Path(work_tree) if work_tree is not None else None,
             )
 
-    async def status(self, path: Path, *, timeout: float = READ) -> tuple[git.Change, ...]:
+    async def status(self, path: Path, *, timeout: float = READ) -> tuple[git.FileChange, ...]:
         """What the work tree has that its commit has not, untracked files included.
 
         No filter is run: a file that one would change, such as one of LFS, counts as modified as soon as its time
@@ -61,7 +60,7 @@ class History(Program):
             if "GIT_WORK_TREE" not in session.environment:
                 return ()
             done = await self._run(session, ["ls-files", "-v", "-z", "--full-name"], timeout=timeout)
-        return parsed(records.unwatched, done, name="ls-files", target=session.target)
+        return parsed(git_output.unwatched, done, name="ls-files", target=session.target)
 
     async def resolve(self, path: Path, revision: str) -> str:
         """The commit that a revision names.
@@ -84,9 +83,9 @@ class History(Program):
             if base:
                 revisions.append(f"^{await self._resolve(session, base)}")
             count = [f"--max-count={limit}"] if limit is not None else []
-            arguments = ["log", f"--format=tformat:{records.LOG_FORMAT}", *count, "--no-show-signature"]
+            arguments = ["log", f"--format=tformat:{git_output.LOG_FORMAT}", *count, "--no-show-signature"]
             done = await self._run(session, [*arguments, *revisions, "--"], timeout=timeout)
-        return parsed(records.log, done, name="log", target=session.target)
+        return parsed(git_output.log, done, name="log", target=session.target)
 
     async def last_commits(
         self, path: Path, files: Sequence[str], *, timeout: float = READ
@@ -102,12 +101,12 @@ class History(Program):
         async with self._at(path) as session:
             inside = path.relative_to(session.cwd).as_posix() if path.is_relative_to(session.cwd) else "."
             prefix = "" if inside == "." else f"{inside}/"
-            only = [names.path(f"{prefix}{each}") for each in files]
+            only = [git_arguments.path(f"{prefix}{each}") for each in files]
             if not only or not await self._tip(session):
                 return {}
             arguments = ["log", "-z", "--name-only", "--no-merges", "--no-renames", "--format=tformat:%cI%x00"]
             done = await self._run(session, [*arguments, "--no-show-signature", "HEAD", "--", *only], timeout=timeout)
-        found = parsed(records.last_commits, done, name="log", target=session.target)
+        found = parsed(git_output.last_commits, done, name="log", target=session.target)
         return {name.removeprefix(prefix): when for name, when in found.items()}
 
     async def has_merges(self, path: Path, base: str, head: str = "HEAD", *, timeout: float = READ) -> bool:
@@ -131,8 +130,8 @@ class History(Program):
         Git takes a tag before a branch of the same name, a branch before a remote one, and either before a hash that
         begins like it. So whoever may push a name can make another one mean something else.
         """
-        name = names.revision(revision)
-        if name in {"HEAD", "@"} or names.is_hash(name) or "~" in name or "^" in name:
+        name = git_arguments.revision(revision)
+        if name in {"HEAD", "@"} or git_arguments.is_hash(name) or "~" in name or "^" in name:
             return {}
         async with self._at(path) as session:
             wanted = [f"{prefix}{name}" for prefix in (_TAGS, _LOCAL, _REMOTE)]
@@ -143,7 +142,7 @@ class History(Program):
                 full += (await self._run(session, ["rev-parse", f"--disambiguate={name}"], check=False)).text.split()
             found = {}
             for each in full:
-                with contextlib.suppress(git_errors.NotFound):  # a tag of a tree, or a hash of a file
+                with contextlib.suppress(git_errors.GitNotFound):  # a tag of a tree, or a hash of a file
                     found[each] = await self._resolve(session, each)
         return found
 
@@ -156,7 +155,7 @@ class History(Program):
         """
         async with self._at(path) as session:
             asked = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"]
-            full = (await self._run(session, [*asked, names.revision(revision)], check=False)).text.strip()
+            full = (await self._run(session, [*asked, git_arguments.revision(revision)], check=False)).text.strip()
             if not full.startswith(_LOCAL):
                 return ""
             branch = full.removeprefix(_LOCAL)
@@ -170,7 +169,7 @@ class History(Program):
 
     async def changed_files(
         self, path: Path, base: str, head: str = "HEAD", *, since_fork: bool = True, timeout: float = READ
-    ) -> tuple[git.Change, ...]:
+    ) -> tuple[git.FileChange, ...]:
         """What differs between two commits, renames recognised.
 
         Args:
@@ -187,7 +186,7 @@ class History(Program):
             between = await self._between(session, base, head, since_fork=since_fork)
             arguments = ["diff", *RAW_DIFF, *PLAIN_DIFF, *between, "--"]
             done = await self._run(session, arguments, timeout=timeout)
-        return parsed(records.raw_diff, done, name="diff", target=session.target)
+        return parsed(git_output.raw_diff, done, name="diff", target=session.target)
 
     async def diff(
         self,
@@ -203,7 +202,7 @@ class History(Program):
         async with self._at(path) as session:
             between = await self._between(session, base, head, since_fork=since_fork)
             options = ["--patch", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/", *PLAIN_DIFF]
-            only = [names.path(each) for each in paths]
+            only = [git_arguments.path(each) for each in paths]
             done = await self._run(session, ["diff", *options, *between, "--", *only], timeout=timeout)
         return done.text
 
@@ -214,38 +213,38 @@ class History(Program):
                 session, await self._resolve(session, older), await self._resolve(session, newer)
             )
 
-    async def _status(self, session: Session, *, timeout: float) -> records.WorkTreeStatus:
+    async def _status(self, session: GitSession, *, timeout: float) -> git_output.WorkTreeStatus:
         # A submodule would be asked by a Git of its own, which obeys the submodule's config.
         arguments = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all"]
         done = await self._run(session, [*arguments, "--no-ahead-behind", "--find-renames"], timeout=timeout)
-        return parsed(records.status, done, name="status", target=session.target)
+        return parsed(git_output.status, done, name="status", target=session.target)
 
-    async def _tip(self, session: Session) -> str:
+    async def _tip(self, session: GitSession) -> str:
         done = await self._run(session, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], check=False)
         return done.text.strip() if done.code == 0 else ""
 
-    async def _resolve(self, session: Session, revision: str) -> str:
-        wanted = f"{names.revision(revision)}^{{commit}}"
+    async def _resolve(self, session: GitSession, revision: str) -> str:
+        wanted = f"{git_arguments.revision(revision)}^{{commit}}"
         done = await self._run(session, ["rev-parse", "--verify", "--quiet", "--end-of-options", wanted], check=False)
         found = done.text.strip()
-        if done.code != 0 or not names.is_hash(found):
+        if done.code != 0 or not git_arguments.is_hash(found):
             detail = f"{revision!r} names no commit"
-            raise git_errors.NotFound("rev-parse", detail=detail, target=session.target, stderr=done.stderr)
+            raise git_errors.GitNotFound("rev-parse", detail=detail, target=session.target, stderr=done.stderr)
         return found
 
-    async def _between(self, session: Session, base: str, head: str, *, since_fork: bool) -> list[str]:
+    async def _between(self, session: GitSession, base: str, head: str, *, since_fork: bool) -> list[str]:
         older, newer = await self._resolve(session, base), await self._resolve(session, head)
         if since_fork:
             done = await self._run(session, ["merge-base", older, newer], check=False)
             if done.code != 0:
                 detail = f"{base!r} and {head!r} have no commit in common"
-                raise git_errors.NotFound(
+                raise git_errors.GitNotFound(
                     "merge-base", detail=detail, target=session.target, hint="is the clone deep enough?"
                 )
             older = done.text.split()[0]
         return [older, newer]
 
-    async def _is_ancestor(self, session: Session, older: str, newer: str) -> bool:
+    async def _is_ancestor(self, session: GitSession, older: str, newer: str) -> bool:
         done = await self._run(session, ["merge-base", "--is-ancestor", older, newer], check=False)
         if done.code > 1:
             raise git_errors.from_output("merge-base", done.stderr, target=session.target)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from firstlight.clients.git import names
+from firstlight.clients.git import git_arguments
+from firstlight.clients.git.git_program import READ, GitSession
 from firstlight.clients.git.history import PLAIN_DIFF
-from firstlight.clients.git.program import READ, Session
-from firstlight.clients.git.remotes import Remotes
+from firstlight.clients.git.remotes import GitRemotes
 
 
-class Landing(Remotes):
+class GitLanding(GitRemotes):
     """What tells whether a branch has a change, whatever its commits are called there."""
 
     async def first_parents(
@@ -53,9 +53,9 @@ class Landing(Remotes):
         async with self._at(path) as session:
             return await self._ids(session, await self._resolve(session, revision), files)
 
-    async def _ids(self, session: Session, commit: str, files: Sequence[str]) -> dict[str, str]:
+    async def _ids(self, session: GitSession, commit: str, files: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
-        wanted = [names.path(each) for each in files]
+        wanted = [git_arguments.path(each) for each in files]
         for start in range(0, len(wanted), 500):
             arguments = ["ls-tree", "-z", "--full-tree", commit, "--", *wanted[start : start + 500]]
             for line in (await self._run(session, arguments)).text.split("\0"):

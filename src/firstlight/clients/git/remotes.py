@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import tree
-from firstlight.clients.git import access, names, records, trees
-from firstlight.clients.git import errors as git_errors
-from firstlight.clients.git.program import REMOTE, TRANSFER, Session, parsed, receiver
-from firstlight.clients.git.writing import Writing
+from firstlight.clients import path_safety
+from firstlight.clients.git import git_arguments, git_errors, git_output, git_program, trees
+from firstlight.clients.git.git_program import REMOTE, TRANSFER, GitSession, parsed, receiver
+from firstlight.clients.git.work_tree_states import GitCommits
 from firstlight.model import git, remote_url
 
 _FETCH = (
@@ -18,11 +17,11 @@ _FETCH = (
 _OUTCOMES: Mapping[str, git.PushOutcome] = {"*": "created", " ": "updated", "+": "forced", "=": "unchanged"}
 
 
-class Remotes(Writing):
+class GitRemotes(GitCommits):
     """What is elsewhere."""
 
     async def ls_remote(
-        self, url: str, *, credentials: access.Credentials | None = None, timeout: float = REMOTE
+        self, url: str, *, credentials: git_program.Credentials | None = None, timeout: float = REMOTE
     ) -> git.RemoteRefs:
         """What a remote offers, and thereby whether it is there and lets us in.
 
@@ -43,8 +42,8 @@ class Remotes(Writing):
         *,
         ref: str = "",
         depth: int = 0,
-        credentials: access.Credentials | None = None,
-        limits: tree.Limits = tree.LIMITS,
+        credentials: git_program.Credentials | None = None,
+        limits: path_safety.TreeLimits = path_safety.TREE_LIMITS,
         timeout: float = TRANSFER,
     ) -> str:
         """Clone a repository into a directory that is not there yet, and give the commit that is checked out.
@@ -62,12 +61,12 @@ class Remotes(Writing):
             errors.Refused: A link in the commit leads out of it, or there is too much.
         """
         remote = self._url(url)
-        is_hash = names.is_hash(ref)
+        is_hash = git_arguments.is_hash(ref)
         if ref and not is_hash:
-            names.branch(ref)
+            git_arguments.branch(ref)
         shallow = [f"--depth={depth}"] if depth else []
         async with self._nowhere() as session:
-            with tree.landing(into) as made:
+            with path_safety.landing(into) as made:
                 options = ["--quiet", "--template="]
                 if is_hash:
                     await self._run(session, ["init", *options, "--", str(made.absolute())])
@@ -104,7 +103,7 @@ class Remotes(Writing):
                         await self._ls_tree(inside, commit, timeout=timeout), limits, target=remote.text
                     )
                     await self._run(inside, ["reset", "--quiet", "--hard"], timeout=timeout)
-                    tree.check(made, limits=limits, skip={".git"})
+                    path_safety.check_tree(made, limits=limits, skip={".git"})
         return commit
 
     async def fetch(
@@ -115,12 +114,12 @@ class Remotes(Writing):
         *,
         remote: str = "origin",
         depth: int = 0,
-        credentials: access.Credentials | None = None,
+        credentials: git_program.Credentials | None = None,
         timeout: float = TRANSFER,
     ) -> str:
         """Fetch a branch into ``refs/remotes/REMOTE/BRANCH`` of a repository, and give its commit."""
         source = self._url(url)
-        kept = f"refs/remotes/{names.branch(remote)}/{names.branch(branch)}"
+        kept = f"refs/remotes/{git_arguments.branch(remote)}/{git_arguments.branch(branch)}"
         shallow = [f"--depth={depth}"] if depth else []
         async with self._at(path, writes=True) as session:
             arguments = [*_FETCH, *shallow, "--", source.text, f"+refs/heads/{branch}:{kept}"]
@@ -135,9 +134,9 @@ class Remotes(Writing):
         *,
         revision: str = "HEAD",
         expected: str | None = None,
-        credentials: access.Credentials | None = None,
+        credentials: git_program.Credentials | None = None,
         timeout: float = TRANSFER,
-    ) -> git.Pushed:
+    ) -> git.PushResult:
         """Make a commit the tip of a remote's branch, as far as nothing there is lost by it.
 
         Args:
@@ -153,8 +152,8 @@ class Remotes(Writing):
             git_errors.Rejected: The branch has other commits, or the remote has rules against it.
         """
         remote = self._url(url)
-        ref = f"refs/heads/{names.branch(branch)}"
-        if expected and not names.is_hash(expected):
+        ref = f"refs/heads/{git_arguments.branch(branch)}"
+        if expected and not git_arguments.is_hash(expected):
             raise errors.UsageError("what may be replaced is named by its whole hash")
         lease = [] if expected is None else [f"--force-with-lease={ref}:{expected}"]
         async with self._at(path) as session:
@@ -169,12 +168,12 @@ class Remotes(Writing):
                 check=False,
             )
             try:
-                flag, words = records.pushed(done.stdout, ref)
+                flag, words = git_output.pushed(done.stdout, ref)
             except ValueError:
                 raise git_errors.from_output("push", done.stderr, target=remote.text) from None
             if flag not in _OUTCOMES or done.code != 0:
-                raise git_errors.Rejected("push", detail=words, target=remote.text, stderr=done.stderr)
-            return git.Pushed(branch, commit, _OUTCOMES[flag])
+                raise git_errors.GitRejected("push", detail=words, target=remote.text, stderr=done.stderr)
+            return git.PushResult(branch, commit, _OUTCOMES[flag])
 
     async def is_pushed(
         self,
@@ -183,12 +182,12 @@ class Remotes(Writing):
         url: str,
         branch: str,
         *,
-        credentials: access.Credentials | None = None,
+        credentials: git_program.Credentials | None = None,
         timeout: float = TRANSFER,
     ) -> bool:
         """Whether a remote's branch has a commit, as the remote says now. Nothing is stored in the repository."""
         remote = self._url(url)
-        names.branch(branch)
+        git_arguments.branch(branch)
         async with self._at(path) as session:
             wanted = await self._resolve(session, commit)
             refs = await self._ls_remote(session, remote, credentials, timeout=REMOTE)
@@ -201,11 +200,16 @@ class Remotes(Writing):
             return await self._is_ancestor(session, wanted, tip)
 
     async def _ls_remote(
-        self, session: Session, remote: remote_url.RemoteUrl, credentials: access.Credentials | None, *, timeout: float
+        self,
+        session: GitSession,
+        remote: remote_url.RemoteUrl,
+        credentials: git_program.Credentials | None,
+        *,
+        timeout: float,
     ) -> git.RemoteRefs:
         arguments = ["ls-remote", "--quiet", "--symref", "--", remote.text]
         done = await self._run(session, arguments, url=remote, credentials=credentials, timeout=timeout)
-        return parsed(records.remote_refs, done, name="ls-remote", target=remote.text)
+        return parsed(git_output.remote_refs, done, name="ls-remote", target=remote.text)
 
-    async def _has(self, session: Session, commit: str) -> bool:
+    async def _has(self, session: GitSession, commit: str) -> bool:
         return (await self._run(session, ["cat-file", "-e", f"{commit}^{{commit}}"], check=False)).code == 0

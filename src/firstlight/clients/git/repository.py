@@ -14,8 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from firstlight.clients.git import errors as git_errors
-from firstlight.clients.git import pointing
+from firstlight.clients.git import git_errors
 
 _POINTER = re.compile(r"gitdir: (?P<path>.+?)\r?\n?", re.DOTALL)
 _HEAD = re.compile(r"ref: refs/[^\x00-\x20\x7f]+\n?|[0-9a-f]{40}(?:[0-9a-f]{24})?\n?")
@@ -42,7 +41,7 @@ _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", 
 
 
 @dataclasses.dataclass(frozen=True)
-class Repository:
+class LocalRepository:
     """Where the parts of a repository are."""
 
     git_dir: Path
@@ -62,7 +61,7 @@ class Repository:
         return next((name for name in _UNFINISHED if (self.git_dir / name).exists()), "")
 
 
-def locate(path: Path) -> Repository:
+def locate(path: Path) -> LocalRepository:
     """The repository of a work tree, of a directory in one, or a bare one.
 
     Raises:
@@ -71,30 +70,30 @@ def locate(path: Path) -> Repository:
     """
     path = path.absolute()
     if _is_git_dir(path):
-        return _checked(Repository(path, _common_dir(path), path.parent if path.name == ".git" else None))
+        return _checked(LocalRepository(path, _common_dir(path), path.parent if path.name == ".git" else None))
     for directory in (path, *path.parents):
         mark = directory / ".git"
         if mark.is_file():
             match = _POINTER.fullmatch(_small_text(mark))
             git_dir = Path(os.path.normpath(directory / match["path"])) if match else mark
             if match and _is_git_dir(git_dir):
-                return _checked(Repository(git_dir, _common_dir(git_dir), directory))
+                return _checked(LocalRepository(git_dir, _common_dir(git_dir), directory))
         elif _is_git_dir(mark):
-            return _checked(Repository(mark, _common_dir(mark), directory))
+            return _checked(LocalRepository(mark, _common_dir(mark), directory))
     raise git_errors.NotARepository("status", detail="it is no work tree and no repository", target=str(path))
 
 
-def _checked(found: Repository) -> Repository:
+def _checked(found: LocalRepository) -> LocalRepository:
     """The repository, if its parts belong together."""
-    pointing.check_common(found.git_dir, found.common_dir)
+    check_common_dir(found.git_dir, found.common_dir)
     if found.work_tree is not None:
-        pointing.check(found.work_tree, found.git_dir)
+        check_pointers(found.work_tree, found.git_dir)
     return found
 
 
 @contextlib.contextmanager
 def stand_in(
-    repository: Repository, home: Path, settings: Mapping[str, str], *, writes: bool
+    repository: LocalRepository, home: Path, settings: Mapping[str, str], *, writes: bool
 ) -> Iterator[Mapping[str, str]]:
     """The environment in which Git sees the repository without obeying it.
 
@@ -169,7 +168,7 @@ def _config(settings: Mapping[str, str], *, is_bare: bool) -> str:
     return "\n".join([*lines, ""])
 
 
-def _link_logs(git_dir: Path, repository: Repository) -> None:
+def _link_logs(git_dir: Path, repository: LocalRepository) -> None:
     """Let what is written also be remembered where the user looks for it."""
     if repository.work_tree is None:
         return
@@ -184,3 +183,98 @@ def _quoted(path: Path) -> bytes:
     """A path as Git reads it in a file of lines, whatever letters it has."""
     escaped = b"".join(b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' else bytes([byte]) for byte in bytes(path))
     return b'"' + escaped + b'"'
+
+
+# Whether a work tree and a Git directory elsewhere belong together: only if each says so of the other.
+#
+# A ``.git`` that is a file, or a link, leads to a directory outside of the tree: so it is with a second work tree of a
+# repository, and with a submodule. But a tree of files may come from anywhere, as out of an archive, and its ``.git`` may
+# name any repository on this computer, whose config and commits would be taken for those of the tree.
+
+
+_POINTING_SMALL = 1 << 20
+
+
+def check_pointers(tree: Path, git_dir: Path) -> None:
+    """See that a Git directory names the work tree that names it, and is ours.
+
+    Args:
+        tree: The directory that ``.git`` is in.
+        git_dir: Where it leads.
+
+    Raises:
+        git_errors.PointsElsewhere: It does not.
+    """
+    real, top = _real(git_dir), _real(tree)
+    if real.is_relative_to(top):
+        return
+    try:
+        owner = real.stat().st_uid
+    except OSError:
+        owner = -1
+    if owner not in _owners():
+        raise _elsewhere(tree, git_dir, "which belongs to another user")
+    if top not in _named(real):
+        raise _elsewhere(tree, git_dir, "which does not name this directory as its work tree")
+
+
+def check_common_dir(git_dir: Path, common: Path) -> None:
+    """See that a Git directory that shares another one's objects and config is kept in it, as Git does.
+
+    Raises:
+        git_errors.PointsElsewhere: It is not.
+    """
+    if common != git_dir and _real(git_dir).parent != _real(common) / "worktrees":
+        raise _elsewhere(git_dir, common, "which does not keep it among its worktrees")
+
+
+def _named(git_dir: Path) -> set[Path]:
+    """The work trees that a Git directory names: in ``gitdir`` as one of several, in its config as a submodule."""
+    found = set()
+    if text := _text(git_dir / "gitdir").strip("\r\n"):
+        found.add(_real(git_dir / text).parent)
+    for name in ("config", "config.worktree"):
+        if text := _work_tree(_text(git_dir / name)):
+            found.add(_real(git_dir / text))
+    return found
+
+
+def _work_tree(config: str) -> str:
+    """What ``core.worktree`` says in a config; empty if nothing."""
+    section, found = "", ""
+    for line in (each.strip() for each in config.splitlines()):
+        if line.startswith("["):
+            section = line.partition("]")[0].removeprefix("[").strip().lower()
+            continue
+        name, equals, value = line.partition("=")
+        if section == "core" and equals and name.strip().lower() == "worktree":
+            text = value.strip()
+            found = text[1:-1].replace('\\"', '"').replace("\\\\", "\\") if text[:1] == '"' == text[-1:] else text
+    return found
+
+
+def _elsewhere(path: Path, to: Path, why: str) -> git_errors.GitPointsElsewhere:
+    return git_errors.GitPointsElsewhere(
+        "status",
+        detail=f"its .git leads to {to}, {why}; what is there is not read",
+        target=str(path),
+        hint="If they belong together: git worktree repair; for a submodule git submodule update; and for a separate "
+        f"Git directory git --git-dir={to} config core.worktree {path}",
+    )
+
+
+def _owners() -> set[int]:
+    user, caller = os.geteuid(), os.environ.get("SUDO_UID", "")
+    return {user, int(caller)} if user == 0 and caller.isdecimal() else {user}
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return os.fsdecode(file.read(_POINTING_SMALL))
+    except OSError:
+        return ""

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, tree
-from firstlight.clients.git import errors as git_errors
-from firstlight.clients.git import names, records
-from firstlight.clients.git.history import History
-from firstlight.clients.git.program import READ, TRANSFER, Session, parsed
+from firstlight.clients import command, path_safety
+from firstlight.clients.git import git_arguments, git_errors, git_output
+from firstlight.clients.git.git_program import READ, TRANSFER, GitSession, parsed
+from firstlight.clients.git.history import GitHistory
 from firstlight.model import git
 
 FILE = 16 << 20
@@ -21,12 +20,12 @@ FILE = 16 << 20
 _BATCH = command.OUTPUT_LIMIT // 2
 
 
-class Trees(History):
+class GitTrees(GitHistory):
     """What is in a commit."""
 
     async def ls_tree(
         self, path: Path, revision: str = "HEAD", *, under: str = "", timeout: float = READ
-    ) -> tuple[git.Entry, ...]:
+    ) -> tuple[git.TreeEntry, ...]:
         """The files of a commit, perhaps only those of a directory, or a single one."""
         async with self._at(path) as session:
             return await self._ls_tree(session, await self._resolve(session, revision), _only(under), timeout=timeout)
@@ -85,14 +84,14 @@ class Trees(History):
         async with self._at(path) as session:
             if not path.is_relative_to(session.cwd):
                 raise git_errors.NotARepository("ls-files", detail="it has no work tree", target=session.target)
-            name = names.path((path.relative_to(session.cwd) / file).as_posix())
+            name = git_arguments.path((path.relative_to(session.cwd) / file).as_posix())
             arguments = ["ls-files", "-z", "--cached", "--full-name", "--", name]
             tracked = await self._run(session, arguments, timeout=timeout)
             if name in os.fsdecode(tracked.stdout).split("\0"):
                 return True
             try:
                 commit = await self._resolve(session, "HEAD")
-            except git_errors.NotFound:
+            except git_errors.GitNotFound:
                 return False  # nobody has committed anything yet
             return any(entry.path == name for entry in await self._ls_tree(session, commit, [name], timeout=timeout))
 
@@ -108,10 +107,10 @@ class Trees(History):
             entries = await self._ls_tree(session, commit, _only(file), timeout=READ)
             found = [entry for entry in entries if entry.path == file]
             if not found or found[0].kind == "submodule":
-                raise git_errors.NotFound("show", detail=f"{revision} has no file {file!r}", target=session.target)
+                raise git_errors.GitNotFound("show", detail=f"{revision} has no file {file!r}", target=session.target)
             if found[0].size > limit:
                 detail = f"{file!r} has {found[0].size} bytes, more than {limit}"
-                raise git_errors.TooLarge("show", detail=detail, target=session.target)
+                raise git_errors.GitTooLarge("show", detail=detail, target=session.target)
             return (await self._run(session, ["cat-file", "blob", found[0].id])).stdout
 
     async def export(
@@ -121,7 +120,7 @@ class Trees(History):
         into: Path,
         *,
         under: str = "",
-        limits: tree.Limits = tree.LIMITS,
+        limits: path_safety.TreeLimits = path_safety.TREE_LIMITS,
         timeout: float = TRANSFER,
     ) -> git.Exported:
         """Put the files of a commit into a directory that is not there yet: all of them, or none.
@@ -141,10 +140,10 @@ class Trees(History):
             commit = await self._resolve(session, revision)
             entries = await self._ls_tree(session, commit, _only(under), timeout=timeout)
             check_entries(entries, limits, target=session.target)
-            with tree.landing(into) as made:
+            with path_safety.landing(into) as made:
                 made.mkdir()
                 await self._write(session, entries, made, timeout=timeout)
-                tree.check(made, limits=limits)
+                path_safety.check_tree(made, limits=limits)
         kept = [entry for entry in entries if entry.kind != "submodule"]
         return git.Exported(
             commit=commit,
@@ -155,14 +154,16 @@ class Trees(History):
         )
 
     async def _ls_tree(
-        self, session: Session, commit: str, only: Sequence[str] = (), *, timeout: float
-    ) -> tuple[git.Entry, ...]:
+        self, session: GitSession, commit: str, only: Sequence[str] = (), *, timeout: float
+    ) -> tuple[git.TreeEntry, ...]:
         """All files of a commit, or those of some paths."""
         arguments = ["ls-tree", "-r", "-l", "-z", "--full-tree", "--", commit, *only]
         done = await self._run(session, arguments, timeout=timeout)
-        return parsed(records.tree, done, name="ls-tree", target=session.target)
+        return parsed(git_output.tree, done, name="ls-tree", target=session.target)
 
-    async def _write(self, session: Session, entries: Sequence[git.Entry], into: Path, *, timeout: float) -> None:
+    async def _write(
+        self, session: GitSession, entries: Sequence[git.TreeEntry], into: Path, *, timeout: float
+    ) -> None:
         files = [entry for entry in entries if entry.kind in {"file", "executable"}]
         links = [entry for entry in entries if entry.kind == "symlink"]
         # Links last, so that no file is written through one.
@@ -170,20 +171,22 @@ class Trees(History):
             _put(entry, content, into)
 
     async def _blobs(
-        self, session: Session, entries: Sequence[git.Entry], *, timeout: float
-    ) -> AsyncIterator[tuple[git.Entry, bytes]]:
+        self, session: GitSession, entries: Sequence[git.TreeEntry], *, timeout: float
+    ) -> AsyncIterator[tuple[git.TreeEntry, bytes]]:
         """The bytes of files, in portions, so that not all of them are in memory at once."""
         for batch in _batches(entries):
             asked = "".join(f"{entry.id}\n" for entry in batch).encode()
             done = await self._run(session, ["cat-file", "--batch"], stdin=asked, timeout=timeout)
-            contents = parsed(lambda output: tuple(records.blobs(output)), done, name="cat-file", target=session.target)
+            contents = parsed(
+                lambda output: tuple(git_output.blobs(output)), done, name="cat-file", target=session.target
+            )
             if [id_ for id_, _ in contents] != [entry.id for entry in batch]:
-                raise git_errors.Unreadable("cat-file", detail="files are missing", target=session.target)
+                raise git_errors.GitUnreadable("cat-file", detail="files are missing", target=session.target)
             for entry, (_, content) in zip(batch, contents, strict=True):
                 yield entry, content
 
 
-def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: str) -> None:
+def check_entries(entries: Sequence[git.TreeEntry], limits: path_safety.TreeLimits, *, target: str) -> None:
     """Refuse what Git itself would never check out, and what is too much, before anything is read."""
     for entry in entries:
         parts = entry.path.split("/")
@@ -200,12 +203,12 @@ def check_entries(entries: Sequence[git.Entry], limits: tree.Limits, *, target: 
 
 
 def _only(path: str) -> list[str]:
-    return [names.path(path)] if path else []
+    return [git_arguments.path(path)] if path else []
 
 
-def _batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
+def _batches(entries: Sequence[git.TreeEntry]) -> Iterator[list[git.TreeEntry]]:
     """The entries in portions of which each fits into one answer."""
-    batch: list[git.Entry] = []
+    batch: list[git.TreeEntry] = []
     size = 0
     for entry in entries:
         if batch and size + entry.size > _BATCH:
@@ -217,7 +220,7 @@ def _batches(entries: Sequence[git.Entry]) -> Iterator[list[git.Entry]]:
         yield batch
 
 
-def _put(entry: git.Entry, content: bytes, into: Path) -> None:
+def _put(entry: git.TreeEntry, content: bytes, into: Path) -> None:
     place = into / entry.path
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

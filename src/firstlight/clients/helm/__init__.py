@@ -1,60 +1,59 @@
-"""Charts and releases, by way of helm: ``await Helm(path).template(chart, release="cilium", namespace="kube-system")``.
+"""helm as one class: a method for each command, sorted into files by what they are about."""
 
-A method takes arguments, makes a command line of them, runs it, and gives back values of ``model``. Failures are
-exceptions by their meaning, drawn in ``errors``. A chart may be a stranger's: its links must not lead out of it, and
-no plugin, helper or lookup of it is run.
-"""
-
-from firstlight.clients.helm.errors import (
-    AlreadyExists,
+from firstlight.clients.helm.helm_errors import (
     BadChart,
     BadValues,
-    Busy,
     ChartNotFound,
-    Conflict,
+    HelmAlreadyExists,
+    HelmBusy,
+    HelmConflict,
     HelmError,
-    LimitExceeded,
-    NotOwned,
-    Overtaken,
-    Place,
-    Problem,
-    Rejected,
+    HelmLimitExceeded,
+    HelmNotOwned,
+    HelmOvertaken,
+    HelmRejected,
+    HelmTemplateError,
+    HelmTimedOut,
+    HelmTooLarge,
+    HelmUnauthorised,
+    HelmUnreachable,
+    HelmUnreadable,
+    HelmUntrusted,
     ReleaseNotFound,
+    SchemaProblem,
     SchemaViolation,
-    TemplateError,
-    TimedOut,
-    TooLarge,
-    Unauthorised,
-    Unreachable,
-    Unreadable,
-    Untrusted,
+    TemplatePlace,
     VersionNotFound,
 )
-from firstlight.clients.helm.helm import Helm
+from firstlight.clients.helm.releases import HelmReleases
 
 __all__ = [
-    "AlreadyExists",
     "BadChart",
     "BadValues",
-    "Busy",
     "ChartNotFound",
-    "Conflict",
     "Helm",
+    "HelmAlreadyExists",
+    "HelmBusy",
+    "HelmConflict",
     "HelmError",
-    "LimitExceeded",
-    "NotOwned",
-    "Overtaken",
-    "Place",
-    "Problem",
-    "Rejected",
+    "HelmLimitExceeded",
+    "HelmNotOwned",
+    "HelmOvertaken",
+    "HelmRejected",
+    "HelmTemplateError",
+    "HelmTimedOut",
+    "HelmTooLarge",
+    "HelmUnauthorised",
+    "HelmUnreachable",
+    "HelmUnreadable",
+    "HelmUntrusted",
     "ReleaseNotFound",
+    "SchemaProblem",
     "SchemaViolation",
-    "TemplateError",
-    "TimedOut",
-    "TooLarge",
-    "Unauthorised",
-    "Unreachable",
-    "Unreadable",
-    "Untrusted",
+    "TemplatePlace",
     "VersionNotFound",
 ]
+
+
+class Helm(HelmReleases):
+    """helm at a path: charts without a cluster, releases with a kubeconfig."""

@@ -10,26 +10,24 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import tree
-from firstlight.clients.feeding import Fed
-from firstlight.clients.helm import errors as helm_errors
-from firstlight.clients.helm import names, output, registry, schema_references
-from firstlight.clients.helm.program import OFFLINE, TRANSFER, Answer, Program
-from firstlight.clients.helm.values import Values
-from firstlight.clients.sandbox import limits
-from firstlight.model import credentials, helm, remote_url
-from firstlight.model.rendered import Rendered
+from firstlight.clients import path_safety
+from firstlight.clients.helm import helm_arguments, helm_errors, helm_output, helm_program, schema_references
+from firstlight.clients.helm.helm_program import OFFLINE, TRANSFER, HelmAnswer, HelmProgram, Values
+from firstlight.clients.program_io import SecretArgument
+from firstlight.clients.sandbox import program_limits
+from firstlight.model import helm_chart, remote_url, secret
+from firstlight.model.rendition import RendererOutput
 
-LIMITS = tree.Limits(files=10_000, size=128 << 20, depth=30)
+LIMITS = path_safety.TreeLimits(files=10_000, size=128 << 20, depth=30)
 """How much a chart may hold, those in it included."""
 
 
-class Charts(Program):
+class HelmCharts(HelmProgram):
     """What is done with charts."""
 
     async def template(
         self,
-        chart: helm.ChartReference,
+        chart: helm_chart.ChartReference,
         *,
         release: str,
         namespace: str,
@@ -43,7 +41,7 @@ class Charts(Program):
         skip_schema_validation: bool = False,
         show_only: Sequence[str] = (),
         timeout: float = OFFLINE,
-    ) -> Rendered:
+    ) -> RendererOutput:
         """The manifests of a chart.
 
         Args:
@@ -67,16 +65,16 @@ class Charts(Program):
             errors.Refused: A link in the chart leads out of it, or it is too large.
         """
         options = [
-            f"--namespace={names.namespace(namespace)}",
+            f"--namespace={helm_arguments.namespace(namespace)}",
             *(["--include-crds"] if include_crds else []),
-            *(f"--api-versions={names.api_version(each)}" for each in api_versions),
-            *([f"--kube-version={names.kube_version(kube_version)}"] if kube_version else []),
+            *(f"--api-versions={helm_arguments.api_version(each)}" for each in api_versions),
+            *([f"--kube-version={helm_arguments.kube_version(kube_version)}"] if kube_version else []),
             *(["--skip-tests"] if skip_tests else []),
             *(["--no-hooks"] if no_hooks else []),
             *(["--is-upgrade"] if is_upgrade else []),
         ]
-        only = [f"--show-only={names.template(each)}" for each in show_only]
-        name = names.release(release)
+        only = [f"--show-only={helm_arguments.template(each)}" for each in show_only]
+        name = helm_arguments.release(release)
         async with self._located(chart) as (home, path):
             unchecked, warnings = schema_options(path, skip=skip_schema_validation)
             done = await self._run(
@@ -87,26 +85,26 @@ class Charts(Program):
                 operands=[name, str(path)],
                 given=values,
                 timeout=timeout,
-                within=limits.RENDERER,
+                within=program_limits.RENDERER,
             )
-        return Rendered(done.text, (*warnings, *done.warnings))
+        return RendererOutput(done.text, (*warnings, *done.warnings))
 
-    async def show_chart(self, chart: helm.ChartReference) -> helm.Chart:
+    async def show_chart(self, chart: helm_chart.ChartReference) -> helm_chart.ChartMetadata:
         """What a chart says of itself."""
         async with self._located(chart) as (home, path):
             return await self._show_chart(home, path, about=described(chart))
 
-    async def show_values(self, chart: helm.ChartReference) -> str:
+    async def show_values(self, chart: helm_chart.ChartReference) -> str:
         """The values that a chart has by itself, as they are written."""
         async with self._located(chart) as (home, path):
             done = await self._run(
-                home, ["show", "values"], about=described(chart), operands=[str(path)], within=limits.RENDERER
+                home, ["show", "values"], about=described(chart), operands=[str(path)], within=program_limits.RENDERER
             )
         return done.text
 
     async def pull(
-        self, chart: helm.OciChart | helm.RepositoryChart, into: Path, *, timeout: float = TRANSFER
-    ) -> helm.Pulled:
+        self, chart: helm_chart.OciChart | helm_chart.RepositoryChart, into: Path, *, timeout: float = TRANSFER
+    ) -> helm_chart.Pulled:
         """Fetch a chart and unpack it into a directory that is not there yet.
 
         Raises:
@@ -115,38 +113,44 @@ class Charts(Program):
             errors.Refused: A link in it leads out of it, or it is too large.
         """
         async with self._session() as home:
-            with tree.landing(into) as made:
+            with path_safety.landing(into) as made:
                 path, done = await self._fetch(home, chart, timeout=timeout)
                 found = await self._show_chart(home, path, about=described(chart))
                 shutil.copytree(path, made, symlinks=True)
-        return helm.Pulled(into, found, output.digest(done.text) or output.digest(done.stderr))
+        return helm_chart.Pulled(into, found, helm_output.digest(done.text) or helm_output.digest(done.stderr))
 
     async def package(
-        self, chart: helm.LocalChart, into: Path, *, version: str = "", app_version: str = "", timeout: float = OFFLINE
+        self,
+        chart: helm_chart.LocalChart,
+        into: Path,
+        *,
+        version: str = "",
+        app_version: str = "",
+        timeout: float = OFFLINE,
     ) -> Path:
         """Pack a chart into an archive in a directory, which must exist, and give the archive."""
         if not into.is_dir():
             raise errors.UsageError(f"{into} is not a directory")
         options = [
             f"--destination={into.absolute()}",
-            *([f"--version={names.version(version)}"] if version else []),
-            *([f"--app-version={names.line(app_version)}"] if app_version else []),
+            *([f"--version={helm_arguments.version(version)}"] if version else []),
+            *([f"--app-version={helm_arguments.line(app_version)}"] if app_version else []),
         ]
         about = described(chart)
         async with self._located(chart) as (home, path):
             done = await self._run(
                 home, ["package"], about=about, options=options, operands=[str(path)], timeout=timeout,
-                within=limits.RENDERER,
+                within=program_limits.RENDERER,
             )  # fmt: skip
         try:
-            made = Path(output.packaged(done.text))
+            made = Path(helm_output.packaged(done.text))
         except ValueError as error:
-            raise helm_errors.Unreadable("package", detail=str(error), target=about) from error
+            raise helm_errors.HelmUnreadable("package", detail=str(error), target=about) from error
         return into / made.name
 
-    async def push(self, archive: Path, to: str, *, timeout: float = TRANSFER) -> helm.PushedChart:
+    async def push(self, archive: Path, to: str, *, timeout: float = TRANSFER) -> helm_chart.PushedChart:
         """Push an archive of a chart to a registry: ``to`` is the directory there, without the chart's name."""
-        url = names.oci(to)
+        url = helm_arguments.oci(to)
         if not archive.is_file():
             raise errors.UsageError(f"there is no archive {archive}")
         async with self._session() as home:
@@ -160,11 +164,11 @@ class Charts(Program):
                 stays=True,
             )
         try:
-            return output.pushed(f"{done.text}\n{done.stderr}")
+            return helm_output.pushed(f"{done.text}\n{done.stderr}")
         except ValueError as error:
-            raise helm_errors.Unreadable("push", detail=str(error), target=url.text) from error
+            raise helm_errors.HelmUnreadable("push", detail=str(error), target=url.text) from error
 
-    async def registry_login(self, address: str, login: credentials.Login, *, timeout: float = TRANSFER) -> None:
+    async def registry_login(self, address: str, login: secret.Login, *, timeout: float = TRANSFER) -> None:
         """Ask a registry whether it lets somebody in. What Helm writes down about it is thrown away at once.
 
         Raises:
@@ -179,7 +183,7 @@ class Charts(Program):
                 ["registry", "login"],
                 about=address,
                 options=[
-                    f"--username={names.line(login.username)}",
+                    f"--username={helm_arguments.line(login.username)}",
                     "--password-stdin",
                     f"--registry-config={home / 'registry.json'}",
                     *self._plain(address),
@@ -190,7 +194,7 @@ class Charts(Program):
                 timeout=timeout,
             )
 
-    async def dependency_build(self, chart: helm.LocalChart, *, timeout: float = TRANSFER) -> None:
+    async def dependency_build(self, chart: helm_chart.LocalChart, *, timeout: float = TRANSFER) -> None:
         """Fetch the charts that a chart needs into its directory ``charts``, as its lock file says.
 
         Raises:
@@ -217,72 +221,78 @@ class Charts(Program):
                 timeout=timeout,
                 stays=True,
             )
-            tree.check(path, within=chart.within, limits=LIMITS)
+            path_safety.check_tree(path, within=chart.within, limits=LIMITS)
 
-    def _check_dependency(self, dependency: helm.Dependency, chart: helm.LocalChart, addresses: list[str]) -> None:
+    def _check_dependency(
+        self, dependency: helm_chart.ChartDependency, chart: helm_chart.LocalChart, addresses: list[str]
+    ) -> None:
         place = dependency.repository
         if not place:
             return
         if place.startswith("file://"):
-            tree.inside(chart.path / place.removeprefix("file://"), chart.within or chart.path)
+            path_safety.inside(chart.path / place.removeprefix("file://"), chart.within or chart.path)
         elif place.startswith("oci://"):
-            addresses.append(names.oci(place).address)
+            addresses.append(helm_arguments.oci(place).address)
         else:
-            names.repository(place, plain_http=self._plain_http)
+            helm_arguments.repository(place, plain_http=self._plain_http)
 
-    async def _show_chart(self, home: Path, path: Path, *, about: str) -> helm.Chart:
-        done = await self._run(home, ["show", "chart"], about=about, operands=[str(path)], within=limits.RENDERER)
+    async def _show_chart(self, home: Path, path: Path, *, about: str) -> helm_chart.ChartMetadata:
+        done = await self._run(
+            home, ["show", "chart"], about=about, operands=[str(path)], within=program_limits.RENDERER
+        )
         try:
-            return output.chart(done.text)
+            return helm_output.chart(done.text)
         except ValueError as error:
             raise helm_errors.BadChart("show chart", detail=str(error), target=about) from error
 
     @contextlib.asynccontextmanager
-    async def _located(self, chart: helm.ChartReference) -> AsyncIterator[tuple[Path, Path]]:
+    async def _located(self, chart: helm_chart.ChartReference) -> AsyncIterator[tuple[Path, Path]]:
         """A home, and the chart as a path that was looked through."""
         async with self._session() as home:
-            if isinstance(chart, helm.LocalChart):
+            if isinstance(chart, helm_chart.LocalChart):
                 path = chart.path.absolute()
                 if path.is_dir():
-                    tree.check(path, within=chart.within, limits=LIMITS)
+                    path_safety.check_tree(path, within=chart.within, limits=LIMITS)
                 elif not path.is_file():
                     raise helm_errors.ChartNotFound("show chart", detail="there is no such directory", target=str(path))
                 elif chart.within is not None:
-                    tree.inside(path, chart.within)
+                    path_safety.inside(path, chart.within)
             else:
                 path, _ = await self._fetch(home, chart, timeout=TRANSFER)
             yield home, path
 
     async def _fetch(
-        self, home: Path, chart: helm.OciChart | helm.RepositoryChart, *, timeout: float
-    ) -> tuple[Path, Answer]:
+        self, home: Path, chart: helm_chart.OciChart | helm_chart.RepositoryChart, *, timeout: float
+    ) -> tuple[Path, HelmAnswer]:
         about = described(chart)
-        options: list[str | Fed] = []
-        if isinstance(chart, helm.OciChart):
-            url = names.oci(chart.url)
-            operand = f"{url.text}@{names.digest(chart.digest)}" if chart.digest else url.text
+        options: list[str | SecretArgument] = []
+        if isinstance(chart, helm_chart.OciChart):
+            url = helm_arguments.oci(chart.url)
+            operand = f"{url.text}@{helm_arguments.digest(chart.digest)}" if chart.digest else url.text
             options += self._plain(url.address)
         else:
-            url = names.repository(chart.repository, plain_http=self._plain_http)
-            operand = names.chart(chart.name)
+            url = helm_arguments.repository(chart.repository, plain_http=self._plain_http)
+            operand = helm_arguments.chart(chart.name)
             login = self._logins.get(url.address)
             if login is None:
                 options.append(f"--repo={url.text}")
             else:
                 # The only way to a repository with a password that shows it to nobody: by its config and index.
-                listed = Fed("--repository-config=", registry.repositories(url, login), "the repository config")
+                listed = SecretArgument(
+                    "--repository-config=", helm_program.repositories_file(url, login), "the repository config"
+                )
                 await self._run(
                     home,
                     ["repo", "update"],
                     about=url.text,
                     options=[listed],
-                    operands=[registry.NAME],
+                    operands=[helm_program.REPOSITORY_NAME],
                     timeout=timeout,
                 )
                 options.append(listed)
-                operand = f"{registry.NAME}/{operand}"
-        version = "" if isinstance(chart, helm.OciChart) and chart.digest else chart.version
-        exactly = [f"--version={names.version(version)}"] if version else []
+                operand = f"{helm_program.REPOSITORY_NAME}/{operand}"
+        version = "" if isinstance(chart, helm_chart.OciChart) and chart.digest else chart.version
+        exactly = [f"--version={helm_arguments.version(version)}"] if version else []
         try:
             done = await self._pull(home, [*options, *exactly], operand, "pulled", about=about, timeout=timeout)
         except (helm_errors.ChartNotFound, helm_errors.VersionNotFound) as error:
@@ -291,13 +301,20 @@ class Charts(Program):
             raise await self._explained(error, home, options, operand, about=about, timeout=timeout) from error
         unpacked = [path for path in (home / "pulled").iterdir() if (path / "Chart.yaml").is_file()]
         if len(unpacked) != 1:
-            raise helm_errors.Unreadable("pull", detail="it did not unpack a chart", target=about)
-        tree.check(unpacked[0], limits=LIMITS)
+            raise helm_errors.HelmUnreadable("pull", detail="it did not unpack a chart", target=about)
+        path_safety.check_tree(unpacked[0], limits=LIMITS)
         return unpacked[0], done
 
     async def _pull(
-        self, home: Path, options: Sequence[str | Fed], operand: str, into: str, *, about: str, timeout: float
-    ) -> Answer:
+        self,
+        home: Path,
+        options: Sequence[str | SecretArgument],
+        operand: str,
+        into: str,
+        *,
+        about: str,
+        timeout: float,
+    ) -> HelmAnswer:
         return await self._run(
             home,
             ["pull"],
@@ -312,7 +329,7 @@ class Charts(Program):
         self,
         error: helm_errors.HelmError,
         home: Path,
-        options: Sequence[str | Fed],
+        options: Sequence[str | SecretArgument],
         operand: str,
         *,
         about: str,
@@ -360,12 +377,12 @@ def schema_options(chart: Path, *, skip: bool) -> tuple[list[str], list[str]]:
     return ["--skip-schema-validation"], [warning]
 
 
-def described(chart: helm.ChartReference) -> str:
+def described(chart: helm_chart.ChartReference) -> str:
     """What messages call a chart."""
     match chart:
-        case helm.LocalChart():
+        case helm_chart.LocalChart():
             return str(chart.path)
-        case helm.OciChart():
+        case helm_chart.OciChart():
             return remote_url.without_credentials(f"{chart.url} {chart.digest or chart.version}".strip())
-        case helm.RepositoryChart():
+        case helm_chart.RepositoryChart():
             return remote_url.without_credentials(f"{chart.repository} {chart.name} {chart.version}".strip())

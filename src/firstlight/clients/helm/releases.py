@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from firstlight import errors
-from firstlight.clients.helm import errors as helm_errors
-from firstlight.clients.helm import names, output
-from firstlight.clients.helm.charts import Charts, schema_options
-from firstlight.clients.helm.program import GRACE, READ
-from firstlight.clients.helm.values import Values
-from firstlight.model import helm
+from firstlight.clients.helm import helm_arguments, helm_errors, helm_output
+from firstlight.clients.helm.charts import HelmCharts, schema_options
+from firstlight.clients.helm.helm_program import GRACE, READ, Values
+from firstlight.model import helm_chart
 
 T = TypeVar("T")
 
@@ -19,34 +17,36 @@ _PAGES = 100
 _BOOLEANS = {True: "true", False: "false", None: "auto"}
 
 
-class Releases(Charts):
+class HelmReleases(HelmCharts):
     """What is done with releases."""
 
-    async def list(self, *, namespace: str = "", timeout: float = READ) -> tuple[helm.Release, ...]:
+    async def list(self, *, namespace: str = "", timeout: float = READ) -> tuple[helm_chart.InstalledRelease, ...]:
         """The last revision of every release, in one namespace or in all, whatever its status."""
-        scope = f"--namespace={names.namespace(namespace)}" if namespace else "--all-namespaces"
-        found: list[helm.Release] = []
+        scope = f"--namespace={helm_arguments.namespace(namespace)}" if namespace else "--all-namespaces"
+        found: list[helm_chart.InstalledRelease] = []
         async with self._session() as home:
             for page in range(_PAGES):
                 options = [scope, "--output=json", f"--max={MANY}", f"--offset={page * MANY}"]
                 done = await self._run(
                     home, ["list"], about=namespace, options=options, on_cluster=True, timeout=timeout
                 )
-                more = _read(output.releases, done.stdout, "list", namespace)
+                more = _read(helm_output.releases, done.stdout, "list", namespace)
                 found.extend(more)
                 if len(more) < MANY:
                     break
         return tuple(found)
 
-    async def status(self, name: str, *, namespace: str, revision: int = 0, timeout: float = READ) -> helm.Release:
+    async def status(
+        self, name: str, *, namespace: str, revision: int = 0, timeout: float = READ
+    ) -> helm_chart.InstalledRelease:
         """A release with its manifest: its last revision, or another.
 
         Raises:
             helm_errors.ReleaseNotFound: There is no such release.
         """
-        options = [f"--namespace={names.namespace(namespace)}", "--output=json"]
+        options = [f"--namespace={helm_arguments.namespace(namespace)}", "--output=json"]
         options += [f"--revision={revision}"] if revision else []
-        about, operands = f"{namespace}/{name}", [names.release(name)]
+        about, operands = f"{namespace}/{name}", [helm_arguments.release(name)]
         async with self._session() as home:
             known = await self._run(
                 home,
@@ -60,37 +60,37 @@ class Releases(Charts):
             full = await self._run(
                 home, ["status"], about=about, options=options, operands=operands, on_cluster=True, timeout=timeout
             )
-        return _read(lambda status: output.release(known.stdout, status), full.stdout, "status", about)
+        return _read(lambda status: helm_output.release(known.stdout, status), full.stdout, "status", about)
 
     async def history(
         self, name: str, *, namespace: str, limit: int = MANY, timeout: float = READ
-    ) -> tuple[helm.Release, ...]:
+    ) -> tuple[helm_chart.InstalledRelease, ...]:
         """The revisions of a release, the oldest first.
 
         Raises:
             helm_errors.ReleaseNotFound: There is no such release.
         """
-        options = [f"--namespace={names.namespace(namespace)}", "--output=json", f"--max={limit}"]
-        about, operands = f"{namespace}/{name}", [names.release(name)]
+        options = [f"--namespace={helm_arguments.namespace(namespace)}", "--output=json", f"--max={limit}"]
+        about, operands = f"{namespace}/{name}", [helm_arguments.release(name)]
         async with self._session() as home:
             done = await self._run(
                 home, ["history"], about=about, options=options, operands=operands, on_cluster=True, timeout=timeout
             )
         found = _read(
-            lambda stdout: output.history(stdout, name=name, namespace=namespace), done.stdout, "history", about
+            lambda stdout: helm_output.history(stdout, name=name, namespace=namespace), done.stdout, "history", about
         )
         return tuple(sorted(found, key=lambda release: release.revision))
 
     async def install(
         self,
         name: str,
-        chart: helm.ChartReference,
+        chart: helm_chart.ChartReference,
         *,
         namespace: str,
         values: Sequence[Values] = (),
-        options: helm.ReleaseOptions | None = None,
+        options: helm_chart.ReleaseOptions | None = None,
         patience: float | None = None,
-    ) -> helm.Release:
+    ) -> helm_chart.InstalledRelease:
         """Install a release that is not there yet.
 
         Args:
@@ -107,23 +107,23 @@ class Releases(Charts):
             helm_errors.NotOwned: An object of it is there, and belongs to somebody else.
             helm_errors.Conflict: Others own fields of it.
         """
-        how = options or helm.ReleaseOptions()
+        how = options or helm_chart.ReleaseOptions()
         flags = [f"--server-side={_BOOLEANS[how.server_side is not False]}", *_flags(how)]
         return await self._write("install", name, chart, namespace, values, flags, how, patience)
 
     async def upgrade(
         self,
         name: str,
-        chart: helm.ChartReference,
+        chart: helm_chart.ChartReference,
         *,
         namespace: str,
         values: Sequence[Values] = (),
-        options: helm.ReleaseOptions | None = None,
+        options: helm_chart.ReleaseOptions | None = None,
         install: bool = False,
         rollback_on_failure: bool = False,
         history_max: int = 10,
         patience: float | None = None,
-    ) -> helm.Release:
+    ) -> helm_chart.InstalledRelease:
         """Upgrade a release; the values that it had before are forgotten.
 
         Args:
@@ -145,7 +145,7 @@ class Releases(Charts):
         """
         if install and rollback_on_failure:
             raise errors.UsageError("a release that is new cannot go back: Helm would uninstall it")
-        how = options or helm.ReleaseOptions()
+        how = options or helm_chart.ReleaseOptions()
         flags = [
             f"--server-side={_BOOLEANS[how.server_side]}",
             "--reset-values",
@@ -160,15 +160,15 @@ class Releases(Charts):
         self,
         verb: str,
         name: str,
-        chart: helm.ChartReference,
+        chart: helm_chart.ChartReference,
         namespace: str,
         values: Sequence[Values],
         flags: Sequence[str],
-        how: helm.ReleaseOptions,
+        how: helm_chart.ReleaseOptions,
         patience: float | None,
-    ) -> helm.Release:
-        options = [f"--namespace={names.namespace(namespace)}", "--output=json", *flags]
-        about = f"{namespace}/{names.release(name)}"
+    ) -> helm_chart.InstalledRelease:
+        options = [f"--namespace={helm_arguments.namespace(namespace)}", "--output=json", *flags]
+        about = f"{namespace}/{helm_arguments.release(name)}"
         async with self._located(chart) as (home, path):
             unchecked, _ = ([], []) if how.skip_schema_validation else schema_options(path, skip=False)
             done = await self._run(
@@ -182,10 +182,10 @@ class Releases(Charts):
                 timeout=patience if patience is not None else 2 * how.timeout + GRACE,
                 stays=True,
             )
-        return _read(output.written, done.stdout, verb, about)
+        return _read(helm_output.written, done.stdout, verb, about)
 
 
-def _flags(how: helm.ReleaseOptions) -> list[str]:
+def _flags(how: helm_chart.ReleaseOptions) -> list[str]:
     return [
         *(["--force-conflicts"] if how.force_conflicts else []),
         *(["--take-ownership"] if how.take_ownership else []),
@@ -196,8 +196,8 @@ def _flags(how: helm.ReleaseOptions) -> list[str]:
         f"--wait={how.wait}",
         *(["--wait-for-jobs"] if how.wait_for_jobs else []),
         f"--timeout={how.timeout:g}s",
-        *([f"--description={names.line(how.description)}"] if how.description else []),
-        *(f"--labels={names.label(name, value)}" for name, value in how.labels.items()),
+        *([f"--description={helm_arguments.line(how.description)}"] if how.description else []),
+        *(f"--labels={helm_arguments.label(name, value)}" for name, value in how.labels.items()),
         f"--dry-run={how.dry_run}",
     ]
 
@@ -206,4 +206,4 @@ def _read(parse: Callable[[bytes], T], stdout: bytes, command: str, about: str) 
     try:
         return parse(stdout)
     except ValueError as error:
-        raise helm_errors.Unreadable(command, detail=str(error), target=about) from error
+        raise helm_errors.HelmUnreadable(command, detail=str(error), target=about) from error

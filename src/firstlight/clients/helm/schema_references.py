@@ -35,7 +35,7 @@ _NESTED = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Reference:
+class SchemaReference:
     """One that leads out of its document."""
 
     file: str
@@ -51,7 +51,7 @@ class Reference:
         return f"{self.file} refers to {self.target[:200]!r}"
 
 
-def outside(chart: Path) -> tuple[Reference, ...]:
+def outside(chart: Path) -> tuple[SchemaReference, ...]:
     """Every reference of a chart's schemas that leads out of them; those of the charts in it, packed or not, too.
 
     Args:
@@ -118,7 +118,7 @@ def _packed(name: str, data: bytes, budget: list[int], depth: int) -> Iterator[t
         raise errors.Refused(f"{name}: the archive of a chart cannot be read: {error}") from error
 
 
-def _references(file: str, content: bytes) -> Iterator[Reference]:
+def _references(file: str, content: bytes) -> Iterator[SchemaReference]:
     pairs: list[tuple[str, Any]] = []
 
     def noted(found: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _references(file: str, content: bytes) -> Iterator[Reference]:
     ids = {urldefrag(value)[0] for key, value in pairs if key in _IDS and isinstance(value, str)}
     for key, value in pairs:
         if key in _KEYWORDS and isinstance(value, str) and not _is_local(value, ids):
-            yield Reference(file, value)
+            yield SchemaReference(file, value)
 
 
 def _is_local(target: str, ids: set[str]) -> bool:

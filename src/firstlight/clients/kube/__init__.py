@@ -6,60 +6,60 @@
 
 from typing import TYPE_CHECKING, Any
 
-from firstlight.clients.kube.config import Config, in_cluster, load
-from firstlight.clients.kube.errors import (
+from firstlight.clients.kube.client_config import ClientConfig, in_cluster, load
+from firstlight.clients.kube.kube_errors import (
     AlreadyExists,
-    Ambiguous,
+    AmbiguousWrite,
     ApiError,
     BadRequest,
     Conflict,
     Forbidden,
     Gone,
     Invalid,
+    KubeUntrusted,
     NotFound,
     ServerError,
     TooManyRequests,
     Unauthorized,
     UnknownKind,
-    Untrusted,
 )
-from firstlight.clients.kube.retry import Policy, Repeat
-from firstlight.clients.kube.tracking import Added, Deleted, Event, Modified, Synced
+from firstlight.clients.kube.retry import Repeat, RetryPolicy
+from firstlight.clients.kube.watch_tracker import Added, Deleted, Modified, Synced, WatchEvent
 
 if TYPE_CHECKING:
-    from firstlight.clients.kube.client import Client, Listing, Readiness
+    from firstlight.clients.kube.client import Client, ObjectListing, ServerReadiness
 
 __all__ = [
     "Added",
     "AlreadyExists",
-    "Ambiguous",
+    "AmbiguousWrite",
     "ApiError",
     "BadRequest",
     "Client",
-    "Config",
+    "ClientConfig",
     "Conflict",
     "Deleted",
-    "Event",
     "Forbidden",
     "Gone",
     "Invalid",
-    "Listing",
+    "KubeUntrusted",
     "Modified",
     "NotFound",
-    "Policy",
-    "Readiness",
+    "ObjectListing",
     "Repeat",
+    "RetryPolicy",
     "ServerError",
+    "ServerReadiness",
     "Synced",
     "TooManyRequests",
     "Unauthorized",
     "UnknownKind",
-    "Untrusted",
+    "WatchEvent",
     "in_cluster",
     "load",
 ]
 
-_LAZY = frozenset({"Client", "Listing", "Readiness"})
+_LAZY = frozenset({"Client", "ObjectListing", "ServerReadiness"})
 
 
 def __getattr__(name: str) -> Any:

@@ -16,24 +16,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Literal, Self
 
 from firstlight.clients.kube import (
+    api_request,
+    client_config,
     concurrency,
     credentials,
     discovery,
-    encoding,
     exchange,
-    lines,
+    kube_errors,
     retry,
-    subset,
-    tracking,
     transport,
-    watch,
-    wire,
+    watch_tracker,
 )
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import watch as kube_watch
 
-Object = wire.Object
-PatchForm = wire.PatchForm
+Object = api_request.Object
+PatchForm = api_request.PatchForm
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _PATCH_TYPES: Mapping[PatchForm, str] = {
@@ -49,7 +46,7 @@ _WATCH_SECONDS = 300
 
 
 @dataclasses.dataclass(frozen=True)
-class Listing:
+class ObjectListing:
     """Objects, and the resource version at which they were all there."""
 
     items: tuple[Object, ...]
@@ -57,7 +54,7 @@ class Listing:
 
 
 @dataclasses.dataclass(frozen=True)
-class Readiness:
+class ServerReadiness:
     """What ``/readyz`` says."""
 
     is_ready: bool
@@ -70,9 +67,9 @@ class Client:
 
     def __init__(
         self,
-        config: configs.Config,
+        config: client_config.ClientConfig,
         *,
-        policy: retry.Policy | None = None,
+        policy: retry.RetryPolicy | None = None,
         agent: str = "",
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.time,
@@ -93,7 +90,7 @@ class Client:
             jitter: Random numbers from 0 to 1.
         """
         self.config = config
-        self._policy = policy or retry.Policy()
+        self._policy = policy or retry.RetryPolicy()
         self._sleep = sleep
         self._jitter = jitter
         self._exchange = exchange.Exchange(
@@ -105,7 +102,7 @@ class Client:
         self._discovery = discovery.Discovery(self._fetch, server=config.server)
 
     @property
-    def limiter(self) -> concurrency.Limiter:
+    def limiter(self) -> concurrency.RequestLimiter:
         """How many requests may be under way at once, as the server bears it."""
         return self._exchange.limiter
 
@@ -134,15 +131,15 @@ class Client:
             kube_errors.NotFound: It is not there.
         """
         resource, place = await self._place(api_version, kind, namespace)
-        call = transport.Call(
+        call = transport.HttpCall(
             "GET",
-            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
+            resource.path(namespace=place, name=api_request.required(name), subresource=subresource),
             self._target("get", api_version, kind, namespace=place, name=name),
             retry.Repeat.ALWAYS,
-            headers=wire.accept("PartialObjectMetadata" if metadata_only else ""),
+            headers=api_request.accept("PartialObjectMetadata" if metadata_only else ""),
         )
-        found = wire.as_object(await self._exchange.perform(call), call)
-        return wire.as_metadata(found, resource) if metadata_only else found
+        found = api_request.as_object(await self._exchange.perform(call), call)
+        return api_request.as_metadata(found, resource) if metadata_only else found
 
     async def list(
         self,
@@ -154,16 +151,16 @@ class Client:
         fields: str = "",
         limit: int = 500,
         metadata_only: bool = False,
-    ) -> Listing:
+    ) -> ObjectListing:
         """All objects of a kind, in a namespace or in all of them; consistent, over all pages."""
         resource = await self._discovery.find(api_version, kind)
-        call = transport.Call(
+        call = transport.HttpCall(
             "GET",
             resource.path(namespace=namespace or ""),
             self._target("list", api_version, kind, namespace=namespace or ""),
             retry.Repeat.ALWAYS,
-            params=wire.selectors(labels, fields),
-            headers=wire.accept("PartialObjectMetadataList" if metadata_only else ""),
+            params=api_request.selectors(labels, fields),
+            headers=api_request.accept("PartialObjectMetadataList" if metadata_only else ""),
         )
         try:
             return await self._pages(call, resource, limit=limit, metadata_only=metadata_only)
@@ -180,9 +177,9 @@ class Client:
         labels: str = "",
         fields: str = "",
         metadata_only: bool = False,
-        idle_timeout: float = watch.IDLE_TIMEOUT,
-        on_cut: watch.OnCut = lambda error: None,
-    ) -> AsyncGenerator[tracking.Event, None]:
+        idle_timeout: float = kube_watch.IDLE_TIMEOUT,
+        on_cut: kube_watch.OnCut = lambda error: None,
+    ) -> AsyncGenerator[watch_tracker.WatchEvent, None]:
         """What is there as ``Added``, then ``Synced``, then every change for ever, across cuts and restarts.
 
         Args:
@@ -216,7 +213,7 @@ class Client:
         async def connect(position: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
             resource = await self._discovery.find(api_version, kind)
             seconds = round(_WATCH_SECONDS * (1 + self._jitter()))
-            call = transport.Call(
+            call = transport.HttpCall(
                 "GET",
                 resource.path(namespace=namespace or ""),
                 target,
@@ -226,9 +223,9 @@ class Client:
                     ("resourceVersion", position),
                     ("allowWatchBookmarks", "true"),
                     ("timeoutSeconds", str(seconds)),
-                    *wire.selectors(labels, fields),
+                    *api_request.selectors(labels, fields),
                 ),
-                headers=wire.accept("PartialObjectMetadata" if metadata_only else ""),
+                headers=api_request.accept("PartialObjectMetadata" if metadata_only else ""),
             )
             async with self._exchange.stream(call, idle_timeout=idle_timeout) as chunks:
                 yield chunks
@@ -236,8 +233,8 @@ class Client:
         async def pause(failures: int) -> None:
             await self._sleep(retry.delay(failures, retry_after=None, policy=self._policy, jitter=self._jitter()))
 
-        events = watch.follow(target, fetch=fetch, connect=connect, pause=pause, on_cut=on_cut)
-        return wire.metadata_events(events, api_version, kind) if metadata_only else events
+        events = kube_watch.follow(target, fetch=fetch, connect=connect, pause=pause, on_cut=on_cut)
+        return api_request.metadata_events(events, api_version, kind) if metadata_only else events
 
     async def logs(
         self,
@@ -260,25 +257,25 @@ class Client:
             "tailLines": "" if tail is None else str(tail),
             "timestamps": "true" if timestamps else "",
         }
-        call = transport.Call(
+        call = transport.HttpCall(
             "GET",
-            resource.path(namespace=place, name=wire.required(name), subresource="log"),
+            resource.path(namespace=place, name=api_request.required(name), subresource="log"),
             self._target("read the logs of", "v1", "Pod", namespace=place, name=name),
             retry.Repeat.ALWAYS,
             params=tuple((key, value) for key, value in wanted.items() if value),
         )
-        splitter = lines.Splitter(keep_empty=True)
+        splitter = kube_watch.LineSplitter(keep_empty=True)
         try:
             async with self._exchange.stream(call, idle_timeout=idle_timeout) as chunks:
                 async for chunk in chunks:
                     for line in splitter.feed(chunk):
                         yield line.decode(errors="replace")
-        except transport.Failed as failure:
+        except transport.AttemptFailed as failure:
             raise failure.error from failure
         if rest := splitter.rest():
             yield rest.decode(errors="replace")
 
-    async def resource(self, api_version: str, kind: str) -> discovery.Resource:
+    async def resource(self, api_version: str, kind: str) -> discovery.ApiResource:
         """How a kind is served.
 
         Raises:
@@ -286,7 +283,7 @@ class Client:
         """
         return await self._discovery.find(api_version, kind)
 
-    async def catalog(self, *, refresh: bool = False) -> discovery.Catalog:
+    async def catalog(self, *, refresh: bool = False) -> discovery.ApiCatalog:
         """All that the server serves; ``refresh`` looks again, which costs two small requests."""
         catalog = await self._discovery.catalog()
         return await self._discovery.refresh(seen=catalog) if refresh else catalog
@@ -296,25 +293,25 @@ class Client:
         document = (await self.request("GET", "/version")).document
         return document if isinstance(document, dict) else {}
 
-    async def ready(self) -> Readiness:
+    async def ready(self) -> ServerReadiness:
         """What ``/readyz`` says, asked once.
 
         Raises:
             errors.Unreachable: Nothing answers.
         """
-        call = transport.Call(
+        call = transport.HttpCall(
             "GET",
             "/readyz",
-            kube_errors.Target("get", self.config.server, path="/readyz"),
+            kube_errors.ApiTarget("get", self.config.server, path="/readyz"),
             retry.Repeat.NEVER,
             expected=frozenset({429, 500, 502, 503, 504}),
         )
         answer = await self._exchange.perform(call)
         if answer.status == 200:
-            return Readiness(is_ready=True)
+            return ServerReadiness(is_ready=True)
         text = answer.body.decode(errors="replace")
         failed = tuple(line[3:].split(" ", 1)[0] for line in text.splitlines() if line.startswith("[-]"))
-        return Readiness(is_ready=False, failed=failed)
+        return ServerReadiness(is_ready=False, failed=failed)
 
     # What is to be
 
@@ -333,20 +330,20 @@ class Client:
             kube_errors.Conflict: Another manager owns a field, and ``force`` is not set.
             kube_errors.Invalid: A field is wrong.
         """
-        api_version, kind, name, metadata = wire.identity(obj)
+        api_version, kind, name, metadata = api_request.identity(obj)
         resource, place = await self._place(api_version, kind, metadata.get("namespace"))
         is_guarded = bool(metadata.get("resourceVersion") or metadata.get("uid"))
-        params = [*wire.write_params(manager, dry_run), ("force", "true" if force else "false")]
-        call = transport.Call(
+        params = [*api_request.write_params(manager, dry_run), ("force", "true" if force else "false")]
+        call = transport.HttpCall(
             "PATCH",
-            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
+            resource.path(namespace=place, name=api_request.required(name), subresource=subresource),
             self._target("apply", api_version, kind, namespace=place, name=name),
-            wire.repeat(is_guarded=is_guarded, dry_run=dry_run),
+            api_request.repeat(is_guarded=is_guarded, dry_run=dry_run),
             params=tuple(params),
             headers={"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"},
-            body=encoding.as_apply(obj),
+            body=api_request.as_apply(obj),
         )
-        return wire.as_object(await self._exchange.perform(call), call)
+        return api_request.as_object(await self._exchange.perform(call), call)
 
     async def create(self, obj: Mapping[str, Any], *, manager: str, dry_run: bool = False) -> Object:
         """Create an object that must not be there yet.
@@ -358,17 +355,17 @@ class Client:
             kube_errors.AlreadyExists: One of that name is there.
             kube_errors.Ambiguous: The answer was lost, and without a name it cannot be looked up.
         """
-        api_version, kind, name, metadata = wire.identity(obj)
+        api_version, kind, name, metadata = api_request.identity(obj)
         resource, place = await self._place(api_version, kind, metadata.get("namespace"))
         target = self._target("create", api_version, kind, namespace=place, name=name)
-        call = transport.Call(
+        call = transport.HttpCall(
             "POST",
             resource.path(namespace=place),
             target,
             retry.Repeat.ALWAYS if dry_run else retry.Repeat.READ_BACK if name else retry.Repeat.NEVER,
-            params=wire.write_params(manager, dry_run),
+            params=api_request.write_params(manager, dry_run),
             headers={**_JSON, "Accept": "application/json"},
-            body=encoding.as_json(obj),
+            body=api_request.as_json(obj),
         )
         there = dataclasses.replace(
             call,
@@ -380,11 +377,11 @@ class Client:
             expected=frozenset({404}),
         )
 
-        async def look() -> transport.Answer | None:
+        async def look() -> transport.HttpResponse | None:
             answer = await self._exchange.perform(there)
             if answer.status == 404:
                 return None
-            if subset.is_object_subset(obj, answer.document):
+            if api_request.is_object_subset(obj, answer.document):
                 return answer
             raise kube_errors.AlreadyExists(
                 target,
@@ -393,7 +390,7 @@ class Client:
                 detail="an object of that name with other content is there",
             )
 
-        return wire.as_object(await self._exchange.perform(call, look=look), call)
+        return api_request.as_object(await self._exchange.perform(call, look=look), call)
 
     async def patch(
         self,
@@ -416,16 +413,16 @@ class Client:
                 repeated.
         """
         resource, place = await self._place(api_version, kind, namespace)
-        call = transport.Call(
+        call = transport.HttpCall(
             "PATCH",
-            resource.path(namespace=place, name=wire.required(name), subresource=subresource),
+            resource.path(namespace=place, name=api_request.required(name), subresource=subresource),
             self._target("patch", api_version, kind, namespace=place, name=name),
-            wire.patch_repeat(body, form=form, dry_run=dry_run),
-            params=wire.write_params(manager, dry_run),
+            api_request.patch_repeat(body, form=form, dry_run=dry_run),
+            params=api_request.write_params(manager, dry_run),
             headers={"Content-Type": _PATCH_TYPES[form], "Accept": "application/json"},
-            body=encoding.as_json(body),
+            body=api_request.as_json(body),
         )
-        return wire.as_object(await self._exchange.perform(call), call)
+        return api_request.as_object(await self._exchange.perform(call), call)
 
     async def delete(
         self,
@@ -449,15 +446,15 @@ class Client:
         preconditions = {"uid": uid, "resourceVersion": resource_version}
         if any(preconditions.values()):
             options["preconditions"] = {key: value for key, value in preconditions.items() if value}
-        call = transport.Call(
+        call = transport.HttpCall(
             "DELETE",
-            resource.path(namespace=place, name=wire.required(name)),
+            resource.path(namespace=place, name=api_request.required(name)),
             self._target("delete", api_version, kind, namespace=place, name=name),
             retry.Repeat.ALWAYS,
             headers={**_JSON, "Accept": "application/json"},
-            body=encoding.as_json(options),
+            body=api_request.as_json(options),
         )
-        return wire.as_object(await self._exchange.perform(call), call)
+        return api_request.as_object(await self._exchange.perform(call), call)
 
     async def evict(self, name: str, *, namespace: str, uid: str = "") -> None:
         """Ask for a pod to end, as its disruption budgets allow.
@@ -479,13 +476,13 @@ class Client:
         eviction: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
         if uid:
             eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
-        call = transport.Call(
+        call = transport.HttpCall(
             "POST",
-            resource.path(namespace=place, name=wire.required(name), subresource="eviction"),
+            resource.path(namespace=place, name=api_request.required(name), subresource="eviction"),
             self._target("evict", "v1", "Pod", namespace=place, name=name),
             retry.Repeat.ALWAYS if uid else retry.Repeat.NEVER,
             headers={**_JSON, "Accept": "application/json"},
-            body=encoding.as_json(eviction),
+            body=api_request.as_json(eviction),
             expected=frozenset({429}),
         )
         answer = await self._exchange.perform(call)
@@ -501,17 +498,17 @@ class Client:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         repeat: retry.Repeat | None = None,
-    ) -> transport.Answer:
+    ) -> transport.HttpResponse:
         """A raw request, repeated only if it reads or ``repeat`` says how.
 
         Raises:
             kube_errors.ApiError: The answer is not of the 200s.
         """
         is_read = method in {"GET", "HEAD"}
-        call = transport.Call(
+        call = transport.HttpCall(
             method,
             path,
-            kube_errors.Target(method, self.config.server, path=path),
+            kube_errors.ApiTarget(method, self.config.server, path=path),
             repeat or (retry.Repeat.ALWAYS if is_read else retry.Repeat.NEVER),
             params=tuple((params or {}).items()),
             headers=headers if headers is not None else {} if body is None else _JSON,
@@ -523,12 +520,12 @@ class Client:
         """Not an object is absent but its path: the kind was removed, or is served elsewhere now."""
         self._discovery.forget()
 
-    async def _fetch(self, path: str, headers: Mapping[str, str]) -> transport.Answer:
+    async def _fetch(self, path: str, headers: Mapping[str, str]) -> transport.HttpResponse:
         return await self._exchange.perform(
-            transport.Call(
+            transport.HttpCall(
                 "GET",
                 path,
-                kube_errors.Target("discover", self.config.server, path=path),
+                kube_errors.ApiTarget("discover", self.config.server, path=path),
                 retry.Repeat.ALWAYS,
                 headers=headers,
                 expected=frozenset({304}),
@@ -536,29 +533,31 @@ class Client:
         )
 
     async def _pages(
-        self, call: transport.Call, resource: discovery.Resource, *, limit: int, metadata_only: bool
-    ) -> Listing:
+        self, call: transport.HttpCall, resource: discovery.ApiResource, *, limit: int, metadata_only: bool
+    ) -> ObjectListing:
         items: builtins.list[Object] = []
         token = ""
         while True:
             params = [*call.params, ("limit", str(limit))] if limit else [*call.params]
             if token:
                 params.append(("continue", token))
-            page = wire.as_object(await self._exchange.perform(dataclasses.replace(call, params=tuple(params))), call)
+            page = api_request.as_object(
+                await self._exchange.perform(dataclasses.replace(call, params=tuple(params))), call
+            )
             for item in page.get("items") or ():
                 # Items of built-in kinds come without their names.
                 named = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
-                items.append(wire.as_metadata(named, resource) if metadata_only else named)
+                items.append(api_request.as_metadata(named, resource) if metadata_only else named)
             metadata = page.get("metadata") or {}
             token = metadata.get("continue") or ""
             if not token:
-                return Listing(tuple(items), metadata.get("resourceVersion") or "")
+                return ObjectListing(tuple(items), metadata.get("resourceVersion") or "")
 
-    async def _place(self, api_version: str, kind: str, namespace: str | None) -> tuple[discovery.Resource, str]:
+    async def _place(self, api_version: str, kind: str, namespace: str | None) -> tuple[discovery.ApiResource, str]:
         resource = await self._discovery.find(api_version, kind)
         return resource, (namespace or self.config.namespace) if resource.is_namespaced else ""
 
     def _target(
         self, verb: str, api_version: str, kind: str, *, namespace: str = "", name: str = ""
-    ) -> kube_errors.Target:
-        return kube_errors.Target(verb, self.config.server, api_version, kind, namespace, name)
+    ) -> kube_errors.ApiTarget:
+        return kube_errors.ApiTarget(verb, self.config.server, api_version, kind, namespace, name)

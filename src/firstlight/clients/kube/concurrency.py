@@ -19,7 +19,7 @@ MOST = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class Window:
+class RequestWindow:
     """The limit, and what led to it.
 
     ``epoch`` counts the decreases. A burst of refusals is one signal: requests that began before a decrease
@@ -44,7 +44,7 @@ class Window:
         return dataclasses.replace(self, limit=max(1, self.limit // 2), successes=0, epoch=epoch + 1)
 
 
-class Slot:
+class RequestSlot:
     """The right to have one request under way."""
 
     def __init__(self, epoch: int) -> None:
@@ -56,19 +56,19 @@ class Slot:
         self.is_congested = True
 
 
-class Limiter:
+class RequestLimiter:
     """Lets at most ``window.limit`` requests through at once, in the order in which they came."""
 
-    def __init__(self, window: Window | None = None) -> None:
-        self.window = window or Window()
+    def __init__(self, window: RequestWindow | None = None) -> None:
+        self.window = window or RequestWindow()
         self.under_way = 0
         self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
 
     @contextlib.asynccontextmanager
-    async def slot(self) -> AsyncIterator[Slot]:
+    async def slot(self) -> AsyncIterator[RequestSlot]:
         """Wait for a turn, and keep it inside the ``async with``."""
         await self._enter()
-        slot = Slot(self.window.epoch)
+        slot = RequestSlot(self.window.epoch)
         try:
             yield slot
         except BaseException:

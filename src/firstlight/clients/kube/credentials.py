@@ -18,15 +18,15 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients.kube import config as configs
-from firstlight.clients.sandbox import limits
+from firstlight.clients.kube import client_config
+from firstlight.clients.sandbox import program_limits
 from firstlight.model.secret import Secret
 
 PLUGIN_TIMEOUT = 60.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Credential:
+class ApiCredential:
     """What is shown to the server."""
 
     token: Secret | None = None
@@ -47,19 +47,19 @@ class Credential:
         return None
 
 
-class Source(Protocol):
+class CredentialSource(Protocol):
     """Where a credential comes from."""
 
-    async def current(self) -> Credential:
+    async def current(self) -> ApiCredential:
         """The one to use now."""
 
-    async def renew(self, refused: Credential) -> bool:
+    async def renew(self, refused: ApiCredential) -> bool:
         """Whether there is another one than the refused."""
 
 
-def source(config: configs.Config, *, now: Callable[[], float] = time.time) -> Source:
+def source(config: client_config.ClientConfig, *, now: Callable[[], float] = time.time) -> CredentialSource:
     """The source that a config asks for; ``now`` is the wall clock that expiry is compared with."""
-    fixed = Credential(
+    fixed = ApiCredential(
         token=config.token,
         certificate=config.client_certificate,
         key=config.client_key,
@@ -67,23 +67,23 @@ def source(config: configs.Config, *, now: Callable[[], float] = time.time) -> S
         password=config.password,
     )
     if config.exec_plugin is not None:
-        return Plugin(config, config.exec_plugin, now=now)
+        return PluginCredential(config, config.exec_plugin, now=now)
     if config.token_file is not None:
         return TokenFile(config.token_file, fixed)
-    return Fixed(fixed)
+    return FixedCredential(fixed)
 
 
-class Fixed:
+class FixedCredential:
     """A credential that never changes."""
 
-    def __init__(self, credential: Credential) -> None:
+    def __init__(self, credential: ApiCredential) -> None:
         self._credential = credential
 
-    async def current(self) -> Credential:
+    async def current(self) -> ApiCredential:
         """The one there is."""
         return self._credential
 
-    async def renew(self, refused: Credential) -> bool:
+    async def renew(self, refused: ApiCredential) -> bool:
         """There is no other."""
         return False
 
@@ -91,12 +91,12 @@ class Fixed:
 class TokenFile:
     """A token in a file that somebody renews, such as a service account's."""
 
-    def __init__(self, path: Path, base: Credential) -> None:
+    def __init__(self, path: Path, base: ApiCredential) -> None:
         self._path = path
         self._credential = base
         self._seen: tuple[int, int, int] | None = None
 
-    async def current(self) -> Credential:
+    async def current(self) -> ApiCredential:
         """The token as the file has it now, or as it last had it."""
         try:
             stat = self._path.stat()
@@ -112,7 +112,7 @@ class TokenFile:
                 ) from error
         return self._credential
 
-    async def renew(self, refused: Credential) -> bool:
+    async def renew(self, refused: ApiCredential) -> bool:
         """Look again, whatever the file's date says."""
         self._seen = None
         return (await self.current()).token != refused.token
@@ -124,13 +124,13 @@ class TokenFile:
         return Secret(token)
 
 
-class Plugin:
+class PluginCredential:
     """A program that prints an ``ExecCredential``."""
 
     def __init__(
         self,
-        config: configs.Config,
-        plugin: configs.ExecPlugin,
+        config: client_config.ClientConfig,
+        plugin: client_config.ExecPlugin,
         *,
         now: Callable[[], float],
         environ: Mapping[str, str] = os.environ,
@@ -139,17 +139,17 @@ class Plugin:
         self._plugin = plugin
         self._now = now
         self._environ = environ
-        self._credential: Credential | None = None
+        self._credential: ApiCredential | None = None
         self._lock = asyncio.Lock()
 
-    async def current(self) -> Credential:
+    async def current(self) -> ApiCredential:
         """The last one until it expires, then a new one."""
         async with self._lock:
             if self._credential is None or self._is_expired(self._credential):
                 self._credential = await self._ask()
             return self._credential
 
-    async def renew(self, refused: Credential) -> bool:
+    async def renew(self, refused: ApiCredential) -> bool:
         """Ask again, unless somebody else already did."""
         async with self._lock:
             if self._credential is not refused:
@@ -157,10 +157,10 @@ class Plugin:
             self._credential = await self._ask()
             return True
 
-    def _is_expired(self, credential: Credential) -> bool:
+    def _is_expired(self, credential: ApiCredential) -> bool:
         return credential.expires is not None and credential.expires <= self._now()
 
-    async def _ask(self) -> Credential:
+    async def _ask(self) -> ApiCredential:
         plugin = self._plugin
         env = {name: value.reveal().decode() for name, value in plugin.env}
         info = msgspec.json.encode(exec_info(self._config, plugin)).decode()
@@ -169,7 +169,7 @@ class Plugin:
                 [plugin.command, *plugin.args],
                 timeout=PLUGIN_TIMEOUT,
                 env={**self._environ, **env, "KUBERNETES_EXEC_INFO": info},
-                within=limits.FREE,
+                within=program_limits.FREE,
             )
         except errors.ClientError as error:
             error.hint = plugin.install_hint or f"it is named as exec plugin in {self._config.source}"
@@ -177,7 +177,7 @@ class Plugin:
         return parse_answer(completed.stdout, plugin=plugin)
 
 
-def exec_info(config: configs.Config, plugin: configs.ExecPlugin) -> dict[str, Any]:
+def exec_info(config: client_config.ClientConfig, plugin: client_config.ExecPlugin) -> dict[str, Any]:
     """What a plugin is told in KUBERNETES_EXEC_INFO."""
     spec: dict[str, Any] = {"interactive": False}
     if plugin.provide_cluster_info:
@@ -198,7 +198,7 @@ def exec_info(config: configs.Config, plugin: configs.ExecPlugin) -> dict[str, A
     return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
 
 
-def parse_answer(stdout: bytes, *, plugin: configs.ExecPlugin) -> Credential:
+def parse_answer(stdout: bytes, *, plugin: client_config.ExecPlugin) -> ApiCredential:
     """The credential that a plugin printed.
 
     Raises:
@@ -228,7 +228,7 @@ def parse_answer(stdout: bytes, *, plugin: configs.ExecPlugin) -> Credential:
             expires = datetime.datetime.fromisoformat(status.expires).timestamp()
         except ValueError:
             raise wrong("printed an expirationTimestamp that is no time") from None
-    return Credential(
+    return ApiCredential(
         token=Secret(status.token) if status.token else None,
         certificate=(status.certificate or "").encode(),
         key=Secret(status.key) if status.key else None,

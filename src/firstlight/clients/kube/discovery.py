@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from firstlight import errors
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import kube_errors
 
 ACCEPT = ",".join(
     (
@@ -25,7 +25,7 @@ ACCEPT = ",".join(
 
 
 @dataclasses.dataclass(frozen=True)
-class Resource:
+class ApiResource:
     """How a kind is served."""
 
     group: str
@@ -59,10 +59,10 @@ class Resource:
 
 
 @dataclasses.dataclass(frozen=True)
-class Catalog:
+class ApiCatalog:
     """All that a server serves."""
 
-    resources: Mapping[tuple[str, str], Resource]
+    resources: Mapping[tuple[str, str], ApiResource]
     """By apiVersion and kind."""
     preferred: Mapping[str, str]
     """The preferred version of each group."""
@@ -80,7 +80,7 @@ class Catalog:
         return tuple(dict.fromkeys(f"{resource.api_version} {resource.kind}" for resource in (*same, *similar)))[:5]
 
 
-class Answer(Protocol):
+class DiscoveryResponse(Protocol):
     """What a fetch gives back."""
 
     @property
@@ -96,7 +96,7 @@ class Answer(Protocol):
         """The decoded body."""
 
 
-Fetch = Callable[[str, Mapping[str, str]], Awaitable[Answer]]
+Fetch = Callable[[str, Mapping[str, str]], Awaitable[DiscoveryResponse]]
 """GET of a path with headers; raises for 400 and more."""
 
 
@@ -106,18 +106,18 @@ class Discovery:
     def __init__(self, fetch: Fetch, *, server: str) -> None:
         self._fetch = fetch
         self._server = server
-        self._catalog: Catalog | None = None
+        self._catalog: ApiCatalog | None = None
         self._is_outdated = False
         self._cached: dict[str, tuple[str, Any]] = {}
         self._lock = asyncio.Lock()
 
-    async def catalog(self) -> Catalog:
+    async def catalog(self) -> ApiCatalog:
         """What is served, as last seen."""
         if self._catalog is None or self._is_outdated:
             return await self.refresh(seen=self._catalog)
         return self._catalog
 
-    async def refresh(self, *, seen: Catalog | None) -> Catalog:
+    async def refresh(self, *, seen: ApiCatalog | None) -> ApiCatalog:
         """Look again, unless somebody else has done so since ``seen``."""
         async with self._lock:
             if self._catalog is None or self._catalog is seen:
@@ -130,7 +130,7 @@ class Discovery:
                 self._is_outdated = False
             return self._catalog
 
-    async def find(self, api_version: str, kind: str) -> Resource:
+    async def find(self, api_version: str, kind: str) -> ApiResource:
         """How a kind is served.
 
         Raises:
@@ -168,7 +168,7 @@ class Discovery:
         self._cached[path] = (answer.headers.get("ETag", ""), answer.document)
         return answer.document
 
-    async def _ask_each(self, core: Any, groups: Any) -> Catalog:
+    async def _ask_each(self, core: Any, groups: Any) -> ApiCatalog:
         """One request per version of a group; one that fails is stale."""
         versions = legacy_versions(core, groups)
 
@@ -182,9 +182,9 @@ class Discovery:
         return parse_legacy(dict(zip(versions, documents, strict=True)), groups)
 
 
-def parse_aggregated(items: Iterable[Mapping[str, Any]]) -> Catalog:
+def parse_aggregated(items: Iterable[Mapping[str, Any]]) -> ApiCatalog:
     """The catalog from the items of two ``APIGroupDiscoveryList``."""
-    resources: dict[tuple[str, str], Resource] = {}
+    resources: dict[tuple[str, str], ApiResource] = {}
     preferred: dict[str, str] = {}
     stale: set[str] = set()
     for item in items:
@@ -198,7 +198,7 @@ def parse_aggregated(items: Iterable[Mapping[str, Any]]) -> Catalog:
                 kind = (served.get("responseKind") or {}).get("kind")
                 if not kind:
                     continue
-                resource = Resource(
+                resource = ApiResource(
                     group=group,
                     version=version,
                     kind=kind,
@@ -208,7 +208,7 @@ def parse_aggregated(items: Iterable[Mapping[str, Any]]) -> Catalog:
                     subresources=frozenset(sub["subresource"] for sub in served.get("subresources") or ()),
                 )
                 resources.setdefault((resource.api_version, kind), resource)
-    return Catalog(resources, preferred, frozenset(stale))
+    return ApiCatalog(resources, preferred, frozenset(stale))
 
 
 def legacy_versions(core: Mapping[str, Any], groups: Mapping[str, Any]) -> dict[str, str]:
@@ -220,9 +220,9 @@ def legacy_versions(core: Mapping[str, Any], groups: Mapping[str, Any]) -> dict[
     return paths
 
 
-def parse_legacy(documents: Mapping[str, Any], groups: Mapping[str, Any]) -> Catalog:
+def parse_legacy(documents: Mapping[str, Any], groups: Mapping[str, Any]) -> ApiCatalog:
     """The catalog from one ``APIResourceList`` per apiVersion; none where its server does not answer."""
-    resources: dict[tuple[str, str], Resource] = {}
+    resources: dict[tuple[str, str], ApiResource] = {}
     stale: set[str] = set()
     for api_version, document in documents.items():
         if document is None:
@@ -237,7 +237,7 @@ def parse_legacy(documents: Mapping[str, Any], groups: Mapping[str, Any]) -> Cat
                 subresources.setdefault(plural, set()).add(sub)
         for entry in entries:
             if "/" not in entry["name"]:
-                resource = Resource(
+                resource = ApiResource(
                     group=group,
                     version=version,
                     kind=entry["kind"],
@@ -253,10 +253,10 @@ def parse_legacy(documents: Mapping[str, Any], groups: Mapping[str, Any]) -> Cat
     for api_version in documents:
         if "/" not in api_version:
             preferred.setdefault("", api_version)
-    return Catalog(resources, preferred, frozenset(stale))
+    return ApiCatalog(resources, preferred, frozenset(stale))
 
 
-def keep_stale(found: Catalog, before: Catalog | None) -> Catalog:
+def keep_stale(found: ApiCatalog, before: ApiCatalog | None) -> ApiCatalog:
     """What was known of a group whose server does not answer now stays known."""
     if before is None or not found.stale:
         return found

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import assert_never
 
 from firstlight import errors
-from firstlight.clients.kube import concurrency, credentials, retry, transport
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import concurrency, credentials, kube_errors, retry, transport
 
 
 class Exchange:
@@ -20,7 +19,7 @@ class Exchange:
         self,
         transport_: transport.Transport,
         *,
-        policy: retry.Policy,
+        policy: retry.RetryPolicy,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         jitter: Callable[[], float],
@@ -36,7 +35,7 @@ class Exchange:
             jitter: Random numbers from 0 to 1.
             on_missing_path: Called when the server does not know a path, as opposed to an object.
         """
-        self.limiter = concurrency.Limiter()
+        self.limiter = concurrency.RequestLimiter()
         self._transport = transport_
         self._policy = policy
         self._clock = clock
@@ -55,10 +54,10 @@ class Exchange:
         await self._transport.close()
 
     async def perform(
-        self, call: transport.Call, *, look: Callable[[], Awaitable[transport.Answer | None]] | None = None
-    ) -> transport.Answer:
+        self, call: transport.HttpCall, *, look: Callable[[], Awaitable[transport.HttpResponse | None]] | None = None
+    ) -> transport.HttpResponse:
         """Send a request until it has an answer, as ``retry`` says."""
-        past = retry.Past(attempts=0)
+        past = retry.PastAttempts(attempts=0)
         is_doubtful = False
         while True:
             credential = await self._transport.credential()
@@ -83,7 +82,7 @@ class Exchange:
                 case retry.Stop():
                     raise error
                 case retry.Doubt():
-                    raise kube_errors.Ambiguous(call.target, because=_after_target(error, call)) from error
+                    raise kube_errors.AmbiguousWrite(call.target, because=_after_target(error, call)) from error
                 case retry.Refresh():
                     past = dataclasses.replace(past, is_refreshed=True)
                     if not await self._renew(credential):
@@ -102,47 +101,47 @@ class Exchange:
 
     async def _settle(
         self,
-        call: transport.Call,
+        call: transport.HttpCall,
         error: errors.ClientError,
-        answer: transport.Answer | None,
+        answer: transport.HttpResponse | None,
         *,
-        look: Callable[[], Awaitable[transport.Answer | None]] | None,
-    ) -> transport.Answer | None:
+        look: Callable[[], Awaitable[transport.HttpResponse | None]] | None,
+    ) -> transport.HttpResponse | None:
         """An error can be the trace of an earlier attempt that was carried out after all."""
         if call.method == "DELETE" and isinstance(error, kube_errors.NotFound):
             return answer
         if look is not None and isinstance(error, kube_errors.AlreadyExists):
             return await look()
         if call.repeat is retry.Repeat.GUARDED and isinstance(error, kube_errors.Conflict | kube_errors.Invalid):
-            raise kube_errors.Ambiguous(
+            raise kube_errors.AmbiguousWrite(
                 call.target,
                 because=f"the answer was lost, and a repeat was refused ({error.code} {error.reason})",
             ) from error
         return None
 
     async def _attempt(
-        self, call: transport.Call, credential: credentials.Credential, *, elapsed: float
-    ) -> tuple[retry.Outcome, transport.Answer | None, errors.ClientError | None, float]:
+        self, call: transport.HttpCall, credential: credentials.ApiCredential, *, elapsed: float
+    ) -> tuple[retry.AttemptOutcome, transport.HttpResponse | None, errors.ClientError | None, float]:
         async with self.limiter.slot() as slot:
             # Counted from here: waiting for a turn is no fault of the server.
             begun = self._clock()
             timeout = max(0.001, min(self._policy.attempt, self._policy.deadline - elapsed))
             try:
                 answer = await self._transport.send(call, credential, timeout=timeout)
-            except transport.Failed as failure:
-                if failure.happened is retry.Happened.SLOW:
+            except transport.AttemptFailed as failure:
+                if failure.happened is retry.AttemptEnd.SLOW:
                     slot.congested()
-                return retry.Outcome(failure.happened), None, failure.error, self._clock() - begun
+                return retry.AttemptOutcome(failure.happened), None, failure.error, self._clock() - begun
             self._is_server_known = True
             self._is_accepted = self._is_accepted or answer.status != 401
             seconds = self._clock() - begun
             if answer.status == 429:
                 slot.congested()
         if answer.status < 300 or answer.status in call.expected:
-            return retry.Outcome(retry.Happened.ANSWERED, code=answer.status), answer, None, seconds
+            return retry.AttemptOutcome(retry.AttemptEnd.ANSWERED, code=answer.status), answer, None, seconds
         error = self._error(call, answer)
-        outcome = retry.Outcome(
-            retry.Happened.ANSWERED,
+        outcome = retry.AttemptOutcome(
+            retry.AttemptEnd.ANSWERED,
             code=error.code,
             reason=error.reason,
             retry_after=error.retry_after,
@@ -151,7 +150,9 @@ class Exchange:
         return outcome, answer, error, seconds
 
     @contextlib.asynccontextmanager
-    async def stream(self, call: transport.Call, *, idle_timeout: float) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+    async def stream(
+        self, call: transport.HttpCall, *, idle_timeout: float
+    ) -> AsyncIterator[AsyncGenerator[bytes, None]]:
         """An open answer, without repeats but for one after a 401; it takes no turn of the limiter."""
         credential = await self._transport.credential()
         for is_last in (False, True):
@@ -168,7 +169,7 @@ class Exchange:
                     raise self._error(call, answer)
             credential = await self._transport.credential()
 
-    async def _renew(self, credential: credentials.Credential) -> bool:
+    async def _renew(self, credential: credentials.ApiCredential) -> bool:
         """Whether another attempt makes sense after a 401.
 
         It does with new credentials, and with the same ones if the server took them before: then not they
@@ -176,7 +177,7 @@ class Exchange:
         """
         return await self._transport.renew(credential) or self._is_accepted
 
-    def _error(self, call: transport.Call, answer: transport.Answer) -> kube_errors.ApiError:
+    def _error(self, call: transport.HttpCall, answer: transport.HttpResponse) -> kube_errors.ApiError:
         text = "" if answer.document is not None else answer.body.decode(errors="replace")
         error = kube_errors.from_status(
             call.target, answer.document, code=answer.status, retry_after=answer.retry_after, text=text
@@ -186,5 +187,5 @@ class Exchange:
         return error
 
 
-def _after_target(error: errors.ClientError, call: transport.Call) -> str:
+def _after_target(error: errors.ClientError, call: transport.HttpCall) -> str:
     return error.message.removeprefix(f"{call.target}: ")

@@ -6,6 +6,7 @@ token).
 """
 
 import dataclasses
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +22,7 @@ _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader",
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class KubeconfigEntry:
     """A mapping of a kubeconfig, and where it stands: ``label`` is how messages call it."""
 
     path: Path
@@ -123,9 +124,9 @@ class Kubeconfig:
 
     paths: tuple[Path, ...]
     current_context: str
-    clusters: Mapping[str, Entry]
-    users: Mapping[str, Entry]
-    contexts: Mapping[str, Entry]
+    clusters: Mapping[str, KubeconfigEntry]
+    users: Mapping[str, KubeconfigEntry]
+    contexts: Mapping[str, KubeconfigEntry]
 
     @property
     def source(self) -> str:
@@ -147,7 +148,7 @@ def read(paths: Sequence[Path]) -> Kubeconfig:
     Raises:
         errors.ConfigError: None of them exists, or one cannot be read.
     """
-    documents = [found for path in paths if (found := document(path)) is not None]
+    documents = [found for path in paths if (found := read_document(path)) is not None]
     if not documents:
         names = " or ".join(str(path) for path in paths)
         raise errors.ConfigError(
@@ -163,10 +164,10 @@ def read(paths: Sequence[Path]) -> Kubeconfig:
     )
 
 
-def _merge(documents: Sequence[Entry], plural: str, singular: str) -> dict[str, Entry]:
-    merged: dict[str, Entry] = {}
+def _merge(documents: Sequence[KubeconfigEntry], plural: str, singular: str) -> dict[str, KubeconfigEntry]:
+    merged: dict[str, KubeconfigEntry] = {}
     for each in documents:
-        of_file: dict[str, Entry] = {}
+        of_file: dict[str, KubeconfigEntry] = {}
         for item in each.entries(plural):
             name = item.text("name")
             if not name:
@@ -178,7 +179,7 @@ def _merge(documents: Sequence[Entry], plural: str, singular: str) -> dict[str, 
     return merged
 
 
-def document(path: Path) -> Entry | None:
+def read_document(path: Path) -> KubeconfigEntry | None:
     """A file as it is written; None if it does not exist.
 
     Raises:
@@ -204,7 +205,7 @@ def document(path: Path) -> Entry | None:
         if node.tag != _NULL:
             raise errors.ConfigError("is no kubeconfig: it must be a mapping", path=str(path), line=1)
         node = None
-    return Entry(path=path, label="", line=1, node=node)
+    return KubeconfigEntry(path=path, label="", line=1, node=node)
 
 
 def _plain(node: yaml.Node) -> Any:
@@ -228,3 +229,58 @@ def _plain(node: yaml.Node) -> Any:
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
+
+
+# What a kubeconfig may say that lies where others could have put it: everything in the file itself, nothing elsewhere.
+#
+# It names no file, whose content would be sent to the server as a token or a key; no program; no proxy; and no server
+# that is not known by its certificate.
+
+
+_ALLOWED = {
+    "cluster": ("server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"),
+    "user": ("client-certificate-data", "client-key-data", "token", "username", "password"),
+    "context": ("cluster", "user", "namespace", "extensions"),
+}
+_HINT = "Delete it, and let firstlight make it again; or name your own: --kubeconfig FILE"
+
+
+def check_inline(path: Path) -> None:
+    """See that a kubeconfig has everything in itself.
+
+    Raises:
+        errors.Refused: It names a file, a program, a proxy or a server that cannot be known.
+        errors.ConfigError: It is not a kubeconfig.
+    """
+    document = read_document(path)
+    if document is None:
+        return
+    # Every entry, used or not: programs that are given the file may choose others, and read keys in other ways.
+    for kind, allowed in _ALLOWED.items():
+        for item in document.entries(f"{kind}s"):
+            inside = item.entry(kind)
+            for key in inside.keys if inside is not None else ():
+                if key not in allowed:
+                    what = _program(inside, key) if inside is not None else ""
+                    raise errors.Refused(
+                        f"{path}:{item.line}: the {kind} {item.text('name')} has {key}{what}, which is not allowed in "
+                        "a kubeconfig that firstlight keeps",
+                        hint=_HINT,
+                    )
+            if kind == "cluster" and inside is not None:
+                _check_server(path, inside)
+
+
+def _check_server(path: Path, cluster: KubeconfigEntry) -> None:
+    server = cluster.text("server")
+    if server and urllib.parse.urlsplit(server).scheme != "https":
+        raise errors.Refused(
+            f"{path}:{cluster.line}: the server {server} is not an https:// address, and credentials would be sent in "
+            "the clear",
+            hint=_HINT,
+        )
+
+
+def _program(user: KubeconfigEntry, key: str) -> str:
+    plugin = user.entry("exec") if key == "exec" else None
+    return f" (runs {plugin.text('command')})" if plugin is not None else ""

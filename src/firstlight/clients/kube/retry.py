@@ -24,7 +24,7 @@ class Repeat(enum.Enum):
     """Twice may do more than once: create with generateName, a JSON patch without a test."""
 
 
-class Happened(enum.Enum):
+class AttemptEnd(enum.Enum):
     """What came of an attempt."""
 
     ANSWERED = "answered"
@@ -37,10 +37,10 @@ class Happened(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class AttemptOutcome:
     """What came of an attempt, with what matters of the answer."""
 
-    happened: Happened
+    happened: AttemptEnd
     code: int = 0
     reason: str = ""
     retry_after: float | None = None
@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
+class RetryPolicy:
     """How patient a client is; seconds."""
 
     deadline: float = 60
@@ -99,7 +99,7 @@ Next = Stop | Again | LookThenAgain | Refresh | Doubt
 
 
 @dataclasses.dataclass(frozen=True)
-class Past:
+class PastAttempts:
     """What was before this outcome."""
 
     attempts: int = 1
@@ -110,7 +110,7 @@ class Past:
     """Whether this client ever had an answer from there."""
 
 
-def decide(repeat: Repeat, outcome: Outcome, *, past: Past, policy: Policy, jitter: float) -> Next:
+def decide(repeat: Repeat, outcome: AttemptOutcome, *, past: PastAttempts, policy: RetryPolicy, jitter: float) -> Next:
     """What to do after an attempt.
 
     Args:
@@ -139,21 +139,21 @@ def decide(repeat: Repeat, outcome: Outcome, *, past: Past, policy: Policy, jitt
             assert_never(repeat)
 
 
-def may_be_done(outcome: Outcome) -> bool:
+def may_be_done(outcome: AttemptOutcome) -> bool:
     """Whether a write with this outcome may have been carried out all the same."""
     match outcome.happened:
-        case Happened.NOT_SENT:
+        case AttemptEnd.NOT_SENT:
             return False
-        case Happened.LOST | Happened.SLOW:
+        case AttemptEnd.LOST | AttemptEnd.SLOW:
             return True
-        case Happened.ANSWERED:
+        case AttemptEnd.ANSWERED:
             # 503 too: an aggregated API may have done it before the connection to it broke.
             return outcome.code >= 500
         case _:
             assert_never(outcome.happened)
 
 
-def delay(attempts: int, *, retry_after: float | None, policy: Policy, jitter: float) -> float:
+def delay(attempts: int, *, retry_after: float | None, policy: RetryPolicy, jitter: float) -> float:
     """Seconds to wait after so many attempts: doubled each time, between a half and the whole of it.
 
     What the server asks for is granted up to a bound, and jitter comes on top, so that not all come back at
@@ -166,13 +166,13 @@ def delay(attempts: int, *, retry_after: float | None, policy: Policy, jitter: f
     return max(backoff, asked + policy.first_delay * jitter)
 
 
-def _is_transient(repeat: Repeat, outcome: Outcome, *, past: Past, policy: Policy) -> bool:
+def _is_transient(repeat: Repeat, outcome: AttemptOutcome, *, past: PastAttempts, policy: RetryPolicy) -> bool:
     match outcome.happened:
-        case Happened.NOT_SENT:
+        case AttemptEnd.NOT_SENT:
             return past.is_server_known or past.attempts < policy.first_contact
-        case Happened.LOST | Happened.SLOW:
+        case AttemptEnd.LOST | AttemptEnd.SLOW:
             return True
-        case Happened.ANSWERED:
+        case AttemptEnd.ANSWERED:
             pass
         case _:
             assert_never(outcome.happened)

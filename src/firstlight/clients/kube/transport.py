@@ -19,9 +19,7 @@ import yarl
 
 import firstlight
 from firstlight import errors
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import credentials, proxy, retry, tls
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import client_config, credentials, kube_errors, retry, server_connection
 from firstlight.model.secret import Secret
 
 USER_AGENT = f"firstlight/{firstlight.__version__}"
@@ -35,12 +33,12 @@ _HEADER_TOKEN = frozenset(string.ascii_letters + string.digits + "!#$&'*+-.^_`|~
 
 
 @dataclasses.dataclass(frozen=True)
-class Call:
+class HttpCall:
     """A request, with all that is needed to send it, repeat it and speak of it."""
 
     method: str
     path: str
-    target: kube_errors.Target
+    target: kube_errors.ApiTarget
     repeat: retry.Repeat
     params: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -50,7 +48,7 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """What the server said."""
 
     status: int
@@ -66,10 +64,10 @@ class Answer:
         return float(text) if text.isdecimal() else None
 
 
-class Failed(Exception):
+class AttemptFailed(Exception):
     """There is no answer; ``happened`` says how far the request came."""
 
-    def __init__(self, happened: retry.Happened, error: errors.ClientError) -> None:
+    def __init__(self, happened: retry.AttemptEnd, error: errors.ClientError) -> None:
         super().__init__(error.message)
         self.happened = happened
         self.error = error
@@ -80,10 +78,10 @@ class Transport:
 
     def __init__(
         self,
-        config: configs.Config,
+        config: client_config.ClientConfig,
         *,
-        source: credentials.Source,
-        policy: retry.Policy,
+        source: credentials.CredentialSource,
+        policy: retry.RetryPolicy,
         environ: Mapping[str, str] = os.environ,
         agent: str = "",
     ) -> None:
@@ -91,7 +89,7 @@ class Transport:
         self._source = source
         self._policy = policy
         self._base = yarl.URL(config.server, encoded=True)
-        self._proxy = proxy.choose(config, environ)
+        self._proxy = server_connection.choose_proxy(config, environ)
         self._headers = _headers(config, agent)
         self._session: aiohttp.ClientSession | None = None
         self._tls: tuple[bytes, Secret | None, ssl.SSLContext] | None = None
@@ -118,15 +116,15 @@ class Transport:
             await self._session.close()
             self._session = None
 
-    async def credential(self) -> credentials.Credential:
+    async def credential(self) -> credentials.ApiCredential:
         """Who a request would be sent as now."""
         return await self._source.current()
 
-    async def renew(self, refused: credentials.Credential) -> bool:
+    async def renew(self, refused: credentials.ApiCredential) -> bool:
         """After a 401: whether there is another credential to try."""
         return await self._source.renew(refused)
 
-    async def send(self, call: Call, credential: credentials.Credential, *, timeout: float) -> Answer:
+    async def send(self, call: HttpCall, credential: credentials.ApiCredential, *, timeout: float) -> HttpResponse:
         """Send a request and read the whole answer, whatever its status.
 
         Raises:
@@ -138,12 +136,12 @@ class Transport:
             async with self._request(call, credential, limits) as response:
                 body = await response.read()
                 document = _decode(response, body)
-                return Answer(response.status, response.headers, body, document)
+                return HttpResponse(response.status, response.headers, body, document)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, call: Call, credential: credentials.Credential, *, idle_timeout: float
-    ) -> AsyncIterator[tuple[AsyncGenerator[bytes, None], Answer | None]]:
+        self, call: HttpCall, credential: credentials.ApiCredential, *, idle_timeout: float
+    ) -> AsyncIterator[tuple[AsyncGenerator[bytes, None], HttpResponse | None]]:
         """Send a request and read its answer as it comes: its chunks, or the whole if it is an error.
 
         Raises:
@@ -155,20 +153,20 @@ class Transport:
             async with self._request(call, credential, limits) as response:
                 if response.status >= 300:
                     body = await response.read()
-                    answer = Answer(response.status, response.headers, body, _decode(response, body))
+                    answer = HttpResponse(response.status, response.headers, body, _decode(response, body))
                     yield _nothing(), answer
                 else:
                     yield self._chunks(response, call, idle_timeout), None
 
     async def _chunks(
-        self, response: aiohttp.ClientResponse, call: Call, idle_timeout: float
+        self, response: aiohttp.ClientResponse, call: HttpCall, idle_timeout: float
     ) -> AsyncGenerator[bytes, None]:
         with self._translated(call, idle_timeout):
             async for chunk in response.content.iter_any():
                 yield chunk
 
     def _request(
-        self, call: Call, credential: credentials.Credential, limits: aiohttp.ClientTimeout
+        self, call: HttpCall, credential: credentials.ApiCredential, limits: aiohttp.ClientTimeout
     ) -> contextlib.AbstractAsyncContextManager[aiohttp.ClientResponse]:
         if self._session is None:
             raise RuntimeError("the client is not open: use it with 'async with'")
@@ -180,7 +178,7 @@ class Transport:
         for_proxy = multidict.CIMultiDict[str]() if self._base.scheme == "https" else headers
         chosen = self._proxy
         if chosen is not None and chosen.username:
-            as_proxy_user = credentials.Credential(
+            as_proxy_user = credentials.ApiCredential(
                 username=chosen.username, password=chosen.password or Secret("")
             ).header()
             assert as_proxy_user is not None
@@ -199,33 +197,33 @@ class Transport:
             proxy_headers=for_proxy if chosen is not None and for_proxy is not headers else None,
         )
 
-    def _url(self, call: Call) -> yarl.URL:
+    def _url(self, call: HttpCall) -> yarl.URL:
         query = urllib.parse.urlencode(call.params, quote_via=urllib.parse.quote)
         text = f"{self.config.server}{call.path}" + (f"?{query}" if query else "")
         return yarl.URL(text, encoded=True)
 
-    def _context(self, credential: credentials.Credential) -> ssl.SSLContext:
+    def _context(self, credential: credentials.ApiCredential) -> ssl.SSLContext:
         """One context as long as the certificate stays the same: connections are kept per context."""
         if self._tls is None or self._tls[:2] != (credential.certificate, credential.key):
-            made = tls.context(self.config, certificate=credential.certificate, key=credential.key)
+            made = server_connection.tls_context(self.config, certificate=credential.certificate, key=credential.key)
             self._tls = (credential.certificate, credential.key, made)
         return self._tls[2]
 
     @contextlib.contextmanager
-    def _translated(self, call: Call, timeout: float) -> Iterator[None]:
-        def failed(happened: retry.Happened, what: str, *, hint: str = "") -> Failed:
-            kind = errors.TimedOut if happened is retry.Happened.SLOW else errors.Unreachable
-            return Failed(happened, kind(f"{call.target}: {what}", target=self.config.server, hint=hint))
+    def _translated(self, call: HttpCall, timeout: float) -> Iterator[None]:
+        def failed(happened: retry.AttemptEnd, what: str, *, hint: str = "") -> AttemptFailed:
+            kind = errors.TimedOut if happened is retry.AttemptEnd.SLOW else errors.Unreachable
+            return AttemptFailed(happened, kind(f"{call.target}: {what}", target=self.config.server, hint=hint))
 
         try:
             yield
         except aiohttp.ClientConnectorCertificateError as error:
             cause = error.certificate_error
             assert isinstance(cause, ssl.SSLCertVerificationError)
-            raise tls.explain(self.config.server, cause) from error
+            raise server_connection.explain_tls(self.config.server, cause) from error
         except aiohttp.ClientConnectorSSLError as error:
             if isinstance(error.os_error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-                raise failed(retry.Happened.NOT_SENT, "the server closed the connection in the handshake") from error
+                raise failed(retry.AttemptEnd.NOT_SENT, "the server closed the connection in the handshake") from error
             reason = getattr(error.os_error, "reason", None) or error.os_error
             raise errors.Unreachable(
                 f"{call.target}: no TLS with this server ({reason})",
@@ -241,26 +239,26 @@ class Transport:
                     hint="write proxy-url: http://user:password@…",
                 ) from None
             # From None: the original's repr holds the headers of the request.
-            raise failed(retry.Happened.NOT_SENT, what) from None
+            raise failed(retry.AttemptEnd.NOT_SENT, what) from None
         except aiohttp.ClientProxyConnectionError as error:
-            raise failed(retry.Happened.NOT_SENT, f"the proxy cannot be reached: {_os_text(error)}") from error
+            raise failed(retry.AttemptEnd.NOT_SENT, f"the proxy cannot be reached: {_os_text(error)}") from error
         except aiohttp.ClientConnectorError as error:
-            raise failed(retry.Happened.NOT_SENT, _os_text(error)) from error
+            raise failed(retry.AttemptEnd.NOT_SENT, _os_text(error)) from error
         except aiohttp.ConnectionTimeoutError as error:
-            raise failed(retry.Happened.NOT_SENT, "no connection in time") from error
+            raise failed(retry.AttemptEnd.NOT_SENT, "no connection in time") from error
         except TimeoutError as error:
-            raise failed(retry.Happened.SLOW, f"nothing came within {timeout:g} s") from error
+            raise failed(retry.AttemptEnd.SLOW, f"nothing came within {timeout:g} s") from error
         except aiohttp.ClientPayloadError as error:
-            raise failed(retry.Happened.LOST, "the answer was cut off") from error
+            raise failed(retry.AttemptEnd.LOST, "the answer was cut off") from error
         except aiohttp.ServerDisconnectedError as error:
-            raise failed(retry.Happened.LOST, "the server closed the connection without an answer") from error
+            raise failed(retry.AttemptEnd.LOST, "the server closed the connection without an answer") from error
         except (aiohttp.ClientOSError, ConnectionError, ssl.SSLError) as error:
-            raise failed(retry.Happened.LOST, f"the connection broke: {_os_text(error)}") from error
+            raise failed(retry.AttemptEnd.LOST, f"the connection broke: {_os_text(error)}") from error
         except aiohttp.ClientError as error:
             # From None: some of these hold the request with its headers.
-            raise failed(retry.Happened.LOST, f"no HTTP answer ({type(error).__name__})") from None
+            raise failed(retry.AttemptEnd.LOST, f"no HTTP answer ({type(error).__name__})") from None
         except _Incomplete:
-            raise failed(retry.Happened.LOST, "the answer is no complete JSON") from None
+            raise failed(retry.AttemptEnd.LOST, "the answer is no complete JSON") from None
 
 
 class _Incomplete(Exception):
@@ -289,7 +287,7 @@ def _os_text(error: BaseException) -> str:
     return str(getattr(inner, "strerror", None) or inner) or type(inner).__name__
 
 
-def _headers(config: configs.Config, agent: str) -> multidict.CIMultiDict[str]:
+def _headers(config: client_config.ClientConfig, agent: str) -> multidict.CIMultiDict[str]:
     said = f"{USER_AGENT} ({agent})" if agent else USER_AGENT
     headers = multidict.CIMultiDict(
         {"User-Agent": said, "Accept-Encoding": "gzip" if config.compression else "identity"}

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
-from firstlight.clients.kube import errors as kube_errors
-from firstlight.clients.kube import lines, retry, tracking, transport
+from firstlight.clients.kube import kube_errors, retry, transport, watch_tracker
 
 IDLE_TIMEOUT = 150.0
 """Seconds of silence after which a connection counts as dead; bookmarks come about each minute."""
@@ -39,15 +38,15 @@ class _Restart(Exception):
 
 
 async def follow(
-    target: kube_errors.Target, *, fetch: List, connect: Connect, pause: Pause, on_cut: OnCut
-) -> AsyncGenerator[tracking.Event, None]:
+    target: kube_errors.ApiTarget, *, fetch: List, connect: Connect, pause: Pause, on_cut: OnCut
+) -> AsyncGenerator[watch_tracker.WatchEvent, None]:
     """Everything there is, then ``Synced``, then every change for ever.
 
     Raises:
         errors.FirstlightError: The first listing fails, or the server says something that waiting does not
             change.
     """
-    tracker = tracking.Tracker()
+    tracker = watch_tracker.WatchTracker()
     for event in tracker.take_listing(*await fetch()):
         yield event
     is_lost = False
@@ -64,13 +63,13 @@ async def follow(
                     failures = 0
                     for event in tracker.take_event(kind, item):
                         yield event
-        except (_Restart, tracking.Backwards, kube_errors.Gone) as error:
+        except (_Restart, watch_tracker.VersionWentBack, kube_errors.Gone) as error:
             on_cut(error)
             is_lost = True
-        except transport.Failed as failure:
+        except transport.AttemptFailed as failure:
             on_cut(failure.error)
             # A server that could not be reached was restarted, perhaps on a restored etcd: see below.
-            is_lost = is_lost or failure.happened is retry.Happened.NOT_SENT
+            is_lost = is_lost or failure.happened is retry.AttemptEnd.NOT_SENT
         except _PASSING as error:
             on_cut(error)
             # 504 is also said of a resource version that the server has not reached.
@@ -83,17 +82,17 @@ async def follow(
 
 
 async def _events(
-    chunks: AsyncGenerator[bytes, None], target: kube_errors.Target
+    chunks: AsyncGenerator[bytes, None], target: kube_errors.ApiTarget
 ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-    splitter = lines.Splitter()
+    splitter = LineSplitter()
     async for chunk in chunks:
         for line in splitter.feed(chunk):
             try:
                 event = msgspec.json.decode(line)
                 kind, item = event["type"], event["object"]
             except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-                raise transport.Failed(
-                    retry.Happened.LOST,
+                raise transport.AttemptFailed(
+                    retry.AttemptEnd.LOST,
                     errors.Unreachable(f"{target}: an event is no JSON", target=target.server),
                 ) from None
             if kind == "ERROR":
@@ -102,3 +101,30 @@ async def _events(
                     raise _Restart(error.message)
                 raise error
             yield kind, item
+
+
+# Lines out of a stream of byte chunks, however long they are.
+#
+# aiohttp's own line reader fails above 512 KiB, and an event of a watch may be several MB.
+
+
+class LineSplitter:
+    """Collects chunks until a line is complete; each byte is looked at once."""
+
+    def __init__(self, *, keep_empty: bool = False) -> None:
+        self._keep_empty = keep_empty
+        self._pending: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that are complete with this chunk, without their ends."""
+        first, *rest = chunk.split(b"\n")
+        self._pending.append(first)
+        if not rest:
+            return []
+        lines = [b"".join(self._pending), *rest[:-1]]
+        self._pending = [rest[-1]]
+        return lines if self._keep_empty else [line for line in lines if line.strip()]
+
+    def rest(self) -> bytes:
+        """What came after the last line end: a line without an end, or a cut event."""
+        return b"".join(self._pending)

@@ -4,33 +4,33 @@ A repository may be a stranger's: what a build would fetch, run or read outside 
 Failures are exceptions by their meaning, drawn in ``errors``.
 """
 
-from firstlight.clients.kustomize.errors import (
-    BadYaml,
-    Cycle,
-    Duplicate,
-    Forbidden,
-    KustomizeError,
-    LimitExceeded,
-    MissingFile,
-    TimedOut,
-    TooLarge,
-    Unmatched,
-)
+from firstlight.clients.kustomize.build_scan import BuildRules, sources
 from firstlight.clients.kustomize.kustomize import Kustomize
-from firstlight.clients.kustomize.scan import Rules, sources
+from firstlight.clients.kustomize.kustomize_errors import (
+    BadYaml,
+    KustomizeCycle,
+    KustomizeDuplicate,
+    KustomizeError,
+    KustomizeForbidden,
+    KustomizeLimitExceeded,
+    KustomizeTimedOut,
+    KustomizeTooLarge,
+    KustomizeUnmatched,
+    MissingFile,
+)
 
 __all__ = [
     "BadYaml",
-    "Cycle",
-    "Duplicate",
-    "Forbidden",
+    "BuildRules",
     "Kustomize",
+    "KustomizeCycle",
+    "KustomizeDuplicate",
     "KustomizeError",
-    "LimitExceeded",
+    "KustomizeForbidden",
+    "KustomizeLimitExceeded",
+    "KustomizeTimedOut",
+    "KustomizeTooLarge",
+    "KustomizeUnmatched",
     "MissingFile",
-    "Rules",
-    "TimedOut",
-    "TooLarge",
-    "Unmatched",
     "sources",
 ]

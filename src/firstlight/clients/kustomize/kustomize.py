@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.clients import command, scratch, tree
-from firstlight.clients.kustomize import errors as kustomize_errors
-from firstlight.clients.kustomize import scan
-from firstlight.clients.sandbox import limits as sandbox
-from firstlight.model.rendered import Rendered
+from firstlight.clients import command, path_safety, scratch
+from firstlight.clients.kustomize import build_scan, kustomize_errors
+from firstlight.clients.sandbox import program_limits
+from firstlight.model.rendition import RendererOutput
 from firstlight.model.secret import MASK
 
 BUILD = 60.0
@@ -72,9 +71,9 @@ class Kustomize:
         allow_remote: bool = False,
         kube_version: str = "",
         api_versions: Sequence[str] = (),
-        limits: tree.Limits = scan.LIMITS,
+        limits: path_safety.TreeLimits = build_scan.LIMITS,
         timeout: float = BUILD,
-    ) -> Rendered:
+    ) -> RendererOutput:
         """The manifests of a kustomization.
 
         Args:
@@ -96,14 +95,14 @@ class Kustomize:
             kustomize_errors.Forbidden: It would fetch, run or read what it must not.
             kustomize_errors.TooLarge: There is too much of it.
         """
-        rules = scan.Rules(
+        rules = build_scan.BuildRules(
             within=within,
             allow_remote=allow_remote,
             beyond_directory=beyond_directory,
             allow_helm=self._helm is not None,
             limits=limits,
         )
-        seen = scan.look(directory, rules)
+        seen = build_scan.scan_build(directory, rules)
         restrictor = "LoadRestrictionsNone" if beyond_directory else "LoadRestrictionsRootOnly"
         arguments = ["build", f"--load-restrictor={restrictor}"]
         if self._helm is not None:
@@ -115,7 +114,7 @@ class Kustomize:
         arguments += ["--", str(real)]
         done = await self._run(real, arguments, allow_remote=allow_remote, timeout=timeout, seen=seen)
         warnings = tuple(line.removeprefix("# Warning: ") for line in done.stderr.splitlines() if line.strip())
-        return Rendered(done.stdout.decode(errors="replace"), warnings)
+        return RendererOutput(done.stdout.decode(errors="replace"), warnings)
 
     async def _run(
         self,
@@ -124,7 +123,7 @@ class Kustomize:
         *,
         allow_remote: bool,
         timeout: float,
-        seen: scan.Seen | None = None,
+        seen: build_scan.BuildInputs | None = None,
     ) -> command.Completed:
         with scratch.directory("kustomize") as made:
             home = Path(made).resolve()
@@ -141,23 +140,25 @@ class Kustomize:
                     within=self._within(allow_remote=allow_remote),
                 )
             except errors.TimedOut as error:
-                raise kustomize_errors.TimedOut(directory, f"it did not finish within {timeout:g} s") from error
+                raise kustomize_errors.KustomizeTimedOut(
+                    directory, f"it did not finish within {timeout:g} s"
+                ) from error
             except errors.LimitExceeded as error:
                 detail = error.message.replace(str(self._program), "it", 1)
-                raise kustomize_errors.LimitExceeded(directory, detail, hint=error.hint) from error
+                raise kustomize_errors.KustomizeLimitExceeded(directory, detail, hint=error.hint) from error
             except errors.Unreachable as error:
                 raise errors.ToolError(str(error), hint="firstlight tools install kustomize") from error
             except errors.ClientError as error:
                 limit = command.OUTPUT_LIMIT >> 20
-                raise kustomize_errors.TooLarge(directory, f"it makes more than {limit} MiB") from error
+                raise kustomize_errors.KustomizeTooLarge(directory, f"it makes more than {limit} MiB") from error
         if done.code != 0:
             raise kustomize_errors.from_output(directory, _masked(done.stderr, seen) if seen else done.stderr)
         return done
 
-    def _within(self, *, allow_remote: bool) -> sandbox.Limits:
+    def _within(self, *, allow_remote: bool) -> program_limits.ProgramLimits:
         if allow_remote:
-            return sandbox.CLIENT
-        return sandbox.RENDERER if self._helm is None else sandbox.RENDERER_WITH_CHARTS
+            return program_limits.CLIENT
+        return program_limits.RENDERER if self._helm is None else program_limits.RENDERER_WITH_CHARTS
 
     def _environment(self, home: Path, *, allow_remote: bool) -> dict[str, str]:
         environment = {
@@ -176,7 +177,7 @@ class Kustomize:
         return {**environment, "PATH": str(home / "bin"), "NO_PROXY": "", **dict.fromkeys(_PROXIES, _NOWHERE)}
 
 
-def _masked(said: str, seen: scan.Seen) -> str:
+def _masked(said: str, seen: build_scan.BuildInputs) -> str:
     """A message without what was to become a Secret: kustomize quotes lines and literals that it does not like."""
     texts = set(seen.secret_texts)
     texts |= {text.partition("=")[2] for text in seen.secret_texts}

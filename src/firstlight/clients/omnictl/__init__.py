@@ -4,30 +4,30 @@ A method takes arguments, makes a command line of them, runs it, and gives back 
 exceptions by their meaning, drawn in ``errors``.
 """
 
-from firstlight.clients.omnictl.errors import (
-    Forbidden,
-    NotFound,
-    NotSignedIn,
+from firstlight.clients.omnictl.omni_errors import (
     OmniError,
-    Rejected,
-    TimedOut,
-    Unreachable,
-    Unreadable,
-    Unsupported,
-    Untrusted,
+    OmniForbidden,
+    OmniNotFound,
+    OmniNotSignedIn,
+    OmniRejected,
+    OmniTimedOut,
+    OmniUnreachable,
+    OmniUnreadable,
+    OmniUnsupported,
+    OmniUntrusted,
 )
 from firstlight.clients.omnictl.omnictl import Omnictl
 
 __all__ = [
-    "Forbidden",
-    "NotFound",
-    "NotSignedIn",
     "OmniError",
+    "OmniForbidden",
+    "OmniNotFound",
+    "OmniNotSignedIn",
+    "OmniRejected",
+    "OmniTimedOut",
+    "OmniUnreachable",
+    "OmniUnreadable",
+    "OmniUnsupported",
+    "OmniUntrusted",
     "Omnictl",
-    "Rejected",
-    "TimedOut",
-    "Unreachable",
-    "Unreadable",
-    "Unsupported",
-    "Untrusted",
 ]

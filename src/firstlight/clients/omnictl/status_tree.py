@@ -2,7 +2,7 @@
 
 import re
 
-from firstlight.model.omni import ClusterMachine, ClusterStatus
+from firstlight.model.omni_status import ClusterMachine, ClusterStatus
 
 _BRANCH = re.compile(r"^[\s│├└─]*")
 _ROOT = re.compile(r'Cluster "[^"]*" (?P<phase>\S+) (?:Not )?Ready')

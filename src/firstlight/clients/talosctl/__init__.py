@@ -1,40 +1,46 @@
-"""Talos machines, by way of talosctl: ``await Talosctl(path, talosconfig=secret).members(Target.of("10.5.0.2"))``.
+"""talosctl as one class: a method for each command, sorted into files by what they are about."""
 
-A method takes arguments, makes a command line of them, runs it, and gives back values of ``model``. Failures are
-exceptions by their meaning, drawn in ``errors``. Questions may go to several machines at once, and then all must
-answer; whoever wants the answers of those that do asks one by one. What changes something is for one machine.
-"""
-
-from firstlight.clients.talosctl.errors import (
-    AlreadyDone,
-    NotFound,
-    NotReadyYet,
-    Problem,
-    Rejected,
+from firstlight.clients.talosctl.cluster_commands import ClusterCommands
+from firstlight.clients.talosctl.config_commands import ConfigCommands
+from firstlight.clients.talosctl.etcd_commands import EtcdCommands
+from firstlight.clients.talosctl.machine_commands import FactCommands, ServiceCommands
+from firstlight.clients.talosctl.machine_target import MachineTarget
+from firstlight.clients.talosctl.power_commands import PowerCommands
+from firstlight.clients.talosctl.resource_commands import ResourceCommands
+from firstlight.clients.talosctl.talos_errors import (
+    TalosAlreadyDone,
+    TalosCertificateProblem,
     TalosError,
-    TimedOut,
-    Unauthorised,
-    Unreachable,
-    Unreadable,
-    Unsupported,
-    Untrusted,
+    TalosNotFound,
+    TalosNotReady,
+    TalosRejected,
+    TalosTimedOut,
+    TalosUnauthorised,
+    TalosUnreachable,
+    TalosUnreadable,
+    TalosUnsupported,
+    TalosUntrusted,
 )
-from firstlight.clients.talosctl.talosctl import Talosctl
-from firstlight.clients.talosctl.target import Target
 
 __all__ = [
-    "AlreadyDone",
-    "NotFound",
-    "NotReadyYet",
-    "Problem",
-    "Rejected",
+    "MachineTarget",
+    "TalosAlreadyDone",
+    "TalosCertificateProblem",
     "TalosError",
+    "TalosNotFound",
+    "TalosNotReady",
+    "TalosRejected",
+    "TalosTimedOut",
+    "TalosUnauthorised",
+    "TalosUnreachable",
+    "TalosUnreadable",
+    "TalosUnsupported",
+    "TalosUntrusted",
     "Talosctl",
-    "Target",
-    "TimedOut",
-    "Unauthorised",
-    "Unreachable",
-    "Unreadable",
-    "Unsupported",
-    "Untrusted",
 ]
+
+
+class Talosctl(
+    ConfigCommands, ClusterCommands, ResourceCommands, FactCommands, ServiceCommands, EtcdCommands, PowerCommands
+):
+    """talosctl at a path, with a talosconfig, or for machines in maintenance mode, or for offline work only."""

@@ -13,22 +13,19 @@ from typing import TypeVar
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.clients.talosctl.fingerprint import fingerprint
-from firstlight.execute import cluster_keys, config_manifests, machine_configs, quorum
-from firstlight.execute.change import Change
-from firstlight.execute.machine_gates import POLL, settle
-from firstlight.execute.world import World
-from firstlight.gates import etcd as etcd_gate
-from firstlight.gates import hardware
-from firstlight.gates import machines as machine_gate
+from firstlight.clients.served_certificate import talos_fingerprint
+from firstlight.execute import cluster_access, gate_wait, machine_configs
+from firstlight.execute.gate_wait import POLL, settle
+from firstlight.execute.world import PendingChange, World
+from firstlight.gates import etcd as gates_etcd
+from firstlight.gates import hardware, machine_stage
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.machine_config import Applied
-from firstlight.model.machine_draft import MachineDraft
-from firstlight.model.machine_report import MachineReport, Standing
+from firstlight.model.machine_config import AppliedConfig, MachineDraft
+from firstlight.model.machine_report import MachineReport, MachineStanding
 from firstlight.model.secret import Secret
 from firstlight.model.work import Configure
-from firstlight.observe import machines as observed
-from firstlight.observe.machines import Way
+from firstlight.observe import machine_survey
+from firstlight.observe.machine_survey import MachineAccess
 
 T = TypeVar("T")
 
@@ -39,7 +36,7 @@ _BUSY = frozenset({"installing", "rebooting", "upgrading", "resetting"})
 class _Seen:
     """What the machines of a step are, and what they are to get."""
 
-    way: Way
+    way: MachineAccess
     reports: Mapping[str, MachineReport]
     configs: Mapping[str, Secret] = dataclasses.field(repr=False)
     is_bootstrapped: bool = False
@@ -50,11 +47,11 @@ class _Seen:
     def machines(self) -> list[Machine]:
         return [each.machine for each in self.reports.values()]
 
-    def named(self, standing: Standing) -> list[Machine]:
+    def named(self, standing: MachineStanding) -> list[Machine]:
         return [each.machine for each in self.reports.values() if each.standing is standing]
 
 
-async def look(task: Configure, world: World, step: str, *, only: Collection[str] = ()) -> Change | None:
+async def look(task: Configure, world: World, step: str, *, only: Collection[str] = ()) -> PendingChange | None:
     """What the machines lack.
 
     Args:
@@ -68,7 +65,7 @@ async def look(task: Configure, world: World, step: str, *, only: Collection[str
             an interface is not there; nothing was written.
     """
     _refuse_omni(task.drafts)
-    way = await cluster_keys.ensure(world)
+    way = await cluster_access.ensure(world)
     drawn = await _drawn(task.drafts, world)
     reports = await _surveyed([each.machine for each in task.drafts], world, way, step)
     seen = _narrowed(await _rendered(task.drafts, drawn, reports, world, way), only)
@@ -76,8 +73,8 @@ async def look(task: Configure, world: World, step: str, *, only: Collection[str
     await _check_hardware(seen, world, step)
     different = await _differences(seen, world)
     for report in reports:
-        if report.standing is Standing.ABSENT:
-            world.tell(step, f"{report.machine.name}: {machine_gate.state_of(report)}; it may join any time")
+        if report.standing is MachineStanding.ABSENT:
+            world.tell(step, f"{report.machine.name}: {machine_stage.state_of(report)}; it may join any time")
     return _change(seen, different, world, step, etcd=await _etcd_meanwhile(seen, different, world, step))
 
 
@@ -102,23 +99,25 @@ async def _drawn(drafts: Sequence[MachineDraft], world: World) -> dict[str, Secr
     made = await asyncio.gather(*(machine_configs.make(each, world) for each in drafts))
     for draft, config in zip(drafts, made, strict=True):
         if draft.whole is not None and draft.machine.role is MachineRole.CONTROL_PLANE and not world.authority:
-            world.authority = cluster_keys.config_authority(config)
+            world.authority = cluster_access.config_authority(config)
     return {each.machine.name: config for each, config in zip(drafts, made, strict=True)}
 
 
-async def _surveyed(machines: Sequence[Machine], world: World, way: Way, step: str) -> tuple[MachineReport, ...]:
+async def _surveyed(
+    machines: Sequence[Machine], world: World, way: MachineAccess, step: str
+) -> tuple[MachineReport, ...]:
     """The machines, once every control plane has said what it is, or patience is over."""
     deadline = time.monotonic() + world.patience
     told: dict[str, str] = {}
     while True:
-        reports = await observed.look_at_all(machines, way, with_etcd=True)
+        reports = await machine_survey.look_at_all(machines, way, with_etcd=True)
         _refuse_foreign(reports)
         silent = [each for each in reports if _is_waited_for(each, reports)]
         if not silent or time.monotonic() >= deadline:
             _refuse_doubt(reports)
             return reports
         for each in silent:
-            text = f"{each.machine.name}: {machine_gate.state_of(each)}"
+            text = f"{each.machine.name}: {machine_stage.state_of(each)}"
             if told.get(each.machine.name) != text:
                 told[each.machine.name] = text
                 world.tell(step, text)
@@ -127,17 +126,17 @@ async def _surveyed(machines: Sequence[Machine], world: World, way: Way, step: s
 
 def _is_waited_for(report: MachineReport, reports: Sequence[MachineReport]) -> bool:
     """Whether nothing can be decided before a machine has said more."""
-    if report.standing is Standing.MAINTENANCE:
+    if report.standing is MachineStanding.MAINTENANCE:
         return report.stage in _BUSY
     if report.machine.role is not MachineRole.CONTROL_PLANE:
         return False
-    if isinstance(etcd_gate.history(reports), etcd_gate.Bootstrapped):
+    if isinstance(gates_etcd.history(reports), gates_etcd.Bootstrapped):
         return False
-    return not machine_gate.is_up(report) or isinstance(etcd_gate.history([report]), etcd_gate.Doubtful)
+    return not machine_stage.is_up(report) or isinstance(gates_etcd.history([report]), gates_etcd.Doubtful)
 
 
 def _refuse_foreign(reports: Sequence[MachineReport]) -> None:
-    if foreign := [each for each in reports if each.standing is Standing.FOREIGN]:
+    if foreign := [each for each in reports if each.standing is MachineStanding.FOREIGN]:
         raise errors.Refused(
             "; ".join(f"{each.machine.name} ({each.machine.address}): {each.why}" for each in foreign),
             hint="Is the address right, and are these the Talos secrets of its cluster? talosctl reset gives it away.",
@@ -146,10 +145,10 @@ def _refuse_foreign(reports: Sequence[MachineReport]) -> None:
 
 def _refuse_doubt(reports: Sequence[MachineReport]) -> None:
     planes = [each for each in reports if each.machine.role is MachineRole.CONTROL_PLANE]
-    match etcd_gate.history(planes) if planes else etcd_gate.Virgin():
-        case etcd_gate.Split(reason):
+    match gates_etcd.history(planes) if planes else gates_etcd.Virgin():
+        case gates_etcd.SplitBrain(reason):
             raise errors.Refused(reason, hint="Reset the machines of the one that is not wanted, and run again.")
-        case etcd_gate.Doubtful(reason):
+        case gates_etcd.Doubtful(reason):
             raise errors.Refused(
                 f"{reason}: every control plane must answer before anything is written",
                 hint="Switch it on, correct its address, or take it out of the declaration.",
@@ -161,40 +160,40 @@ async def _rendered(
     drawn: Mapping[str, Secret],
     reports: Sequence[MachineReport],
     world: World,
-    way: Way,
+    way: MachineAccess,
 ) -> _Seen:
     """The configs in the rendition that fits what the cluster is."""
     planes = [each for each in reports if each.machine.role is MachineRole.CONTROL_PLANE]
-    history = etcd_gate.history(planes) if planes else etcd_gate.Virgin()
+    history = gates_etcd.history(planes) if planes else gates_etcd.Virgin()
     configs = dict(drawn)
     by_name = {each.machine.name: each for each in reports}
-    if isinstance(history, etcd_gate.Bootstrapped):
+    if isinstance(history, gates_etcd.Bootstrapped):
         held = await _held(history.on, by_name, world, way)
         for draft in drafts:
             name = draft.machine.name
             # A new machine gets what all of the others have: what one of them was released from is not given again.
-            has = held[name] if name in held else config_manifests.common([held[each] for each in history.on])
+            has = held[name] if name in held else machine_configs.common_manifests([held[each] for each in history.on])
             configs[name] = await machine_configs.steady(draft, drawn[name], world, has=has)
     else:
         for draft in drafts:
             name = draft.machine.name
             configs[name] = await machine_configs.bootstrap(draft, drawn[name], world)
-    return _Seen(way, by_name, configs, isinstance(history, etcd_gate.Bootstrapped))
+    return _Seen(way, by_name, configs, isinstance(history, gates_etcd.Bootstrapped))
 
 
 async def _held(
-    members: Sequence[str], reports: Mapping[str, MachineReport], world: World, way: Way
-) -> dict[str, config_manifests.Held]:
+    members: Sequence[str], reports: Mapping[str, MachineReport], world: World, way: MachineAccess
+) -> dict[str, machine_configs.ConfigManifests]:
     """The manifests of the control planes of this cluster, members of etcd and others."""
 
-    async def one(machine: Machine) -> config_manifests.Held:
+    async def one(machine: Machine) -> machine_configs.ConfigManifests:
         return machine_configs.manifests(await _patiently(lambda: way.admin.machine_config(way.at(machine)), world))
 
     ours = [
         each.machine
         for each in reports.values()
         if each.machine.role is MachineRole.CONTROL_PLANE
-        and (each.standing is Standing.OURS or each.machine.name in members)
+        and (each.standing is MachineStanding.OURS or each.machine.name in members)
     ]
     found = await asyncio.gather(*(one(each) for each in ours))
     return {each.name: held for each, held in zip(ours, found, strict=True)}
@@ -202,7 +201,7 @@ async def _held(
 
 async def _check_hardware(seen: _Seen, world: World, step: str) -> None:
     """Disks, interfaces and fingerprints of bare machines; everything that is wrong is said at once."""
-    bare = seen.named(Standing.MAINTENANCE)
+    bare = seen.named(MachineStanding.MAINTENANCE)
     found = await asyncio.gather(*(_lacking(each, seen, world, step) for each in bare))
     problems = [f"{machine.name}: {each}" for machine, lacking in zip(bare, found, strict=True) for each in lacking]
     if problems:
@@ -213,7 +212,7 @@ async def _check_hardware(seen: _Seen, world: World, step: str) -> None:
 
 async def _lacking(machine: Machine, seen: _Seen, world: World, step: str) -> tuple[str, ...]:
     target, stranger = seen.way.bare(machine), seen.way.stranger
-    shown = await fingerprint(seen.way.endpoint(machine))
+    shown = await talos_fingerprint(seen.way.endpoint(machine))
     world.tell(step, f"{machine.name}: in maintenance mode, certificate {shown}")
     pinned = world.fingerprints.get(machine.name, "")
     if pinned and pinned != shown:
@@ -224,14 +223,14 @@ async def _lacking(machine: Machine, seen: _Seen, world: World, step: str) -> tu
     return hardware.missing(machine_configs.documents(seen.configs[machine.name]), disks=disks, links=links)
 
 
-async def _differences(seen: _Seen, world: World) -> dict[str, Applied]:
+async def _differences(seen: _Seen, world: World) -> dict[str, AppliedConfig]:
     """What configured machines would do with their configs, where these differ from what they have."""
 
-    async def one(machine: Machine) -> Applied:
+    async def one(machine: Machine) -> AppliedConfig:
         target, config = seen.way.at(machine), seen.configs[machine.name]
         return await _patiently(lambda: seen.way.admin.apply_config(target, config, dry_run=True), world)
 
-    ours = seen.named(Standing.OURS)
+    ours = seen.named(MachineStanding.OURS)
     found = await asyncio.gather(*(one(each) for each in ours))
     return {each.name: applied for each, applied in zip(ours, found, strict=True) if applied.diff is not None}
 
@@ -242,25 +241,25 @@ async def _patiently(ask: Callable[[], Awaitable[T]], world: World) -> T:
     while True:
         try:
             return await ask()
-        except (talosctl.NotReadyYet, talosctl.Unreachable, talosctl.TimedOut):
+        except (talosctl.TalosNotReady, talosctl.TalosUnreachable, talosctl.TalosTimedOut):
             if time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(POLL)
 
 
-async def _etcd_meanwhile(seen: _Seen, different: Mapping[str, Applied], world: World, step: str) -> str:
+async def _etcd_meanwhile(seen: _Seen, different: Mapping[str, AppliedConfig], world: World, step: str) -> str:
     """What becomes of etcd while control planes reboot, one after the other.
 
     Raises:
         errors.Refused: It would lose its quorum.
     """
     found: list[str] = []
-    for machine in seen.named(Standing.OURS):
+    for machine in seen.named(MachineStanding.OURS):
         if machine.name in different and different[machine.name].needs_reboot and _is_in_etcd(machine, seen):
-            planes = quorum.control_planes(world, seen.machines)
-            if seen.named(Standing.MAINTENANCE):
+            planes = gate_wait.control_planes(world, seen.machines)
+            if seen.named(MachineStanding.MAINTENANCE):
                 # They get their configs first, which may be the cure; it is required just before the reboot.
-                found.append((await quorum.judge(machine, planes, seen.way)).reason)
+                found.append((await gate_wait.judge_quorum(machine, planes, seen.way)).reason)
             else:
                 found.append(await _quorum_without(machine, seen, world, step))
     return "; ".join(dict.fromkeys(found))
@@ -271,15 +270,17 @@ def _is_in_etcd(machine: Machine, seen: _Seen) -> bool:
 
 
 async def _quorum_without(machine: Machine, seen: _Seen, world: World, step: str) -> str:
-    planes = quorum.control_planes(world, seen.machines)
-    return await quorum.require(
+    planes = gate_wait.control_planes(world, seen.machines)
+    return await gate_wait.require_quorum(
         machine, planes, seen.way, patience=world.patience, tell=lambda text: world.tell(step, text)
     )
 
 
-def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: str, *, etcd: str = "") -> Change | None:
-    bare = seen.named(Standing.MAINTENANCE)
-    changed = [each for each in seen.named(Standing.OURS) if each.name in different]
+def _change(
+    seen: _Seen, different: Mapping[str, AppliedConfig], world: World, step: str, *, etcd: str = ""
+) -> PendingChange | None:
+    bare = seen.named(MachineStanding.MAINTENANCE)
+    changed = [each for each in seen.named(MachineStanding.OURS) if each.name in different]
     if not bare and not changed:
         return None
     reboots = [each.name for each in changed if different[each.name].needs_reboot]
@@ -297,7 +298,7 @@ def _change(seen: _Seen, different: Mapping[str, Applied], world: World, step: s
         danger = f"{', '.join(reboots)} reboot{'s' if len(reboots) == 1 else ', one after the other'}"
         danger += f" ({why})" if why else ""
         danger += f"; {etcd}" if etcd else ""
-    return Change(writes=tuple(writes), perform=perform, danger=danger)
+    return PendingChange(writes=tuple(writes), perform=perform, danger=danger)
 
 
 async def _configure_bare(machines: Sequence[Machine], seen: _Seen, world: World, step: str) -> None:
@@ -322,22 +323,22 @@ async def _reconfigure(machine: Machine, seen: _Seen, world: World, step: str, *
     if _is_in_etcd(machine, seen):
         if may_reboot:
             await _quorum_without(machine, seen, world, step)
-        reports = await observed.look_at_all(quorum.control_planes(world, seen.machines), seen.way)
-        members = [each.machine for each in reports if each.standing is Standing.OURS or each.machine == machine]
+        reports = await machine_survey.look_at_all(gate_wait.control_planes(world, seen.machines), seen.way)
+        members = [each.machine for each in reports if each.standing is MachineStanding.OURS or each.machine == machine]
     applied = await _applied(machine, seen, may_reboot=may_reboot)
     world.configured.add(machine.name)
     world.tell(step, f"{machine.name}: config applied{', it reboots' if applied.needs_reboot else ''}")
     await settle(machine, seen.way, config=seen.configs[machine.name], members=members)
 
 
-async def _applied(machine: Machine, seen: _Seen, *, may_reboot: bool) -> Applied:
+async def _applied(machine: Machine, seen: _Seen, *, may_reboot: bool) -> AppliedConfig:
     """Nobody has agreed to a reboot that was not foreseen."""
     target, config = seen.way.at(machine), seen.configs[machine.name]
     if may_reboot:
         return await seen.way.admin.apply_config(target, config)
     try:
         return await seen.way.admin.apply_config(target, config, mode="no-reboot")
-    except talosctl.Rejected as error:
+    except talosctl.TalosRejected as error:
         raise errors.Refused(
             f"{machine.name} does not take its config without a reboot: {error.detail}",
             hint="Run again: if it must reboot, that is asked before.",

@@ -9,21 +9,20 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, kube, talosctl
-from firstlight.clients.kube.errors import Problem
-from firstlight.execute import cluster_keys, identity, omni_access
-from firstlight.execute.change import Change
-from firstlight.execute.world import World
+from firstlight.clients.kube.kube_errors import CertificateProblem
+from firstlight.execute import cluster_access, cluster_identity
+from firstlight.execute.world import PendingChange, World
 from firstlight.model.cluster import Machine
 from firstlight.model.secret import Secret
 from firstlight.model.work import FetchKubeconfig
-from firstlight.observe.machines import PATIENCE, Way
+from firstlight.observe.machine_survey import PATIENCE, MachineAccess
 
 SERVES = 600.0
 """Seconds for the API to answer: images of the control plane are pulled, and etcd elects."""
 POLL = 1.0
 
 
-async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
+async def look(task: FetchKubeconfig, world: World, step: str) -> PendingChange | None:
     """Connect; there is never anything to write.
 
     Raises:
@@ -32,9 +31,9 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
     """
     planes = [each for each in task.control_planes if each.address and not task.omni]
     if task.omni and world.kubeconfig is None:
-        world.kubeconfig = await omni_access.fetch(task.omni, world)
+        world.kubeconfig = await cluster_access.fetch_omni_kubeconfig(task.omni, world)
     if planes:
-        way = await cluster_keys.ensure(world)
+        way = await cluster_access.ensure(world)
         world.kubeconfig = await _fetched(planes, world, way)
         if not world.authority:
             world.authority = await _authority(planes, way)
@@ -47,21 +46,21 @@ async def look(task: FetchKubeconfig, world: World, step: str) -> Change | None:
     config = parsed(world.kubeconfig, allow_exec=bool(task.omni))
     world.is_exec = config.exec_plugin is not None
     if planes:
-        identity.check_authority(config.certificate_authority, world.authority)
+        cluster_identity.check_authority(config.certificate_authority, world.authority)
     await world.connect(redirected(config, world.reach.kubernetes))
-    identity.check_uid(world, await _uid(world, step))
+    cluster_identity.check_uid(world, await _uid(world, step))
     world.on_reached()
     return None
 
 
-def parsed(kubeconfig: Secret, *, allow_exec: bool = False) -> kube.Config:
+def parsed(kubeconfig: Secret, *, allow_exec: bool = False) -> kube.ClientConfig:
     """A kubeconfig that is not in a file."""
     with command.memory_file(kubeconfig) as file:
         config = kube.load(Path(file.path), allow_exec=allow_exec)
     return dataclasses.replace(config, source="the kubeconfig of the cluster")
 
 
-def redirected(config: kube.Config, url: str) -> kube.Config:
+def redirected(config: kube.ClientConfig, url: str) -> kube.ClientConfig:
     """The same API at another address; its certificate must still have the name of the declared one."""
     if not url:
         return config
@@ -69,7 +68,7 @@ def redirected(config: kube.Config, url: str) -> kube.Config:
     return dataclasses.replace(config, server=url.rstrip("/"), server_name=name)
 
 
-async def _fetched(machines: Sequence[Machine], world: World, way: Way) -> Secret:
+async def _fetched(machines: Sequence[Machine], world: World, way: MachineAccess) -> Secret:
     """From the first control plane that gives one; one that is bare for a while, or a stranger, is passed over."""
     deadline = time.monotonic() + world.patience
     while True:
@@ -78,7 +77,7 @@ async def _fetched(machines: Sequence[Machine], world: World, way: Way) -> Secre
         for machine in machines:
             try:
                 return await way.admin.kubeconfig(way.at(machine), timeout=PATIENCE)
-            except (talosctl.Untrusted, talosctl.Unauthorised) as error:
+            except (talosctl.TalosUntrusted, talosctl.TalosUnauthorised) as error:
                 refused = errors.Refused(f"{machine.name} is not of this cluster: {error}", hint=error.hint)
                 strange = strange or refused
             except talosctl.TalosError as error:
@@ -91,11 +90,11 @@ async def _fetched(machines: Sequence[Machine], world: World, way: Way) -> Secre
         await asyncio.sleep(POLL)
 
 
-async def _authority(machines: Sequence[Machine], way: Way) -> bytes:
+async def _authority(machines: Sequence[Machine], way: MachineAccess) -> bytes:
     """Of a cluster whose secrets are in whole configs: what a machine has that the talosconfig trusts."""
     for machine in machines:
         try:
-            return cluster_keys.config_authority(await way.admin.machine_config(way.at(machine)))
+            return cluster_access.config_authority(await way.admin.machine_config(way.at(machine)))
         except talosctl.TalosError:
             continue
     return b""
@@ -108,8 +107,8 @@ async def _uid(world: World, step: str) -> str:
     while True:
         try:
             return str((await world.kube.get("v1", "Namespace", "kube-system"))["metadata"]["uid"])
-        except kube.Untrusted as error:
-            if error.problem is not Problem.UNKNOWN_AUTHORITY:
+        except kube.KubeUntrusted as error:
+            if error.problem is not CertificateProblem.UNKNOWN_AUTHORITY:
                 raise errors.Refused(f"the Kubernetes API cannot be trusted: {error}", hint=error.hint) from error
             raise errors.Refused(
                 f"the Kubernetes API shows a certificate that this cluster's authority did not sign: {error}",

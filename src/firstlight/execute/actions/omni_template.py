@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from firstlight.execute import omni_access
-from firstlight.execute.change import Change
-from firstlight.execute.world import World
-from firstlight.model.omni import ResourceChange, Turn, Verb
+from firstlight.execute import cluster_access
+from firstlight.execute.world import PendingChange, World
+from firstlight.model.omni_status import OmniVerb, ResourceChange, ResourceFieldChange
 from firstlight.model.work import SyncTemplate
 
 NOT_REHEARSED = "Omni: not rehearsed; it configures machines and bootstraps etcd by itself"
@@ -22,7 +21,7 @@ _VERSIONS = {"kubernetesversion": "Kubernetes", "talosversion": "Talos"}
 _REBOOTING = frozenset({"ConfigPatches", "ExtensionsConfigurations", "KernelArgs"})
 
 
-async def look(task: SyncTemplate, world: World, step: str) -> Change | None:
+async def look(task: SyncTemplate, world: World, step: str) -> PendingChange | None:
     """What a sync would change in Omni.
 
     Raises:
@@ -30,9 +29,9 @@ async def look(task: SyncTemplate, world: World, step: str) -> Change | None:
         errors.ClientError: omnictl refuses the template, or Omni does not answer.
     """
     world.tell(step, NOT_REHEARSED)
-    omni = omni_access.program(world)
+    omni = cluster_access.omnictl_program(world)
     await omni.validate(task.template, directory=task.directory)
-    await omni_access.check_id(task.cluster, world)
+    await cluster_access.check_omni_id(task.cluster, world)
     changes = await omni.diff(task.template, directory=task.directory)
     if not changes:
         return None
@@ -42,7 +41,7 @@ async def look(task: SyncTemplate, world: World, step: str) -> Change | None:
         await omni.sync(task.template, directory=task.directory)
         world.tell(step, "Omni has the template, and goes on by itself")
 
-    return Change(
+    return PendingChange(
         writes=tuple(f"{each.verb} the {_named(each, names)} in Omni" for each in changes),
         perform=perform,
         danger="; ".join(dangers(changes, names)),
@@ -52,11 +51,11 @@ async def look(task: SyncTemplate, world: World, step: str) -> Change | None:
 def dangers(changes: Sequence[ResourceChange], names: Mapping[str, str]) -> Iterator[str]:
     """What of a sync cannot be undone, or takes something down."""
     for each in changes:
-        if each.verb is Verb.REMOVE and each.kind in ("Clusters", "MachineSets", "MachineSetNodes"):
+        if each.verb is OmniVerb.REMOVE and each.kind in ("Clusters", "MachineSets", "MachineSetNodes"):
             yield f"Omni removes the {_named(each, names)}, and wipes what was installed"
-        elif each.verb is Verb.UPDATE:
+        elif each.verb is OmniVerb.UPDATE:
             yield from _turned(each)
-    is_new = any(each.verb is Verb.CREATE and each.kind == "Clusters" for each in changes)
+    is_new = any(each.verb is OmniVerb.CREATE and each.kind == "Clusters" for each in changes)
     if not is_new and (others := [each for each in changes if each.kind in _REBOOTING]):
         patches = ", ".join(_named(each, names) for each in others[:3])
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
@@ -73,7 +72,7 @@ def _turned(change: ResourceChange) -> Iterator[str]:
         yield f"Omni may remove machines from the set {change.id} ({how})"
 
 
-def _shrinks(turn: Turn) -> bool:
+def _shrinks(turn: ResourceFieldChange) -> bool:
     """Whether a set may lose machines; one that takes machines in another way may, too."""
     if turn.field == "machinecount" and turn.was.isdecimal() and turn.becomes.isdecimal():
         return int(turn.becomes) < int(turn.was)

@@ -7,13 +7,12 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import talosctl
-from firstlight.execute import cluster_keys
-from firstlight.execute.change import Change
-from firstlight.execute.world import World
-from firstlight.gates.question import Question
+from firstlight.execute import cluster_access
+from firstlight.execute.world import PendingChange, World
+from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model.cluster import MachineRole
 from firstlight.model.component import ObjectId
-from firstlight.model.observation import Look, View
+from firstlight.model.observation import GateView, WatchTarget
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import TalosApplies
@@ -28,7 +27,7 @@ _PRIORITY = "99-"
 """What Talos puts before the names of inline and extra manifests."""
 
 
-async def look(task: TalosApplies, world: World, step: str) -> Change | None:
+async def look(task: TalosApplies, world: World, step: str) -> PendingChange | None:
     """Wait until everything that Talos is to apply is there; there is never anything to write.
 
     Raises:
@@ -55,7 +54,7 @@ async def _missing(wanted: Sequence[ObjectId], world: World, step: str) -> list[
     unserved = [each for each in wanted if (each.group, each.kind) not in versions]
     left = list(wanted)
 
-    def judge(view: View) -> Verdict:
+    def judge(view: GateView) -> Verdict:
         there = {_key(look, each["metadata"]) for look in view.objects for each in view.all(look)}
         left[:] = [each for each in wanted if not _is_there(each, there)]
         count = f"{len(wanted) - len(left)} of {len(wanted)} objects"
@@ -64,7 +63,7 @@ async def _missing(wanted: Sequence[ObjectId], world: World, step: str) -> list[
         return Waiting(f"{count}, next {_named(left[:1])}")
 
     if looks:
-        question = Question(
+        question = GateQuestion(
             gate=Gate(Subject.INVENTORY), name="objects of Talos", looks=tuple(looks), judge=judge, timeout=_ROUND
         )
         await world.watching.wait(question, on_verdict=lambda each: world.tell(step, f"Talos applies: {each.reason}"))
@@ -85,12 +84,12 @@ async def _versions(world: World) -> dict[tuple[str, str], str]:
     return found
 
 
-def _look(identity: ObjectId, versions: Mapping[tuple[str, str], str]) -> Look:
+def _look(identity: ObjectId, versions: Mapping[tuple[str, str], str]) -> WatchTarget:
     version = versions[identity.group, identity.kind]
-    return Look(api_version=version, kind=identity.kind, namespace=identity.namespace, with_content=False)
+    return WatchTarget(api_version=version, kind=identity.kind, namespace=identity.namespace, with_content=False)
 
 
-def _key(look: Look, metadata: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _key(look: WatchTarget, metadata: Mapping[str, Any]) -> tuple[str, str, str, str]:
     group = look.api_version.rpartition("/")[0]
     return group, look.kind, str(metadata.get("namespace") or ""), str(metadata["name"])
 
@@ -108,7 +107,7 @@ async def _applied(manifests: Sequence[str], world: World) -> bool:
     for machine in world.cluster.machines:
         if machine.role == MachineRole.CONTROL_PLANE:
             try:
-                way = await cluster_keys.ensure(world)
+                way = await cluster_access.ensure(world)
                 statuses = await way.admin.manifest_statuses(way.at(machine))
             except (talosctl.TalosError, errors.Refused):
                 continue

@@ -8,8 +8,8 @@ import asyncio
 import contextlib
 import os
 
-from firstlight.lab import machine_node
-from firstlight.lab.simulations.world import World
+from firstlight.lab.machines import machine_node
+from firstlight.lab.simulations.simulated_cluster import SimulatedCluster
 
 SOCKET = "egress.sock"
 RESPONDER_SOCKET = "responder.sock"
@@ -22,12 +22,12 @@ PLAIN_ANSWER = (
 )
 
 
-class Simulation:
+class EgressSimulation:
     """The egress socket."""
 
     what = "the network from the API server to kubelets and services"
 
-    async def start(self, world: World) -> None:
+    async def start(self, world: SimulatedCluster) -> None:
         """Listen."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -42,11 +42,11 @@ class Simulation:
         server = await asyncio.start_unix_server(serve, path)
         world.tasks.create_task(server.serve_forever(), name="egress")
 
-    async def act(self, world: World) -> None:
+    async def act(self, world: SimulatedCluster) -> None:
         """Nothing: it answers when it is asked."""
 
 
-async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _tunnel(world: SimulatedCluster, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     method, target, _ = head.split(" ", 2)
     if method != "CONNECT":
@@ -76,7 +76,7 @@ async def _tunnel(world: World, reader: asyncio.StreamReader, writer: asyncio.St
     await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
 
 
-def _node_addresses(world: World) -> dict[str, bool]:
+def _node_addresses(world: SimulatedCluster) -> dict[str, bool]:
     """The addresses of all nodes, and whether somebody answers there."""
     return {
         each["address"]: machine_node.is_on(node)

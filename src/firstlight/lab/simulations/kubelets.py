@@ -10,10 +10,19 @@ happens to its pods.
 import contextlib
 
 from firstlight.clients import kube
-from firstlight.lab import machine_node, nodes
-from firstlight.lab.machine_node import MACHINE, OFF, POWER
+from firstlight.lab import kubelet_objects
+from firstlight.lab.machines import machine_node
+from firstlight.lab.machines.machine_node import MACHINE, OFF, POWER
 from firstlight.lab.simulations.machine_kubelets import MachineKubelets
-from firstlight.lab.simulations.world import MANAGER, Object, World, condition, is_ready, key, now
+from firstlight.lab.simulations.simulated_cluster import (
+    MANAGER,
+    Object,
+    SimulatedCluster,
+    condition,
+    is_ready,
+    key,
+    now,
+)
 
 CNI_DIRECTORY = "/etc/cni/net.d"
 AGENTS = {
@@ -24,7 +33,7 @@ AGENTS = {
 }
 
 
-class Simulation:
+class KubeletSimulation:
     """Nodes, their network, and the start of their pods."""
 
     what = "nodes register, CNI agents report, pods get sandboxes"
@@ -32,7 +41,7 @@ class Simulation:
     def __init__(self) -> None:
         self._machines: MachineKubelets | None = None
 
-    async def start(self, world: World) -> None:
+    async def start(self, world: SimulatedCluster) -> None:
         """Register the declared nodes; those that are no longer declared, or not so, leave."""
         if world.settings.machines:
             self._machines = MachineKubelets(world)
@@ -42,7 +51,7 @@ class Simulation:
             await _register_declared(world)
         await _wait_for_default_account(world)
 
-    async def act(self, world: World) -> None:
+    async def act(self, world: SimulatedCluster) -> None:
         """Bring nodes and pods to where a kubelet would have them."""
         if self._machines is not None:
             await self._machines.act()
@@ -57,7 +66,7 @@ class Simulation:
                 return
             if is_cni(pod) and is_ready(pod):
                 await _network_up(world, node, pod)
-            if _wants_sandbox(pod) and (nodes.has_network(node) or pod["spec"].get("hostNetwork")):
+            if _wants_sandbox(pod) and (kubelet_objects.has_network(node) or pod["spec"].get("hostNetwork")):
                 await _set_condition(world, pod, "PodReadyToStartContainers")
             elif _lost_ready(pod) and (is_ready(node) or _needs_no_network(pod, node)):
                 await _set_condition(world, pod, "Ready")
@@ -65,15 +74,15 @@ class Simulation:
         await world.each(list(world.pods.values()), for_pod)
 
 
-async def _register_declared(world: World) -> None:
-    declared = {node.name: nodes.manifest(node) for node in world.settings.nodes}
-    present = {node["metadata"]["name"]: node for node in world.nodes.values() if nodes.is_simulated(node)}
+async def _register_declared(world: SimulatedCluster) -> None:
+    declared = {node.name: kubelet_objects.node_manifest(node) for node in world.settings.nodes}
+    present = {node["metadata"]["name"]: node for node in world.nodes.values() if kubelet_objects.is_simulated(node)}
     for name, live in present.items():
-        if name not in declared or nodes.differs(live, declared[name]):
+        if name not in declared or kubelet_objects.is_declared_otherwise(live, declared[name]):
             await world.client.delete("v1", "Node", name)
     for name, manifest in declared.items():
-        if name not in present or nodes.differs(present[name], manifest):
-            await world.client.create(manifest, manager=nodes.MANAGER)
+        if name not in present or kubelet_objects.is_declared_otherwise(present[name], manifest):
+            await world.client.create(manifest, manager=kubelet_objects.MANAGER)
 
 
 def is_frozen(pod: Object) -> bool:
@@ -81,7 +90,7 @@ def is_frozen(pod: Object) -> bool:
     return bool((pod["metadata"].get("annotations") or {}).get(POWER) == OFF)
 
 
-async def _freeze(world: World, pod: Object, power: str | None) -> None:
+async def _freeze(world: SimulatedCluster, pod: Object, power: str | None) -> None:
     namespace, name = key(pod)
     patch = {"metadata": {"annotations": {POWER: power}}}
     patched = await world.client.patch("v1", "Pod", name, patch, manager=MANAGER, namespace=namespace)
@@ -95,7 +104,7 @@ def is_cni(pod: Object) -> bool:
     return any(path.rstrip("/") == CNI_DIRECTORY for path in paths)
 
 
-async def _wait_for_default_account(world: World) -> None:
+async def _wait_for_default_account(world: SimulatedCluster) -> None:
     """The first pods of a lab are refused without it; the controller manager makes it within a second."""
     async with contextlib.aclosing(world.client.watch("v1", "ServiceAccount", namespace="default")) as events:
         async for event in events:
@@ -118,7 +127,7 @@ def _needs_no_network(pod: Object, node: Object) -> bool:
     return bool(pod["spec"].get("hostNetwork") and MACHINE in (node["metadata"].get("annotations") or {}))
 
 
-async def _set_condition(world: World, pod: Object, kind: str) -> None:
+async def _set_condition(world: SimulatedCluster, pod: Object, kind: str) -> None:
     namespace, name = key(pod)
     patch = {"status": {"conditions": [{"type": kind, "status": "True", "lastTransitionTime": now()}]}}
     patched = await world.client.patch(
@@ -127,10 +136,10 @@ async def _set_condition(world: World, pod: Object, kind: str) -> None:
     world.put(world.pods, patched)
 
 
-async def _network_up(world: World, node: Object, pod: Object) -> None:
+async def _network_up(world: SimulatedCluster, node: Object, pod: Object) -> None:
     name = node["metadata"]["name"]
-    if not nodes.has_network(node):
-        patch = {"metadata": {"annotations": {nodes.NETWORK_ANNOTATION: "ready"}}}
+    if not kubelet_objects.has_network(node):
+        patch = {"metadata": {"annotations": {kubelet_objects.NETWORK_ANNOTATION: "ready"}}}
         node = await world.client.patch("v1", "Node", name, patch, form="merge", manager=MANAGER)
     for label, (reason, taint) in AGENTS.items():
         if label in pod["metadata"].get("labels", {}).items():
@@ -140,7 +149,7 @@ async def _network_up(world: World, node: Object, pod: Object) -> None:
     world.put(world.nodes, node)
 
 
-async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) -> Object:
+async def _agent_writes(world: SimulatedCluster, node: Object, *, reason: str, taint: str) -> Object:
     name = node["metadata"]["name"]
     if condition(node, "NetworkUnavailable") != "False":
         entry = {
@@ -161,7 +170,7 @@ async def _agent_writes(world: World, node: Object, *, reason: str, taint: str) 
     return node
 
 
-async def _cilium_node(world: World, node: Object) -> None:
+async def _cilium_node(world: SimulatedCluster, node: Object) -> None:
     if world.definition("cilium.io", "CiliumNode") is None:
         return
     name = node["metadata"]["name"]
@@ -182,3 +191,47 @@ async def _cilium_node(world: World, node: Object) -> None:
         },
         manager="cilium-agent",
     )
+
+
+# The approval of kubelets' certificate requests; signing is the real controller manager's.
+
+
+CERTIFICATES_GROUP, CERTIFICATE_REQUEST = "certificates.k8s.io/v1", "CertificateSigningRequest"
+SIGNERS = {"kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"}
+
+
+class CertificateRequestSimulation:
+    """The approver."""
+
+    what = "kubelets' certificate requests are approved (signing is real)"
+
+    async def start(self, world: SimulatedCluster) -> None:
+        """Follow requests."""
+        self._requests = await world.follow(CERTIFICATES_GROUP, CERTIFICATE_REQUEST)
+
+    async def act(self, world: SimulatedCluster) -> None:
+        """Approve what kubelets ask for."""
+
+        async def approve(request: Object) -> None:
+            entry = {
+                "type": "Approved", "status": "True", "reason": "LabApproved",
+                "message": "approved by the lab (simulated)", "lastUpdateTime": now(), "lastTransitionTime": now(),
+            }  # fmt: skip
+            patched = await world.client.patch(
+                CERTIFICATES_GROUP,
+                CERTIFICATE_REQUEST,
+                request["metadata"]["name"],
+                {"status": {"conditions": [entry]}},
+                form="strategic",
+                manager=MANAGER,
+                subresource="approval",
+            )
+            world.put(self._requests, patched)
+
+        await world.each([request for request in list(self._requests.values()) if is_request_due(request)], approve)
+
+
+def is_request_due(request: Object) -> bool:
+    """Whether nobody has decided on a request that a kubelet makes."""
+    decided = request.get("status", {}).get("conditions")
+    return request["spec"]["signerName"] in SIGNERS and not decided

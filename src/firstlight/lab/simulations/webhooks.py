@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives import serialization
 from firstlight.clients import command
 from firstlight.lab import certificates
 from firstlight.lab.simulations import egress
-from firstlight.lab.simulations.world import Key, Object, World, is_ready, log
+from firstlight.lab.simulations.simulated_cluster import Key, Object, SimulatedCluster, is_ready, log
 from firstlight.model.secret import Secret
 
 INJECTOR = "cainjector"
@@ -47,7 +47,7 @@ METRICS = [
 ]
 
 
-class Simulation:
+class WebhookSimulation:
     """Serves every service of the cluster, told apart by the name in the TLS handshake."""
 
     what = "webhooks admit, aggregated APIs are empty, CA bundles appear"
@@ -58,15 +58,15 @@ class Simulation:
         self._prepared: dict[tuple[str, str], ssl.SSLContext] = {}
         """What can be served, by host and the bundle that must trust it."""
 
-    async def start(self, world: World) -> None:
+    async def start(self, world: SimulatedCluster) -> None:
         """Listen, and follow who may ask."""
-        self._authority = certificates.Authority(world.home.certificates, "webhook-ca")
+        self._authority = certificates.CertificateAuthority(world.home.certificates, "webhook-ca")
         self._bundle = base64.b64encode(self._authority.pair.certificate.read_bytes()).decode()
         self._services = await world.follow("v1", "Service")
         self._followed = [await world.follow(api_version, kind) for api_version, kind in SOURCES]
         world.tasks.create_task(self._serve(os.path.relpath(world.home.run / egress.RESPONDER_SOCKET)), name="webhooks")
 
-    async def act(self, world: World) -> None:
+    async def act(self, world: SimulatedCluster) -> None:
         """Keep certificates and bundles in step with what is configured."""
 
         async def prepare(obj: Object) -> None:
@@ -98,7 +98,7 @@ class Simulation:
         finally:
             await runner.cleanup()
 
-    async def _prepare(self, world: World, config: dict[str, Any]) -> None:
+    async def _prepare(self, world: SimulatedCluster, config: dict[str, Any]) -> None:
         namespace, name = _service_key(config)
         host = f"{name}.{namespace}.svc"
         bundle = config.get("caBundle", "")
@@ -112,7 +112,7 @@ class Simulation:
             self._prepared[host, bundle] = context
         self._contexts[host] = self._prepared[host, bundle]
 
-    async def _inject(self, world: World, obj: Object, paths: list[str]) -> None:
+    async def _inject(self, world: SimulatedCluster, obj: Object, paths: list[str]) -> None:
         guard = {
             "op": "test",
             "path": "/metadata/resourceVersion",
@@ -153,7 +153,7 @@ def _service_key(config: dict[str, Any]) -> Key:
     return config["service"]["namespace"], config["service"]["name"]
 
 
-def _injector_is_ready(world: World, obj: Object, service: Object | None) -> bool:
+def _injector_is_ready(world: SimulatedCluster, obj: Object, service: Object | None) -> bool:
     """Whether the pods that would write the CA bundle are there."""
     annotations = obj["metadata"].get("annotations", {})
     if any(name.startswith(INJECT_ANNOTATION) for name in annotations):
@@ -168,7 +168,7 @@ def _injector_is_ready(world: World, obj: Object, service: Object | None) -> boo
     )
 
 
-async def _context_from_secret(world: World, namespace: str, bundle: bytes) -> ssl.SSLContext | None:
+async def _context_from_secret(world: SimulatedCluster, namespace: str, bundle: bytes) -> ssl.SSLContext | None:
     secrets = await world.follow("v1", "Secret")
     for (home, _), secret in list(secrets.items()):
         pair = serving_pair(secret.get("data") or {}, bundle) if home == namespace else None

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import program_path
-from firstlight.lab import directory
-from firstlight.lab.sources import listening
-from firstlight.lab.sources.home import Home
-from firstlight.lab.sources.world import Ports
+from firstlight.lab import lab_directory
+from firstlight.lab.sources import listeners
+from firstlight.lab.sources.declarations import SourcesHome
+from firstlight.lab.sources.source_services import SourcePorts
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -38,14 +38,14 @@ async def run(asked: argparse.Namespace) -> None:
     done = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, done.set)
-    home = Home(asked.home.absolute())
+    home = SourcesHome(asked.home.absolute())
     held = home.hold()
     home.make()
-    ports = Ports(asked.git_port, asked.oci_port, asked.charts_port)
+    ports = SourcePorts(asked.git_port, asked.oci_port, asked.charts_port)
     try:
-        async with listening.serving_from(home, address=asked.address, ports=ports, control=asked.control) as world:
+        async with listeners.serving_from(home, address=asked.address, ports=ports, control=asked.control) as world:
             logging.info("git %s, registry %s, charts %s", world.git_url(""), world.registry_host, world.charts_url(""))
-            directory.write_whole(asked.ready, str(os.getpid()).encode())
+            lab_directory.write_whole(asked.ready, str(os.getpid()).encode())
             await done.wait()
     finally:
         os.close(held)

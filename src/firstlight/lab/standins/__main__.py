@@ -14,8 +14,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from firstlight.lab import directory
-from firstlight.lab.standins.connect import STAND_IN, Connect
+from firstlight.lab import lab_directory
+from firstlight.lab.standins.connect import STAND_IN, ConnectServer
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -33,13 +33,13 @@ async def run(asked: argparse.Namespace) -> None:
     done = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, done.set)
-    runner = web.AppRunner(Connect(asked.home.absolute()).app(), access_log=None, shutdown_timeout=0.5)
+    runner = web.AppRunner(ConnectServer(asked.home.absolute()).app(), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
         await web.TCPSite(runner, asked.address, asked.port).start()
         host, port = runner.addresses[0][:2]
         logging.info("%s at http://%s:%s", STAND_IN, host, port)
-        directory.write_whole(asked.ready, str(os.getpid()).encode())
+        lab_directory.write_whole(asked.ready, str(os.getpid()).encode())
         await done.wait()
     finally:
         await runner.cleanup()

@@ -17,8 +17,8 @@ import msgspec
 from aiohttp import web
 
 from firstlight import errors
-from firstlight.lab import own_user
-from firstlight.lab.standins import vault_file, vaults
+from firstlight.lab import http_serving
+from firstlight.lab.standins import standin_vaults
 
 VERSION = "1.8.1+firstlight.lab.standin"
 STAND_IN = "firstlight-lab-standin (not 1Password Connect)"
@@ -34,16 +34,16 @@ class _Refusal(Exception):
         self.status = status
 
 
-class Connect:
+class ConnectServer:
     """The server."""
 
     def __init__(self, home: Path) -> None:
-        self._file = home / vault_file.NAME
+        self._file = home / standin_vaults.VAULT_FILE
         self._was_asked = False
 
     def app(self) -> web.Application:
         """What serves it."""
-        app = web.Application(middlewares=[own_user.only, self._say])
+        app = web.Application(middlewares=[http_serving.own_user_only, self._say])
         app.router.add_get("/heartbeat", self._heartbeat)
         app.router.add_get("/health", self._health)
         vault = "/v1/vaults/{vault}"
@@ -88,20 +88,20 @@ class Connect:
         sync = {"service": "sync", "status": "ACTIVE" if self._was_asked else "TOKEN_NEEDED"}
         return _json({"name": "1Password Connect API", "version": VERSION, "dependencies": [sqlite, sync]})
 
-    async def _load(self) -> vault_file.Declared:
-        return await asyncio.to_thread(vault_file.load, self._file)
+    async def _load(self) -> standin_vaults.DeclaredVaults:
+        return await asyncio.to_thread(standin_vaults.load_vaults, self._file)
 
-    async def _seen(self, request: web.Request) -> tuple[tuple[vaults.Vault, ...], bool]:
+    async def _seen(self, request: web.Request) -> tuple[tuple[standin_vaults.StandinVault, ...], bool]:
         """What the token of a request may see, and whether that is everything."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         declared = await self._load()
         for each in declared.connect_tokens:
             if scheme.lower() == "bearer" and hmac.compare_digest(each.token.encode(), token.strip().encode()):
                 self._was_asked = True
-                return vault_file.visible(declared, each.vaults), not each.vaults
+                return standin_vaults.visible_vaults(declared, each.vaults), not each.vaults
         raise _Refusal(401, "Invalid token signature" if _JWT.fullmatch(token.strip()) else "Invalid bearer token")
 
-    async def _one_vault(self, request: web.Request) -> vaults.Vault:
+    async def _one_vault(self, request: web.Request) -> standin_vaults.StandinVault:
         seen, is_everything = await self._seen(request)
         asked = request.match_info["vault"]
         if not _ID.fullmatch(asked):
@@ -113,7 +113,7 @@ class Connect:
             raise _Refusal(404, f"vault {asked} not found")
         raise _Refusal(403, "Authorization: token does not have access to vault")
 
-    async def _one_item(self, request: web.Request) -> tuple[vaults.Vault, vaults.Item]:
+    async def _one_item(self, request: web.Request) -> tuple[standin_vaults.StandinVault, standin_vaults.VaultItem]:
         vault = await self._one_vault(request)
         asked = request.match_info["item"]
         if not _ID.fullmatch(asked):
@@ -123,7 +123,9 @@ class Connect:
                 return vault, each
         raise _Refusal(404, f"item {asked} not found")
 
-    async def _one_file(self, request: web.Request) -> tuple[vaults.Vault, vaults.Item, vaults.File]:
+    async def _one_file(
+        self, request: web.Request
+    ) -> tuple[standin_vaults.StandinVault, standin_vaults.VaultItem, standin_vaults.VaultAttachment]:
         vault, item = await self._one_item(request)
         asked = request.match_info["file"]
         for each in item.files:
@@ -144,7 +146,7 @@ class Connect:
         vault = await self._one_vault(request)
         wanted = _wanted(request, "title", "tag")
 
-        def fits(item: vaults.Item) -> bool:
+        def fits(item: standin_vaults.VaultItem) -> bool:
             if wanted is None:
                 return True
             key, value = wanted
@@ -184,7 +186,7 @@ def _is_inline(request: web.Request) -> bool:
     return request.query.get("inline_files", "") == "true"
 
 
-def _vault(vault: vaults.Vault) -> dict[str, Any]:
+def _vault(vault: standin_vaults.StandinVault) -> dict[str, Any]:
     return {
         "id": vault.id,
         "name": vault.name,
@@ -193,12 +195,12 @@ def _vault(vault: vaults.Vault) -> dict[str, Any]:
         "contentVersion": max((each.version for each in vault.items), default=1),
         "items": len(vault.items),
         "type": "USER_CREATED",
-        "createdAt": vault_file.CREATED,
-        "updatedAt": max((each.updated for each in vault.items), default=vault_file.CREATED),
+        "createdAt": standin_vaults.CREATED,
+        "updatedAt": max((each.updated for each in vault.items), default=standin_vaults.CREATED),
     }
 
 
-def _item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
+def _item(vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem) -> dict[str, Any]:
     return {
         "id": item.id,
         "title": item.title,
@@ -212,7 +214,7 @@ def _item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
     }
 
 
-def _full_item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
+def _full_item(vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem) -> dict[str, Any]:
     return {
         **_item(vault, item),
         **({"sections": [{"id": each.id, "label": each.label} for each in item.sections]} if item.sections else {}),
@@ -221,7 +223,7 @@ def _full_item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
     }
 
 
-def _field(field: vaults.Field) -> dict[str, Any]:
+def _field(field: standin_vaults.VaultField) -> dict[str, Any]:
     return {
         "id": field.id,
         **({"section": {"id": field.section.id, "label": field.section.label}} if field.section else {}),
@@ -232,7 +234,13 @@ def _field(field: vaults.Field) -> dict[str, Any]:
     }
 
 
-def _file(vault: vaults.Vault, item: vaults.Item, file: vaults.File, *, inline: bool = False) -> dict[str, Any]:
+def _file(
+    vault: standin_vaults.StandinVault,
+    item: standin_vaults.VaultItem,
+    file: standin_vaults.VaultAttachment,
+    *,
+    inline: bool = False,
+) -> dict[str, Any]:
     return {
         "id": file.id,
         "name": file.name,

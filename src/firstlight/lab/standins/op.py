@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from firstlight import errors
-from firstlight.lab.standins import op_output, reference, session, vaults
-from firstlight.lab.standins.failure import OpFailure
+from firstlight.lab.standins import op_output, op_reference, op_session, standin_vaults
+from firstlight.lab.standins.op_session import OpFailure
 
 VERSION = "2.32.1+firstlight.lab.standin"
 HOME = "FIRSTLIGHT_STANDINS"
@@ -54,8 +54,8 @@ class Op:
         action: Callable[[Op, argparse.Namespace], None] = asked.run
         action(self, asked)
 
-    def _session(self) -> session.Session:
-        return session.begin(self._env, Path(self._env.get(HOME, ".")))
+    def _session(self) -> op_session.OpSession:
+        return op_session.begin_session(self._env, Path(self._env.get(HOME, ".")))
 
     def _is_json(self, asked: argparse.Namespace) -> bool:
         return bool((asked.format or self._env.get("OP_FORMAT")) == "json")
@@ -65,9 +65,9 @@ class Op:
         try:
             mine = self._session()
         except OpFailure as error:
-            short = {session.NO_ACCOUNTS: session.NO_ACCOUNT, session.SIGN_IN: session.NOT_SIGNED_IN}
+            short = {op_session.NO_ACCOUNTS: op_session.NO_ACCOUNT, op_session.SIGN_IN: op_session.NOT_SIGNED_IN}
             raise OpFailure(short.get(str(error), str(error))) from None
-        if not isinstance(mine, session.Local):
+        if not isinstance(mine, op_session.LocalSession):
             raise OpFailure("whoami doesn't support Connect")
         self._out.write(op_output.whoami(mine, as_json=self._is_json(asked)))
 
@@ -100,26 +100,26 @@ class Op:
             template = Path(asked.in_file).read_text() if asked.in_file else self._in.read()
         except OSError as error:
             raise OpFailure(f"could not read file at {asked.in_file}: {error.strerror}") from None
-        opened: list[session.Session] = []
+        opened: list[op_session.OpSession] = []
 
-        def once() -> session.Session:
+        def once() -> op_session.OpSession:
             if not opened:
                 opened.append(self._session())
             return opened[0]
 
         try:
-            text = reference.inject(template, lambda text: self._resolve(once, text), self._env)
-        except reference.InvalidReferenceError as error:
+            text = op_reference.inject(template, lambda text: self._resolve(once, text), self._env)
+        except op_reference.InvalidOpReference as error:
             raise OpFailure(str(error)) from None
         if asked.out_file:
             self._write_file(asked, text)
         else:
             self._out.write(text)
 
-    def _resolve(self, begin: Callable[[], session.Session], text: str) -> str:
+    def _resolve(self, begin: Callable[[], op_session.OpSession], text: str) -> str:
         try:
-            asked = reference.parse(text)
-        except reference.InvalidReferenceError as error:
+            asked = op_reference.parse(text)
+        except op_reference.InvalidOpReference as error:
             raise OpFailure(str(error)) from None
         try:
             mine = begin()
@@ -129,7 +129,7 @@ class Op:
                 raise OpFailure(mine.lacks(asked.place, asked.field, asked.section))
             return _attribute(found, asked.attribute)
         except OpFailure as error:
-            if str(error) == session.NO_ACCOUNTS:
+            if str(error) == op_session.NO_ACCOUNTS:
                 raise
             raise OpFailure(f"could not read secret '{text}': {error}") from None
 
@@ -179,7 +179,7 @@ def _parser() -> argparse.ArgumentParser:
     return top
 
 
-def _chosen(item: vaults.Item, word: str) -> list[vaults.Field]:
+def _chosen(item: standin_vaults.VaultItem, word: str) -> list[standin_vaults.VaultField]:
     """The fields that ``--fields`` names: a label, an id, or ``label=…`` and ``type=…``."""
     key, _, value = word.partition("=")
     if key == "type" and value:
@@ -187,20 +187,22 @@ def _chosen(item: vaults.Item, word: str) -> list[vaults.Field]:
     name = value if key == "label" and value else word
     section, _, label = name.rpartition(".")
     found = item.find(name) or item.find(label, section)
-    if not isinstance(found, vaults.Field):
+    if not isinstance(found, standin_vaults.VaultField):
         raise OpFailure(f'"{name}" isn\'t a field in the "{item.title}" item')
     return [found]
 
 
-def _shape(vault: vaults.Vault, item: vaults.Item, chosen: list[vaults.Field] | None) -> object:
+def _shape(
+    vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem, chosen: list[standin_vaults.VaultField] | None
+) -> object:
     if chosen is None:
         return op_output.item(vault, item)
     shapes = [op_output.field(vault, item, each) for each in chosen]
     return shapes[0] if len(shapes) == 1 else shapes
 
 
-def _attribute(found: vaults.Field | vaults.File, name: str) -> str:
-    if isinstance(found, vaults.Field):
+def _attribute(found: standin_vaults.VaultField | standin_vaults.VaultAttachment, name: str) -> str:
+    if isinstance(found, standin_vaults.VaultField):
         known = {"value": found.value, "type": found.type, "title": found.label, "label": found.label, "id": found.id}
         known |= {"": found.value, "purpose": found.purpose}
     else:
@@ -220,7 +222,7 @@ def call(argv: Sequence[str], *, env: Mapping[str, str], stdin: IO[str], out: IO
         Op(env, stdin, out).run(argv)
     except OpFailure as error:
         # Where no account is configured, the real one prints help instead of an error.
-        stamp = "" if str(error) == session.NO_ACCOUNTS else f"[ERROR] {datetime.datetime.now():%Y/%m/%d %H:%M:%S} "
+        stamp = "" if str(error) == op_session.NO_ACCOUNTS else f"[ERROR] {datetime.datetime.now():%Y/%m/%d %H:%M:%S} "
         err.write(f"{stamp}{error}\n")
         return 1
     except errors.ConfigError as error:

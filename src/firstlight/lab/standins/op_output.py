@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from firstlight.lab.standins import session, vaults
+from firstlight.lab.standins import op_session, standin_vaults
 
 
 def as_json(shape: object) -> str:
@@ -11,7 +11,7 @@ def as_json(shape: object) -> str:
     return json.dumps(shape, indent=2, ensure_ascii=False) + "\n"
 
 
-def whoami(mine: session.Local, *, as_json: bool) -> str:
+def whoami(mine: op_session.LocalSession, *, as_json: bool) -> str:
     """Who is signed in."""
     is_human = mine.kind == "HUMAN"
     shape = {
@@ -31,7 +31,7 @@ def whoami(mine: session.Local, *, as_json: bool) -> str:
     return "".join(f"{name:<{width}}{value}\n" for name, value in rows)
 
 
-def item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
+def item(vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem) -> dict[str, Any]:
     """An item with all that it has."""
     return {
         "id": item.id,
@@ -49,7 +49,9 @@ def item(vault: vaults.Vault, item: vaults.Item) -> dict[str, Any]:
     }
 
 
-def field(vault: vaults.Vault, item: vaults.Item, field: vaults.Field) -> dict[str, Any]:
+def field(
+    vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem, field: standin_vaults.VaultField
+) -> dict[str, Any]:
     """A field, with its value and its reference; an empty value is left out."""
     section = field.section.label if field.section else ""
     path = [vault.name, item.title, *([section] if section else []), field.label]
@@ -64,7 +66,7 @@ def field(vault: vaults.Vault, item: vaults.Item, field: vaults.Field) -> dict[s
     }
 
 
-def as_text(vault: vaults.Vault, item: vaults.Item, *, reveal: bool) -> str:
+def as_text(vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem, *, reveal: bool) -> str:
     """An item for people."""
     head = {
         "ID": item.id, "Title": item.title, "Vault": f"{vault.name} ({vault.id})", "Created": item.created,
@@ -77,18 +79,20 @@ def as_text(vault: vaults.Vault, item: vaults.Item, *, reveal: bool) -> str:
     return "\n".join([*lines, *(["Fields:", *fields] if fields else [])]) + "\n"
 
 
-def shown(item: vaults.Item, field: vaults.Field, *, reveal: bool) -> str:
+def shown(item: standin_vaults.VaultItem, field: standin_vaults.VaultField, *, reveal: bool) -> str:
     """The value of a field for people, who have to ask for what is concealed."""
     if field.type == "CONCEALED" and not reveal:
         return f"[use 'op item get {item.id} --reveal' to reveal]"
     return field.value
 
 
-def _section(section: vaults.Section) -> dict[str, str]:
+def _section(section: standin_vaults.VaultSection) -> dict[str, str]:
     return {"id": section.id, "label": section.label}
 
 
-def _file(vault: vaults.Vault, item: vaults.Item, file: vaults.File) -> dict[str, Any]:
+def _file(
+    vault: standin_vaults.StandinVault, item: standin_vaults.VaultItem, file: standin_vaults.VaultAttachment
+) -> dict[str, Any]:
     return {
         "id": file.id,
         "name": file.name,

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.model.component import ObjectId
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.model.secret import MASK
 

@@ -1,141 +1,267 @@
-"""Objects spliced into a file as an inline manifest; nothing else in it changes, not a comment and not a space."""
+"""One embedding from beginning to end: prepare, complete, check, compare, splice."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import dataclasses
+import datetime
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from firstlight import errors
-from firstlight.document import reading, splicing
-from firstlight.document.reading import Dialect
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.component import ObjectId, Origin
+from firstlight.model.inline_manifest import Embedding, InlineState
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
-from firstlight.render.inline import contents, targets
-from firstlight.render.inline.targets import Form, Stretch, Target
-from firstlight.repo.talos import kinds, talhelper
+from firstlight.model.source import Embedded
+from firstlight.render.inline import (
+    confidential,
+    edited_file,
+    inline_argocd,
+    manifest_contents,
+    manifest_entry,
+    prepared_objects,
+    requirements,
+    unstable_values,
+)
+from firstlight.render.inline.edited_file import ManifestReach
+from firstlight.render.inline.manifest_entry import EntryForm, ManifestEntry
+from firstlight.render.inline.prepared_objects import PreparedObjects
+from firstlight.repo.talos import config_manifests, embedded_yaml
 
-MODE = "one-time"
-"""What Omni does with a new manifest: ``full`` would undo what an engine does to it after the handover."""
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]|\{)")
 
 
-def embed(text: str, name: str, objects: Sequence[Object], *, path: str = "", to_omni: bool = False) -> str:
-    """The text of a file with these objects as the inline manifest of this name, replaced or added.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRequest:
+    """What is to be embedded, and where."""
 
-    Args:
-        text: A Talos config or patch, a patch of Omni, or an Omni template; an empty one becomes a patch.
-        name: Of the manifest.
-        objects: In any order: they are written in the one in which Talos applies them.
-        path: What the file is called in errors.
-        to_omni: Whether a new manifest goes to the ``kubernetes.manifests`` of an Omni template, not into a patch.
+    root: Path
+    path: str
+    """The file, relative to the root."""
+    text: str = dataclasses.field(repr=False)
+    """What it holds now; empty if it is new."""
+    name: str
+    component: str
+    cluster: str = ""
+    place: Place
+    """Where the component is declared: what remarks about its objects are about."""
+    objects: Sequence[Object]
+    again: Sequence[Object] | None = None
+    """A second rendering of the same, to find what changes by itself; None where there is none."""
+    crds: Sequence[Object] = ()
+    """CRDs of the cluster's other components."""
+    namespace: str = ""
+    """Where objects go that name no namespace."""
+    talos: str = ""
+    """The cluster's version of Talos."""
+    is_talhelper: bool = False
+    allowed: Sequence[str] = ()
+    """Secrets that may be embedded all the same."""
+    foundation: Sequence[tuple[str, str]] = ()
+    """Namespaces and names of Secrets that bootstrap creates."""
+    create_namespaces: bool = False
+    to_omni: bool = False
+    now: datetime.datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EmbeddingResult:
+    """What the file is to hold, and what that comes to."""
+
+    text: str = dataclasses.field(repr=False)
+    embedding: Embedding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Old:
+    objects: tuple[Object, ...] = ()
+    size: int = 0
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Whole:
+    ready: PreparedObjects
+    objects: tuple[Object, ...]
+    crds: tuple[ObjectId, ...]
+    remarks: tuple[Remark, ...]
+
+
+def make_embedding(request: EmbeddingRequest) -> EmbeddingResult:
+    """What an embedding would do; nothing is written.
 
     Raises:
         errors.ConfigError: The file cannot be edited without changing something else, or has no place for it.
-        ValueError: A value cannot be written so that Go reads it back.
     """
-    ordered = contents.in_order(objects)
-    return embed_written(text, name, ordered, contents.dump(ordered), path=path, to_omni=to_omni)
+    if not request.name.strip():
+        raise errors.UsageError("an inline manifest needs a name")
+    try:
+        return _made(request)
+    except ValueError as error:
+        message = f"there is a value that cannot be written so that Talos reads it: {error}"
+        raise errors.ConfigError(message, path=request.path) from error
 
 
-def embed_written(
-    text: str, name: str, ordered: Sequence[Object], written: str, *, path: str = "", to_omni: bool = False
-) -> str:
-    """Like ``embed``, for objects that are in order and written already."""
-    target = targets.find(text, name, path=path)
-    if target is None:
-        return _add(text, name, ordered, written, path=path, to_omni=to_omni)
-    *before, last = target.way
-    way = [*before, Stretch(last.document, (*last.steps, target.key))]
-    return _through(text, way, _value(target, ordered, written), path)
+def _made(request: EmbeddingRequest) -> EmbeddingResult:
+    target = manifest_entry.find_entry(request.text, request.name, path=request.path)
+    there = edited_file.reach_of(request.root, request.path, _provisional(request, target), name=request.name)
+    old = _old(request, target)
+    whole = _completed(request, [id for each in there.others for id in each.objects])
+    found = _unstable(request, whole.ready)
+    kept, values = unstable_values.keep(whole.objects, old.objects, found)
+    objects = manifest_contents.in_order(kept)
+    text, size = _spliced(request, objects)
+    remarks = [
+        *there.remarks,
+        *old.remarks,
+        *whole.remarks,
+        *unstable_values.remarks(found, whole.objects, place=request.place),
+        *_checks(request, objects, size, there),
+    ]
+    made = Embedding(
+        component=request.component,
+        cluster=request.cluster or ", ".join(there.clusters),
+        path=request.path,
+        name=request.name,
+        place=Place(request.path, manifest_entry.entry_line(request.text, target, request.path) if target else 0),
+        is_omni=target.is_omni if target else request.to_omni,
+        state=_state(request.text, text, old, objects, is_new=target is None),
+        objects=tuple(each.id for each in objects),
+        changes=manifest_contents.object_changes(old.objects, objects, path=request.path),
+        left_out=whole.ready.left_out,
+        added_crds=whole.crds,
+        kept=tuple(str(each) for each in values),
+        before=old.size,
+        after=size,
+        remarks=tuple(dict.fromkeys(remarks)),
+    )
+    return EmbeddingResult(text, made)
 
 
-def _value(target: Target, ordered: Sequence[Object], written: str) -> Any:
-    if target.form is Form.OBJECTS:
-        return [contents.plain(each.value) for each in ordered]
-    old = target.value
-    # Whether the last line has an end decides between | and |-, and mostly means nothing: what is there stays.
-    if isinstance(old, str) and old and not old.endswith("\n") and ordered and _needs_no_end(ordered[-1]):
-        return written.removesuffix("\n")
-    return written
+def _completed(request: EmbeddingRequest, elsewhere: Sequence[ObjectId]) -> _Whole:
+    """The objects with the CRDs and namespaces that they need."""
+    ready = prepared_objects.prepare(
+        request.objects, place=request.place, namespace=request.namespace, crds=request.crds
+    )  # fmt: skip
+    brought = requirements.needed_crds(ready.objects, others=request.crds, elsewhere=elsewhere, place=request.place)
+    objects = [*ready.objects, *brought.crds]
+    missing = requirements.missing_namespaces(objects, elsewhere=elsewhere)
+    remarks = [*ready.remarks, *brought.remarks]
+    if request.create_namespaces:
+        objects += [requirements.namespace_object(name) for name in missing]
+    else:
+        remarks += requirements.namespace_remarks(missing, place=request.place)
+    return _Whole(ready, tuple(objects), tuple(each.id for each in brought.crds), tuple(remarks))
 
 
-def _needs_no_end(last: Object) -> bool:
-    """Whether the last object is the same without a line end; a text at its end may be one without."""
-    found = reading.read_text(contents.text(last).removesuffix("\n"), "").documents
-    return len(found) == 1 and contents.fingerprint(Object(found[0].value)) == contents.fingerprint(
-        Object(contents.plain(last.value))
+def _provisional(request: EmbeddingRequest, target: ManifestEntry | None) -> str:
+    """The file with an entry of the name, to see whom it reaches; what the entry holds does not matter for that."""
+    return (
+        request.text
+        if target is not None
+        else manifest_entry.embed(request.text, request.name, (), path=request.path, to_omni=request.to_omni)
     )
 
 
-def _through(text: str, way: Sequence[Stretch], value: Any, path: str) -> str:
-    """Set a value at the end of a way: the innermost text first, then the texts around it."""
-    stretch, *rest = way
-    if rest:
-        inner = _at(text, stretch, path)
-        if not isinstance(inner, str):
-            raise errors.ConfigError("there is no text any more", path=path)
-        value = _through(inner, rest, value, path)
-    return splicing.set_value(
-        text, stretch.steps, value, document=stretch.document, path=path, dialect=Dialect.TALOS
+def _unstable(request: EmbeddingRequest, ready: PreparedObjects) -> tuple[unstable_values.UnstableValue, ...]:
+    if request.again is None:
+        return unstable_values.suspects(ready.objects, now=request.now)
+    again = prepared_objects.prepare(request.again, place=request.place, namespace=request.namespace, crds=request.crds)
+    return unstable_values.between(ready.objects, again.objects)
+
+
+def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, there: ManifestReach) -> list[Remark]:
+    """What can be said about the objects as they are to be written."""
+    others = sum(each.source.size for each in there.others if isinstance(each.source, Embedded))
+    behind = sorted(each.name for each in there.others if each.name > request.name)
+    found = [
+        *confidential.refused(objects, request.allowed, place=request.place),
+        *requirements.size_remarks(objects, size=size, others=others, talos=request.talos, place=request.place),
+        *requirements.webhook_remarks(objects, behind=behind, place=request.place),
+        *_twice(objects, there.others, request),
+    ]
+    if not objects:
+        found.append(Remark(request.place, Grade.ERROR, "there is nothing to embed", "Look at firstlight render."))
+    if inline_argocd.is_argocd(objects):
+        found += inline_argocd.remarks(objects, secrets=request.foundation, place=request.place)
+    if request.is_talhelper and any(_VARIABLE.search(manifest_contents.object_text(each)) for each in objects):
+        message = "talhelper takes every $NAME in the contents for a variable of its own, and fails"
+        hint = (
+            f"Write the objects to a file (firstlight render {request.component} > {request.name}.yaml) and name it in"
+            f' talconfig.yaml: inlineManifests: [{{name: {request.name}, contents: "@./{request.name}.yaml",'
+            " skipEnvsubst: true}]"
+        )
+        found.append(Remark(Place(request.path), Grade.ERROR, message, hint))
+    return found
+
+
+def _twice(objects: Sequence[Object], others: Sequence[Origin], request: EmbeddingRequest) -> list[Remark]:
+    """Objects that another inline manifest has as well: Talos applies the one that comes first."""
+    ids: dict[ObjectId, str] = {id: each.name for each in others for id in each.objects}
+    found = []
+    for each in objects:
+        if each.id in ids and each.id.kind not in ("Namespace", "CustomResourceDefinition"):
+            first = min(ids[each.id], request.name)
+            message = f"{each.id} is in the inline manifest {ids[each.id]} too: that of {first} counts"
+            found.append(Remark(request.place, Grade.WARNING, message, "Keep it in one of them."))
+    return found
+
+
+def _spliced(request: EmbeddingRequest, objects: Sequence[Object]) -> tuple[str, int]:
+    """The new text, and the bytes of the contents."""
+    written = manifest_contents.dump_objects(objects)
+    text = manifest_entry.embed_written(
+        request.text, request.name, objects, written, path=request.path, to_omni=request.to_omni
     )  # fmt: skip
+    return text, len(written.encode())
 
 
-def _at(text: str, stretch: Stretch, path: str) -> Any:
-    documents = reading.read_text(text.removeprefix("\ufeff"), path, dialect=Dialect.TALOS).documents
-    value: Any = next((each.value for each in documents if each.index == stretch.document), None)
-    for step in stretch.steps:
-        value = value[step]
-    return value
+def _old(request: EmbeddingRequest, target: ManifestEntry | None) -> _Old:
+    """What stands in the file now."""
+    if target is None:
+        return _Old()
+    value = target.value
+    if target.form is EntryForm.OBJECTS:
+        listed = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+        found = tuple(Object(manifest_contents.plain_value(each)) for each in listed if isinstance(each, dict))
+        return _Old(found, len(manifest_contents.dump_objects(found).encode()))
+    if not isinstance(value, str):
+        return _Old()
+    document, steps = _way(request, target)
+    read = embedded_yaml.read(document, steps, value)
+    objects, wrong = config_manifests.objects_in(read)
+    broken = tuple(
+        Remark(
+            each.place,
+            Grade.WARNING,
+            f"what stands here now cannot be read, so that Talos applies none of {request.name}: {each.message}",
+            "Embedding puts it right.",
+        )
+        for each in (*read.remarks, *wrong)
+        if each.grade is Grade.ERROR
+    )
+    return _Old(tuple(Object(each.value) for each in objects), len(value.encode()), broken)
 
 
-def _add(text: str, name: str, ordered: Sequence[Object], written: str, *, path: str, to_omni: bool) -> str:
-    documents = targets.documents(text, path)
-    omni = [each for each in documents if kinds.is_omni(each.value)]
-    entry = {"name": name, "contents": written}
-    if to_omni:
-        return _add_to_omni(text, name, ordered, omni, path)
-    if omni:
-        control_plane = next((each for each in omni if each.value.get("kind") == "ControlPlane"), None)
-        if control_plane is None:
-            hint = "Write a document of kind ControlPlane: only control-plane machines apply inline manifests."
-            raise errors.ConfigError("the template has no control plane", path=path, hint=hint)
-        patch = {"name": name, "inline": {"cluster": {"inlineManifests": [entry]}}}
-        return _append(text, ("patches",), patch, control_plane.index, path)
-    if talhelper.is_talconfig(path):
-        hint = f'Give a patch file, and name it here: controlPlane.patches: ["@./patches/{name}.yaml"]'
-        raise errors.ConfigError("talhelper's file has no place for a new inline manifest", path=path, hint=hint)
-    if not documents:
-        return _new_document(text, entry, path)
-    found = {each.index: kinds.of(each.value, is_near=True) for each in documents}
-    for index, kind in found.items():
-        # A Talos config may have many documents, and one of them is without a kind: that has the cluster's fields.
-        if kind in (kinds.CONFIG, kinds.PATCH):
-            return _append(text, ("cluster", "inlineManifests"), entry, index, path)
-    if not {"", kinds.JSON_PATCH, kinds.SCHEMATIC, kinds.SECRETS} & set(found.values()):
-        return _new_document(text, entry, path)
-    hint = "Give a Talos machine config, a patch in YAML (not a JSON patch), or an Omni template."
-    raise errors.ConfigError("this file has no place for an inline manifest", path=path, hint=hint)
+def _way(request: EmbeddingRequest, target: ManifestEntry) -> tuple[YamlDocument, tuple[str | int, ...]]:
+    """The innermost document, and the way to the contents in it."""
+    first, *rest = target.way
+    document = next(
+        each for each in manifest_entry.talos_documents(request.text, request.path) if each.index == first.document
+    )  # fmt: skip
+    steps: tuple[str | int, ...] = first.steps
+    for stretch in rest:
+        steps = (*steps, stretch.document, *stretch.steps)
+    inner, way, _ = embedded_yaml.follow(document, (*steps, target.key))
+    return inner, way
 
 
-def _append(text: str, steps: tuple[str, ...], entry: Mapping[str, Any], document: int, path: str) -> str:
-    return splicing.append(text, steps, entry, document=document, path=path, dialect=Dialect.TALOS)
-
-
-def _add_to_omni(
-    text: str, name: str, ordered: Sequence[Object], omni: Sequence[reading.Document], path: str
-) -> str:  # fmt: skip
-    cluster = next((each for each in omni if each.value.get("kind") == "Cluster"), None)
-    if cluster is None:
-        hint = "Give an Omni template with a document of kind Cluster."
-        raise errors.ConfigError("this is no Omni template with a cluster", path=path, hint=hint)
-    entry = {"name": name, "mode": MODE, "inline": [contents.plain(each.value) for each in ordered]}
-    return _append(text, ("kubernetes", "manifests"), entry, cluster.index, path)
-
-
-def _new_document(text: str, entry: Mapping[str, Any], path: str) -> str:
-    """The text with one more document, which has nothing but the manifest."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    made = splicing.set_value("", ("cluster", "inlineManifests", 0), entry, path=path, dialect=Dialect.TALOS)
-    gap = "" if not text or text.endswith("\n") else end
-    mark = f"---{end}" if targets.documents(text, path) else ""
-    joined = text + gap + mark + made.replace("\n", end)
-    documents = targets.documents(joined, path)
-    if not documents or documents[-1].value != {"cluster": {"inlineManifests": [dict(entry)]}}:
-        raise errors.ConfigError("it is written in a way that cannot be edited safely", path=path)
-    return joined
+def _state(before: str, after: str, old: _Old, objects: Sequence[Object], *, is_new: bool) -> InlineState:
+    if is_new:
+        return InlineState.ABSENT
+    if before == after:
+        return InlineState.FRESH
+    if old.remarks or len({each.id for each in old.objects}) != len(old.objects):
+        return InlineState.STALE
+    prints = [sorted(manifest_contents.fingerprint(each) for each in side) for side in (old.objects, objects)]
+    return InlineState.WRITTEN_OTHERWISE if prints[0] == prints[1] else InlineState.STALE

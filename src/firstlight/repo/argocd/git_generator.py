@@ -6,18 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.argocd import glob, templating, urls
-from firstlight.repo.argocd.budget import COMPARISON, Budget
-from firstlight.repo.argocd.definition import items, mapping, text
-from firstlight.repo.argocd.problem import Failed, NotKnown
-from firstlight.repo.argocd.scope import Scope
-from firstlight.repo.argocd.templating import Templating
+from firstlight.repo.argocd import git_urls, globs, set_templates
+from firstlight.repo.argocd.definitions import items, mapping, text
+from firstlight.repo.argocd.read_scope import COMPARISON, GeneratorFailed, GeneratorNotKnown, ReadBudget, ReadScope
+from firstlight.repo.argocd.set_templates import SetTemplates
 
 Match = Callable[[str, str], bool]
 _LITERAL = re.compile(r"[^*?\[{\\]*")
 
 
-def parameters(git: Mapping[str, Any], templates: Templating, scope: Scope) -> list[dict[str, Any]]:
+def parameters(git: Mapping[str, Any], templates: SetTemplates, scope: ReadScope) -> list[dict[str, Any]]:
     """One set of parameters for each directory, or for each file (or item of a file).
 
     Raises:
@@ -25,9 +23,9 @@ def parameters(git: Mapping[str, Any], templates: Templating, scope: Scope) -> l
     """
     url = text(git.get("repoURL"))
     if "{{" in url:
-        raise NotKnown(f"the repository is a template that cannot be filled in: {url}")
+        raise GeneratorNotKnown(f"the repository is a template that cannot be filled in: {url}")
     if not scope.own.has(url):
-        raise NotKnown(f"it reads another repository: {urls.without_password(url) or 'none is named'}")
+        raise GeneratorNotKnown(f"it reads another repository: {git_urls.without_password(url) or 'none is named'}")
     prefix = text(git.get("pathParamPrefix"))
     if items(git.get("directories")):
         found = [
@@ -35,26 +33,26 @@ def parameters(git: Mapping[str, Any], templates: Templating, scope: Scope) -> l
             for each in _matching(git["directories"], _directories(scope), scope.budget)
         ]
     elif items(git.get("files")):
-        match = glob.doublestar_match if scope.settings.has_new_globbing else glob.git_match
+        match = globs.doublestar_match if scope.settings.has_new_globbing else globs.git_match
         files = _matching(git["files"], scope.tree.files, scope.budget, match)
         found = [made for each in files for made in _of_file(each, prefix, templates, scope)]
     else:
-        raise Failed("the Git generator has neither directories nor files")
+        raise GeneratorFailed("the Git generator has neither directories nor files")
     values = {str(key): text(value) for key, value in mapping(git.get("values")).items()}
     return [with_values(each, values, templates) for each in found]
 
 
-def matches(git: Mapping[str, Any], scope: Scope) -> bool | None:
+def matches(git: Mapping[str, Any], scope: ReadScope) -> bool | None:
     """Whether this repo has what a Git generator asks for; None where that is a template, or fits any repo."""
     wanted = [text(mapping(each).get("path")) for each in [*items(git.get("directories")), *items(git.get("files"))]]
     if not wanted or any("{{" in each or each[:1] in "*?[{" for each in wanted):
         return None
     budget = scope.budget
     directories = _matching(items(git.get("directories")), _directories(scope), budget)
-    return bool(directories or _matching(items(git.get("files")), scope.tree.files, budget, glob.git_match))
+    return bool(directories or _matching(items(git.get("files")), scope.tree.files, budget, globs.git_match))
 
 
-def with_values(params: dict[str, Any], values: Mapping[str, str], templates: Templating) -> dict[str, Any]:
+def with_values(params: dict[str, Any], values: Mapping[str, str], templates: SetTemplates) -> dict[str, Any]:
     """Parameters with the ``values`` of a generator, which may use them."""
     made = {key: templates.text(value, params) for key, value in values.items()}
     if not made:
@@ -62,7 +60,7 @@ def with_values(params: dict[str, Any], values: Mapping[str, str], templates: Te
     return {**params, "values": made} if templates.is_go else params | {f"values.{key}": made[key] for key in made}
 
 
-def _directories(scope: Scope) -> list[str]:
+def _directories(scope: ReadScope) -> list[str]:
     """Every directory but hidden ones, in the order in which Go walks."""
     known: list[str] | None = scope.kept.get("directories")
     if known is not None:
@@ -78,7 +76,9 @@ def _directories(scope: Scope) -> list[str]:
     return shown
 
 
-def _matching(wanted: list[Any], paths: Sequence[str], budget: Budget, match: Match = glob.path_match) -> list[str]:
+def _matching(
+    wanted: list[Any], paths: Sequence[str], budget: ReadBudget, match: Match = globs.path_match
+) -> list[str]:
     """The paths that are wanted and not excluded."""
     patterns = [(text(mapping(each).get("path")), mapping(each).get("exclude") is True) for each in wanted]
     included = _Patterns([pattern for pattern, is_excluded in patterns if not is_excluded], match, budget)
@@ -90,7 +90,7 @@ def _matching(wanted: list[Any], paths: Sequence[str], budget: Budget, match: Ma
 class _Patterns:
     """Some patterns, with the beginnings that they all have."""
 
-    def __init__(self, patterns: Sequence[str], match: Match, budget: Budget) -> None:
+    def __init__(self, patterns: Sequence[str], match: Match, budget: ReadBudget) -> None:
         self._patterns = [(pattern, _beginning(pattern)) for pattern in patterns]
         self._match = match
         self._budget = budget
@@ -100,7 +100,7 @@ class _Patterns:
         for pattern, beginning in self._patterns:
             if path.startswith(beginning):
                 self._budget.spend(COMPARISON)
-                with contextlib.suppress(glob.BadPattern):
+                with contextlib.suppress(globs.BadPattern):
                     if self._match(pattern, path):
                         return True
         return False
@@ -112,12 +112,12 @@ def _beginning(pattern: str) -> str:
     return literal[0].rstrip("/") if literal else ""
 
 
-def _of_path(path: str, prefix: str, templates: Templating, file: str = "") -> dict[str, Any]:
+def _of_path(path: str, prefix: str, templates: SetTemplates, file: str = "") -> dict[str, Any]:
     """What is known of a path."""
     name = posixpath.basename(path)
-    parts: dict[str, Any] = {"basename": name, "basenameNormalized": templating.normalised(name)}
+    parts: dict[str, Any] = {"basename": name, "basenameNormalized": set_templates.normalised(name)}
     if file:
-        parts |= {"filename": file, "filenameNormalized": templating.normalised(file)}
+        parts |= {"filename": file, "filenameNormalized": set_templates.normalised(file)}
     segments = path.split("/")
     if templates.is_go:
         whole: dict[str, Any] = {"path": {"path": path, **parts, "segments": segments}}
@@ -127,12 +127,12 @@ def _of_path(path: str, prefix: str, templates: Templating, file: str = "") -> d
     return flat | {f"{base}[{number}]": segment for number, segment in enumerate(segments) if segment}
 
 
-def _of_file(path: str, prefix: str, templates: Templating, scope: Scope) -> Iterator[dict[str, Any]]:
+def _of_file(path: str, prefix: str, templates: SetTemplates, scope: ReadScope) -> Iterator[dict[str, Any]]:
     documents = scope.tree.documents(path)
     value = documents[0].value if documents else {}
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, Mapping):
-            raise Failed(f"{path} is neither a mapping nor a list of mappings")
+            raise GeneratorFailed(f"{path} is neither a mapping nor a list of mappings")
         directory, name = posixpath.split(path)
-        known = templating.numbers_as_go(each) if templates.is_go else templating.flattened(each)
+        known = set_templates.numbers_as_go(each) if templates.is_go else set_templates.flattened(each)
         yield {**known, **_of_path(directory or ".", prefix, templates, name)}

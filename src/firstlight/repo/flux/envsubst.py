@@ -19,12 +19,12 @@ class BadSubstitution(Exception):
     """Flux would refuse the text."""
 
 
-class TooMuch(BadSubstitution):
+class SubstitutionTooLarge(BadSubstitution):
     """Flux might take it, but what its variables stand for is more than anybody writes."""
 
 
 @dataclasses.dataclass(slots=True)
-class Budget:
+class SubstitutionBudget:
     """How many letters variables may still stand for; shared by all texts that belong together."""
 
     letters: int = LETTERS
@@ -37,7 +37,7 @@ class Budget:
         """
         self.letters -= letters
         if self.letters < 0:
-            raise TooMuch(f"variables stand for more than {LETTERS // 1_000_000} million letters in all")
+            raise SubstitutionTooLarge(f"variables stand for more than {LETTERS // 1_000_000} million letters in all")
 
 
 Lookup = Callable[[str], str | None]
@@ -55,7 +55,7 @@ class Expansion:
     """Variables that are not known, and whose defaults were taken."""
 
 
-def expand(text: str, lookup: Lookup, budget: Budget | None = None) -> Expansion:
+def expand(text: str, lookup: Lookup, budget: SubstitutionBudget | None = None) -> Expansion:
     """Expand the variables of a text.
 
     Args:
@@ -67,13 +67,13 @@ def expand(text: str, lookup: Lookup, budget: Budget | None = None) -> Expansion
         BadSubstitution: Flux would refuse it.
         TooMuch: It would become too long, or take too long.
     """
-    parser = _Parser(text, lookup, budget or Budget())
+    parser = _Parser(text, lookup, budget or SubstitutionBudget())
     parser.found.text = parser.everything()
     return parser.found
 
 
 class _Parser:
-    def __init__(self, text: str, lookup: Lookup, budget: Budget) -> None:
+    def __init__(self, text: str, lookup: Lookup, budget: SubstitutionBudget) -> None:
         self._text = text
         self._find = lookup
         self._budget = budget
@@ -272,7 +272,7 @@ def _cased(value: str, mark: str) -> str:
             return value
 
 
-def _replaced(value: str, mark: str, old: str, new: str, budget: Budget) -> str:
+def _replaced(value: str, mark: str, old: str, new: str, budget: SubstitutionBudget) -> str:
     budget.spend((value.count(old) if mark == "/" else 1) * len(new))
     match mark:
         case "/":
@@ -285,7 +285,7 @@ def _replaced(value: str, mark: str, old: str, new: str, budget: Budget) -> str:
             return value.replace(old, new, 1)
 
 
-def _trimmed(value: str, glob: str, budget: Budget, *, at_end: bool, longest: bool) -> str:
+def _trimmed(value: str, glob: str, budget: SubstitutionBudget, *, at_end: bool, longest: bool) -> str:
     budget.spend(len(value) * len(glob) * _TRIMMING)
     text = value[::-1] if at_end else value
     try:

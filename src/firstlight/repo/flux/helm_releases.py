@@ -1,25 +1,116 @@
-"""HelmReleases: their charts found through sources, their values through ConfigMaps, their names as Flux makes them."""
+"""The values of a HelmRelease, in the order in which they win: references, its own, and single values last."""
 
+import functools
 import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firstlight.model.component import Form, Origin, Side
-from firstlight.model.remark import Grade, Remark
-from firstlight.model.source import Chart, Unresolved, Values
-from firstlight.ownership import engine_marks
-from firstlight.repo.flux import kinds, kustomizations, paths, secret_needs, values
-from firstlight.repo.flux.kinds import called, entries, mapping, text
-from firstlight.repo.flux.sources import Source, Sources, ref, revision
-from firstlight.repo.flux.variables import Holders
+from firstlight.document import yaml_reader
+from firstlight.engines import engine_marks
+from firstlight.model.component import Origin, Side, SourceForm
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import ChartSource, Unresolved, Values
+from firstlight.repo.flux import flux_kustomizations, flux_objects, post_build, secret_needs
+from firstlight.repo.flux.flux_objects import called, entries, mapping, text
+from firstlight.repo.flux.flux_sources import FluxSource, FluxSources, revision, source_ref
+from firstlight.repo.flux.post_build import VariableHolders
 from firstlight.repo.manifest import Manifest
 
-IsOwn = Callable[[Source], bool]
+VALUES_KEY = "values.yaml"
+"""The key of a reference that names none."""
+
+
+@functools.lru_cache(maxsize=256)
+def parsed_values(written: str) -> Any:
+    """The values in a text; None where it is no YAML."""
+    contents = yaml_reader.read(written.encode(), VALUES_KEY)
+    broken = any(each.grade == Grade.ERROR for each in contents.remarks)
+    return contents.documents[0].value if contents.documents and not broken else None
+
+
+def values_of(release: Manifest, holders: VariableHolders) -> tuple[tuple[Values, ...], list[Remark]]:
+    """The values of a release.
+
+    Flux merges references first, in their order, then the release's own values; a reference with a target path
+    overwrites them all.
+    """
+    spec = flux_objects.spec(release)
+    plain: list[Values] = []
+    single: list[Values] = []
+    remarks: list[Remark] = []
+    for number, entry in enumerate(entries(spec.get("valuesFrom"))):
+        found, problem = _reference(mapping(entry), release, number, holders)
+        (single if found.target else plain).append(found)
+        remarks += problem
+    own = mapping(spec.get("values"))
+    inline = [Values(place=release.at("spec", "values"), inline=own)] if own else []
+    if own and post_build.is_encrypted(release):
+        inline = [Values(place=release.at("spec", "values"), unresolved="they are encrypted")]
+    return (*plain, *inline, *single), remarks
+
+
+def _reference(entry: Any, release: Manifest, number: int, holders: VariableHolders) -> tuple[Values, list[Remark]]:
+    kind, name = text(entry.get("kind")), text(entry.get("name"))
+    namespace = release.id.namespace
+    place = release.at("spec", "valuesFrom", number)
+    key, target = text(entry.get("valuesKey")) or VALUES_KEY, text(entry.get("targetPath"))
+    known: dict[str, Any] = {
+        "place": place,
+        "reference": f"{kind}/{namespace}/{name}",
+        "key": key,
+        "target": target,
+        "optional": entry.get("optional") is True,
+    }
+    if kind == "Secret":
+        why = "it is a Secret" if (namespace, name) in holders.secrets else "it is a Secret that Git does not have"
+        return Values(**known, unresolved=why), []
+    held = holders.config_maps.get((namespace, name))
+    if held is None:
+        remarks = [] if known["optional"] else [_missing(place, namespace, name, holders)]
+        return Values(**known, unresolved="no such ConfigMap is in the cluster's tree"), remarks
+    if post_build.is_encrypted(held):
+        return Values(**known, unresolved="it is encrypted"), []
+    written = mapping(held.value.get("data")).get(key)
+    if written is None:
+        message = f"ConfigMap {namespace}/{name} has no key {key}"
+        remarks = [] if known["optional"] else [Remark(place, Grade.ERROR, message, f"see {held.place}")]
+        return Values(**known, unresolved=f"it has no key {key}"), remarks
+    if target:
+        is_quoted = len(str(written)) > 1 and str(written)[0] == str(written)[-1] and str(written)[0] in "'\""
+        return Values(**known, text=str(written), is_text=entry.get("literal") is True or is_quoted), []
+    read = parsed_values(str(written))
+    if read is not None and not isinstance(read, dict):
+        return Values(**known, unresolved="they are no mapping"), [_broken(place, held.place, key)]
+    if read is None and str(written).strip():
+        return Values(**known, unresolved="they are no YAML"), [_broken(place, held.place, key)]
+    return Values(**known, inline=read or {}), []
+
+
+def _missing(place: Place, namespace: str, name: str, holders: VariableHolders) -> Remark:
+    message = f"ConfigMap {namespace}/{name} is not in the cluster's tree"
+    hashed = [each for at, each in holders.config_maps if at == namespace and each[:-11] == name]
+    elsewhere = [at for at, each in holders.config_maps if each == name]
+    hint = ""
+    if hashed:
+        hint = f"it is called {hashed[0]}; turn the hash off, or let a nameReference in configurations put it here"
+    elif elsewhere:
+        hint = f"there is one in namespace {elsewhere[0] or 'default'}"
+    return Remark(place, Grade.ERROR if hint else Grade.UNKNOWN, message, hint)
+
+
+def _broken(place: Place, held: Place, key: str) -> Remark:
+    return Remark(place, Grade.ERROR, f"the values at {key} cannot be read", f"see {held}")
+
+
+# HelmReleases: their charts found through sources, their values through ConfigMaps, their names as Flux makes them.
+
+
+IsOwn = Callable[[FluxSource], bool]
 """Whether a source is this very repo."""
 
 
 def origin(
-    manifest: Manifest, *, cluster: str, parent: str, sources: Sources, holders: Holders, is_own: IsOwn
+    manifest: Manifest, *, cluster: str, parent: str, sources: FluxSources, holders: VariableHolders, is_own: IsOwn
 ) -> tuple[Origin, list[Remark]]:
     """A HelmRelease as an origin, and what is wrong with it.
 
@@ -31,25 +122,25 @@ def origin(
         holders: Its ConfigMaps and Secrets.
         is_own: Tells whether a source is this repo.
     """
-    spec = kinds.spec(manifest)
-    given, remarks = values.of(manifest, holders)
+    spec = flux_objects.spec(manifest)
+    given, remarks = values_of(manifest, holders)
     located = _Located(manifest, sources, is_own)
     chart = located.chart(_release(manifest, given))
     if located.remark is not None:
         remarks.append(located.remark)
-    elsewhere = kustomizations.elsewhere(manifest)
+    elsewhere = flux_kustomizations.elsewhere(manifest)
     if elsewhere:
         remarks.append(Remark(manifest.at("spec", "kubeConfig"), Grade.UNKNOWN, f"{called(manifest)}: {elsewhere}"))
     found = Origin(
-        form=Form.HELM_RELEASE,
+        form=SourceForm.HELM_RELEASE,
         side=Side.GITOPS,
         place=manifest.place,
         name=manifest.id.name,
         namespace=manifest.id.namespace,
         cluster=cluster,
         source=chart,
-        version=chart.version or chart.digest if isinstance(chart, Chart) else "",
-        needs=tuple(kustomizations.needs(manifest, "helmrelease")),
+        version=chart.version or chart.digest if isinstance(chart, ChartSource) else "",
+        needs=tuple(flux_kustomizations.needs(manifest, "helmrelease")),
         parent=parent,
         suspended=spec.get("suspend") is True,
         secrets=(*secret_needs.of_helm_release(manifest), *secret_needs.of_source(located.source)),
@@ -61,7 +152,7 @@ def origin(
 
 def _release(manifest: Manifest, given: tuple[Values, ...]) -> dict[str, Any]:
     """What is known of a release whatever its chart is."""
-    spec = kinds.spec(manifest)
+    spec = flux_objects.spec(manifest)
     return {
         "release": engine_marks.release_name(manifest.value),
         "namespace": text(spec.get("targetNamespace")) or manifest.id.namespace,
@@ -74,7 +165,7 @@ def _release(manifest: Manifest, given: tuple[Values, ...]) -> dict[str, Any]:
 class _Located:
     """The chart of a release, looked for."""
 
-    def __init__(self, manifest: Manifest, sources: Sources, is_own: IsOwn) -> None:
+    def __init__(self, manifest: Manifest, sources: FluxSources, is_own: IsOwn) -> None:
         self._manifest = manifest
         self._sources = sources
         self._is_own = is_own
@@ -82,8 +173,8 @@ class _Located:
         self.doubt = ""
         self.remark: Remark | None = None
 
-    def chart(self, release: Mapping[str, Any]) -> Chart | Unresolved:
-        spec = kinds.spec(self._manifest)
+    def chart(self, release: Mapping[str, Any]) -> ChartSource | Unresolved:
+        spec = flux_objects.spec(self._manifest)
         reference = mapping(spec.get("chartRef"))
         template = mapping(mapping(spec.get("chart")).get("spec"))
         if reference:
@@ -92,22 +183,24 @@ class _Located:
             return self._templated(template, ("spec", "chart", "spec"), self._manifest.id.namespace, release)
         return self._unresolved("", "it names no chart", Grade.ERROR, "spec")
 
-    def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> Chart | Unresolved:
+    def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
         kind = text(reference.get("kind")) or "OCIRepository"
         found = self._found(reference, kind, ("spec", "chartRef"))
         if isinstance(found, Unresolved):
             return found
         assert found.manifest is not None
         if kind == "HelmChart":
-            return self._templated(kinds.spec(found.manifest), ("spec", "chartRef"), found.reference.namespace, release)
+            return self._templated(
+                flux_objects.spec(found.manifest), ("spec", "chartRef"), found.reference.namespace, release
+            )
         if kind != "OCIRepository":
             return self._unresolved(
                 str(found.reference), f"a {kind} holds its chart", Grade.UNKNOWN, "spec", "chartRef"
             )
         repository, _, name = found.url.rstrip("/").rpartition("/")
-        pinned = ref(found.manifest)
+        pinned = source_ref(found.manifest)
         version = text(pinned.get("tag")) or text(pinned.get("semver")) or ("" if pinned.get("digest") else "latest")
-        return Chart(
+        return ChartSource(
             name=name,
             repository=repository,
             version=version,
@@ -121,7 +214,7 @@ class _Located:
 
     def _templated(
         self, template: Mapping[str, Any], steps: tuple[str, ...], namespace: str, release: Mapping[str, Any]
-    ) -> Chart | Unresolved:
+    ) -> ChartSource | Unresolved:
         reference = mapping(template.get("sourceRef"))
         kind, name = text(reference.get("kind")), text(template.get("chart"))
         found = self._found(reference, kind, (*steps, "sourceRef"), namespace)
@@ -131,13 +224,13 @@ class _Located:
         version = text(template.get("version"))
         repository = found.url
         if kind in ("GitRepository", "Bucket", "OCIRepository"):
-            version = revision(ref(found.manifest))
+            version = revision(source_ref(found.manifest))
             if self._is_own(found):
-                name, repository, version = paths.normal(name) or name, "", ""
+                name, repository, version = flux_objects.normal_path(name) or name, "", ""
             elif kind == "Bucket":
-                spec = kinds.spec(found.manifest)
+                spec = flux_objects.spec(found.manifest)
                 repository = posixpath.join(text(spec.get("endpoint")), text(spec.get("bucketName")))
-        return Chart(
+        return ChartSource(
             name=name,
             repository=repository,
             version=version,
@@ -149,7 +242,7 @@ class _Located:
 
     def _found(
         self, reference: Mapping[str, Any], kind: str, steps: tuple[str, ...], namespace: str = ""
-    ) -> Source | Unresolved:
+    ) -> FluxSource | Unresolved:
         name = text(reference.get("name"))
         at = text(reference.get("namespace")) or namespace or self._manifest.id.namespace
         found = self._sources.find(kind, name, at)
@@ -167,10 +260,10 @@ class _Located:
 
 
 def _credentials(source: Manifest) -> str:
-    name = text(mapping(kinds.spec(source).get("secretRef")).get("name"))
+    name = text(mapping(flux_objects.spec(source).get("secretRef")).get("name"))
     return f"{source.id.namespace}/{name}" if name else ""
 
 
 def _is_insecure(source: Manifest, repository: str) -> bool:
     """Whether a registry is spoken to without TLS; of other repositories the URL says it."""
-    return repository.startswith("oci://") and kinds.spec(source).get("insecure") is True
+    return repository.startswith("oci://") and flux_objects.spec(source).get("insecure") is True

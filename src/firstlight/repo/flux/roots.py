@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.repo import kustomize
-from firstlight.repo.flux import examples, kinds, paths, start, values
-from firstlight.repo.flux.kinds import mapping, spec, text
-from firstlight.repo.flux.scanning import Scan
-from firstlight.repo.flux.start import Root, Start
+from firstlight.repo.flux import flux_bootstrap, flux_objects, flux_scan, helm_releases
+from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart
+from firstlight.repo.flux.flux_objects import mapping, spec, text
+from firstlight.repo.flux.flux_scan import FluxScan
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
 
@@ -25,9 +25,9 @@ _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
 _INSTANCE_CHART = "flux-instance"
 
 
-def said(tree: WorkTree, scan: Scan, given: Sequence[Root]) -> list[Start]:
+def said(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
     """The starts that somebody says, each path once."""
-    found: dict[str, Start] = {}
+    found: dict[str, FluxStart] = {}
     for each in [*_given(tree, scan, given), *_synced(tree, scan), *_instances(tree, scan)]:
         for one in _spelled_out(tree, each):
             known = found.get(one.path)
@@ -43,24 +43,24 @@ def said(tree: WorkTree, scan: Scan, given: Sequence[Root]) -> list[Start]:
     return list(found.values())
 
 
-def _given(tree: WorkTree, scan: Scan, given: Sequence[Root]) -> Iterator[Start]:
+def _given(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> Iterator[FluxStart]:
     for root in given:
-        path = paths.normal(root.path)
+        path = flux_objects.normal_path(root.path)
         if path is None:
             continue
         own = [each for each in scan.kustomizations if _path(each) == path and _is_in(each.place.path, path)]
-        manifest = own[0] if own else start.synthesized(path, root.place or Place(path))
-        yield Start(path, (manifest,), "it is declared so", cluster=root.cluster)
+        manifest = own[0] if own else flux_bootstrap.synthesized(path, root.place or Place(path))
+        yield FluxStart(path, (manifest,), "it is declared so", cluster=root.cluster)
 
 
-def _synced(tree: WorkTree, scan: Scan) -> Iterator[Start]:
+def _synced(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
     for each in scan.kustomizations:
         path, file = _path(each), each.place.path
-        if os.path.basename(file).startswith("gotk-sync.") and path and not examples.is_example(each):
+        if os.path.basename(file).startswith("gotk-sync.") and path and not flux_scan.is_example(each):
             name = mapping(spec(each).get("sourceRef")).get("name")
             beside = [one for one in scan.sources if one.place.path == file and one.id.name == name]
             components = posixpath.join(posixpath.dirname(file), "gotk-components.yaml")
-            yield Start(
+            yield FluxStart(
                 path,
                 (each,),
                 "gotk-sync says so",
@@ -69,24 +69,24 @@ def _synced(tree: WorkTree, scan: Scan) -> Iterator[Start]:
             )
 
 
-def _instances(tree: WorkTree, scan: Scan) -> Iterator[Start]:
+def _instances(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
     for each in scan.instances:
-        if not examples.is_example(each):
+        if not flux_scan.is_example(each):
             yield from _instance(spec(each), each.id.namespace, each.at("spec", "sync"))
     for each in scan.helm_releases:
-        if is_instance_release(each) and not examples.is_example(each):
+        if is_instance_release(each) and not flux_scan.is_example(each):
             instance, place = _instance_values(tree, each)
             yield from _instance(instance, each.id.namespace, place)
     for document, instance in scan.instance_values:
-        if not examples.is_example_path(document.path):
+        if not flux_scan.is_example_path(document.path):
             yield from _instance(instance, "", document.place("instance", "sync"))
 
 
-def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[Start]:
-    made = start.of_instance(instance, namespace or "flux-system", place)
-    path = paths.normal(text(mapping(instance.get("sync")).get("path")))
+def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
+    made = flux_bootstrap.start_of_instance(instance, namespace or "flux-system", place)
+    path = flux_objects.normal_path(text(mapping(instance.get("sync")).get("path")))
     if made is not None and path is not None:
-        yield Start(path, (made[0],), "a FluxInstance says so", source=made[1])
+        yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
 
 
 def is_instance_release(manifest: Manifest) -> bool:
@@ -107,18 +107,18 @@ def _instance_values(tree: WorkTree, manifest: Manifest) -> tuple[Mapping[str, A
     build = kustomize.build(tree, directory)
     release = next((each for each in build.manifests if each.place == manifest.place), manifest)
     maps = {each.id.name: each for each in build.manifests if each.id.kind == "ConfigMap"}
-    for reference in kinds.entries(spec(release).get("valuesFrom")):
+    for reference in flux_objects.entries(spec(release).get("valuesFrom")):
         held = maps.get(text(mapping(reference).get("name")))
         if held is not None:
-            key = text(mapping(reference).get("valuesKey")) or values.KEY
-            read = values.parsed(text(mapping(held.value.get("data")).get(key)))
+            key = text(mapping(reference).get("valuesKey")) or helm_releases.VALUES_KEY
+            read = helm_releases.parsed_values(text(mapping(held.value.get("data")).get(key)))
             own = mapping(mapping(read).get("instance"))
             if own.get("sync"):
                 return own, held.place
     return {}, manifest.place
 
 
-def _spelled_out(tree: WorkTree, found: Start) -> list[Start]:
+def _spelled_out(tree: WorkTree, found: FluxStart) -> list[FluxStart]:
     """A path with a variable for one directory, such as ``clusters/${CLUSTER}``, stands for each that there is."""
     if not _VARIABLE.search(found.path):
         return [found]
@@ -145,20 +145,20 @@ def _at(manifest: Manifest, path: str) -> Manifest:
     return dataclasses.replace(manifest, value=value)
 
 
-def self_containing(tree: WorkTree, scan: Scan) -> Iterator[Start]:
+def self_containing(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
     """Kustomizations that are in the directory that they apply, the shallowest first."""
     found = []
     for each in scan.kustomizations:
         path = _path(each)
-        if path and "$" not in path and _is_in(each.place.path, path) and not examples.is_example(each):
+        if path and "$" not in path and _is_in(each.place.path, path) and not flux_scan.is_example(each):
             found.append((path.count("/"), path, each))
     for _, path, manifest in sorted(found, key=lambda each: each[:2]):
         build = kustomize.build(tree, path, generate=True)
         if any(each.place == manifest.place for each in build.manifests):
-            yield Start(path, (manifest,), "the Kustomization is in the directory that it applies")
+            yield FluxStart(path, (manifest,), "the Kustomization is in the directory that it applies")
 
 
-def guessed(tree: WorkTree, scan: Scan) -> list[Start]:
+def guessed(tree: WorkTree, scan: FluxScan) -> list[FluxStart]:
     """The Kustomizations that no other brings, as one cluster; as several where they are in ``clusters/NAME``."""
     brought = set()
     for each in scan.kustomizations:
@@ -169,14 +169,14 @@ def guessed(tree: WorkTree, scan: Scan) -> list[Start]:
     groups: dict[str, list[Manifest]] = {}
     for each in scan.kustomizations:
         path = _path(each)
-        if each.place not in brought and path and tree.is_dir(path) and not examples.is_example(each):
+        if each.place not in brought and path and tree.is_dir(path) and not flux_scan.is_example(each):
             named = _CLUSTER.fullmatch(each.place.path)
             groups.setdefault(named["name"] if named else "", []).append(each)
     if len(groups) == 1:
         groups = {"": next(iter(groups.values()))}
     why = "nothing says where Flux begins, and no other Kustomization brings these"
     return [
-        Start(_common([each.place.path for each in tops]), tuple(tops), why, cluster=name, is_inferred=True)
+        FluxStart(_common([each.place.path for each in tops]), tuple(tops), why, cluster=name, is_inferred=True)
         for name, tops in groups.items()
     ]
 
@@ -187,7 +187,7 @@ def _common(files: Sequence[str]) -> str:
 
 
 def _path(manifest: Manifest) -> str | None:
-    return paths.normal(text(spec(manifest).get("path"))) if kinds.spec(manifest) else None
+    return flux_objects.normal_path(text(spec(manifest).get("path"))) if flux_objects.spec(manifest) else None
 
 
 def _is_in(file: str, directory: str) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.model.component import SecretNeed
-from firstlight.repo.flux import kinds
-from firstlight.repo.flux.kinds import called, entries, mapping, text
+from firstlight.repo.flux import flux_objects
+from firstlight.repo.flux.flux_objects import called, entries, mapping, text
 from firstlight.repo.manifest import Manifest
 
 _STORES = {"SecretStore", "ClusterSecretStore"}
@@ -15,7 +15,7 @@ _DEEPEST = 10
 
 def of_kustomization(manifest: Manifest) -> Iterator[SecretNeed]:
     """What a Kustomization itself names."""
-    spec = kinds.spec(manifest)
+    spec = flux_objects.spec(manifest)
     namespace = manifest.id.namespace
     if name := text(mapping(mapping(spec.get("decryption")).get("secretRef")).get("name")):
         place = manifest.at("spec", "decryption", "secretRef")
@@ -31,7 +31,7 @@ def of_kustomization(manifest: Manifest) -> Iterator[SecretNeed]:
 
 def of_helm_release(manifest: Manifest) -> Iterator[SecretNeed]:
     """What a HelmRelease itself names."""
-    for number, each in enumerate(entries(kinds.spec(manifest).get("valuesFrom"))):
+    for number, each in enumerate(entries(flux_objects.spec(manifest).get("valuesFrom"))):
         each = mapping(each)
         if each.get("kind") == "Secret" and each.get("optional") is not True and text(each.get("name")):
             place = manifest.at("spec", "valuesFrom", number)
@@ -46,7 +46,7 @@ def of_source(manifest: Manifest | None) -> Iterator[SecretNeed]:
     if manifest is None:
         return
     for field in ("secretRef", "certSecretRef", "proxySecretRef"):
-        if name := text(mapping(kinds.spec(manifest).get(field)).get("name")):
+        if name := text(mapping(flux_objects.spec(manifest).get(field)).get("name")):
             why = f"credentials of {manifest.id.kind} {called(manifest)}"
             place = manifest.at("spec", field)
             yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)
@@ -54,7 +54,7 @@ def of_source(manifest: Manifest | None) -> Iterator[SecretNeed]:
 
 def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
     """What a FluxInstance pulls its sources with."""
-    if name := text(mapping(kinds.spec(manifest).get("sync")).get("pullSecret")):
+    if name := text(mapping(flux_objects.spec(manifest).get("sync")).get("pullSecret")):
         place = manifest.at("spec", "sync", "pullSecret")
         why = f"credentials of the source of FluxInstance {called(manifest)}"
         yield SecretNeed(name=name, namespace=manifest.id.namespace, place=place, why=why)
@@ -63,13 +63,13 @@ def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
 def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
     """What a store of External Secrets logs in with, or a receiver of webhooks knows its callers by."""
     if manifest.id.kind == "Receiver" and manifest.id.group == "notification.toolkit.fluxcd.io":
-        if name := text(mapping(kinds.spec(manifest).get("secretRef")).get("name")):
+        if name := text(mapping(flux_objects.spec(manifest).get("secretRef")).get("name")):
             place, why = manifest.at("spec", "secretRef"), f"token of Receiver {called(manifest)}"
             yield SecretNeed(name=name, namespace=manifest.id.namespace, keys=("token",), place=place, why=why)
         return
     if manifest.id.kind not in _STORES or manifest.id.group != "external-secrets.io":
         return
-    provider = mapping(kinds.spec(manifest).get("provider"))
+    provider = mapping(flux_objects.spec(manifest).get("provider"))
     why = f"what the store {manifest.id.name} logs in with"
     for reference in _references(provider, 0):
         namespace = text(reference.get("namespace")) or manifest.id.namespace
@@ -88,7 +88,7 @@ def _references(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_kubeconfig(manifest: Manifest) -> Iterator[SecretNeed]:
-    reference = mapping(mapping(kinds.spec(manifest).get("kubeConfig")).get("secretRef"))
+    reference = mapping(mapping(flux_objects.spec(manifest).get("kubeConfig")).get("secretRef"))
     if name := text(reference.get("name")):
         place = manifest.at("spec", "kubeConfig", "secretRef")
         why = f"the cluster that {called(manifest)} is for"

@@ -11,21 +11,21 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.go_template.evaluation import KNOWN, Evaluation, MissingKey
-from firstlight.repo.go_template.printing import NO_VALUE
-from firstlight.repo.go_template.problem import NotKnown, TemplateError, TooMuch
-from firstlight.repo.go_template.signature import Function
-from firstlight.repo.go_template.unknown import Unknown, find, has_mark, remove_marks, restore, settle
+from firstlight.repo.go_template.builtin_functions import TemplateFunction
+from firstlight.repo.go_template.go_format import NO_VALUE
+from firstlight.repo.go_template.template_errors import GoTemplateError, NotKnownBeforeRun, TemplateLimitExceeded
+from firstlight.repo.go_template.template_evaluation import KNOWN, Evaluation, MissingKey
+from firstlight.repo.go_template.unknown_values import Unknown, find, has_mark, remove_marks, restore, settle
 
 __all__ = [
     "KNOWN",
     "NO_VALUE",
-    "Function",
+    "GoTemplateError",
     "MissingKey",
-    "NotKnown",
-    "Rendered",
-    "TemplateError",
-    "TooMuch",
+    "NotKnownBeforeRun",
+    "RenderedTemplate",
+    "TemplateFunction",
+    "TemplateLimitExceeded",
     "Unknown",
     "find",
     "has_mark",
@@ -36,11 +36,11 @@ __all__ = [
     "settle",
 ]
 
-Functions = Mapping[str, Callable[..., Any] | Function]
+Functions = Mapping[str, Callable[..., Any] | TemplateFunction]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedTemplate:
     """A text, and what in it was not known."""
 
     text: str
@@ -82,7 +82,7 @@ def render_leniently(
     missing_key: MissingKey = MissingKey.DEFAULT,
     braces: tuple[str, str] = ("{{", "}}"),
     definitions: Sequence[str] = (),
-) -> Rendered:
+) -> RenderedTemplate:
     """Render a template as far as it is known.
 
     Raises:
@@ -93,4 +93,4 @@ def render_leniently(
     )
     evaluation.define(definitions)
     rendered = evaluation.run(remove_marks(text))
-    return Rendered(rendered, tuple(evaluation.unknowns), tuple(evaluation.lines))
+    return RenderedTemplate(rendered, tuple(evaluation.unknowns), tuple(evaluation.lines))

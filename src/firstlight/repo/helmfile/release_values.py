@@ -4,22 +4,22 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import Values
 from firstlight.repo.go_template import Unknown
-from firstlight.repo.helmfile import environment, rendering
-from firstlight.repo.helmfile import release as releases
-from firstlight.repo.helmfile.environment import Entry
-from firstlight.repo.helmfile.release import Release
-from firstlight.repo.helmfile.state import State
-from firstlight.repo.scripts import masking
-from firstlight.repo.scripts.lookup import Lookup
-from firstlight.repo.scripts.shell.expansion import Text
+from firstlight.repo.helmfile import environments, releases, rendered_files
+from firstlight.repo.helmfile.environments import EnvironmentEntry
+from firstlight.repo.helmfile.helmfile_state import HelmfileState
+from firstlight.repo.helmfile.releases import HelmfileRelease
+from firstlight.repo.scripts import masked_lines
+from firstlight.repo.scripts.command_context import PathLookup
+from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 from firstlight.repo.work_tree import WorkTree
 
 
-def read(tree: WorkTree, state: State, release: Release, say: Callable[[Remark], None]) -> Iterator[Values]:
+def read(
+    tree: WorkTree, state: HelmfileState, release: HelmfileRelease, say: Callable[[Remark], None]
+) -> Iterator[Values]:
     """The values in the order in which they are merged; later ones win."""
     spec = release.spec
     for key in ("valuesTemplate", "values"):
@@ -43,10 +43,15 @@ def read(tree: WorkTree, state: State, release: Release, say: Callable[[Remark],
 
 
 def _entry(
-    tree: WorkTree, state: State, release: Release, value: Any, place: Place, say: Callable[[Remark], None]
+    tree: WorkTree,
+    state: HelmfileState,
+    release: HelmfileRelease,
+    value: Any,
+    place: Place,
+    say: Callable[[Remark], None],
 ) -> Iterator[Values]:
     if isinstance(value, Unknown):
-        found = Lookup(tree).find(state.directory, Text(value.text, (value.name or value.text,)))
+        found = PathLookup(tree).find(state.directory, ExpandedText(value.text, (value.name or value.text,)))
         if not found.path:
             yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
             return
@@ -57,9 +62,9 @@ def _entry(
         yield Values(place=place, inline=known, unresolved="; ".join(missing[:3]))
         return
     prefix = releases.text(release.spec.get("valuesPathPrefix"))
-    entry = Entry(value=f"{prefix}{value}", place=place)
+    entry = EnvironmentEntry(value=f"{prefix}{value}", place=place)
     handler = release.spec.get("missingFileHandler") or state.spec.get("missingFileHandler") or "Error"
-    paths = environment.paths(tree, entry, directory=state.directory, is_optional=handler != "Error", say=say)
+    paths = environments.paths(tree, entry, directory=state.directory, is_optional=handler != "Error", say=say)
     if not paths:
         yield Values(place=place, optional=handler != "Error", unresolved=f"{entry.value} is not in the repo")
     for path in paths:
@@ -67,16 +72,21 @@ def _entry(
 
 
 def _file(
-    tree: WorkTree, state: State, release: Release, path: str, place: Place, say: Callable[[Remark], None]
+    tree: WorkTree,
+    state: HelmfileState,
+    release: HelmfileRelease,
+    path: str,
+    place: Place,
+    say: Callable[[Remark], None],
 ) -> Iterator[Values]:
-    if not path.endswith(rendering.GOTMPL):
+    if not path.endswith(rendered_files.GOTMPL):
         yield Values(place=place, file=path)
         return
-    part = rendering.read(
+    part = rendered_files.read(
         tree, tree.text(path) or "", path, releases.data(state, release.spec),
         directory=posixpath.dirname(path) or ".", is_template=True,
     )  # fmt: skip
-    for remark in (*part.remarks, *rendering.doubts(part)):
+    for remark in (*part.remarks, *rendered_files.doubts(part)):
         say(remark)
     value = part.values[0] if part.values else {}
     if part.remarks or not isinstance(value, Mapping):
@@ -89,7 +99,7 @@ def _file(
     yield Values(place=Place(path), inline=known, unresolved="; ".join(missing[:3]))
 
 
-def _template(tree: WorkTree, state: State, release: Release, value: Any) -> Any:
+def _template(tree: WorkTree, state: HelmfileState, release: HelmfileRelease, value: Any) -> Any:
     """Expressions inside of the texts of a map."""
     if isinstance(value, Mapping):
         return {key: _template(tree, state, release, each) for key, each in value.items()}
@@ -99,12 +109,17 @@ def _template(tree: WorkTree, state: State, release: Release, value: Any) -> Any
 
 
 def _secret(
-    tree: WorkTree, state: State, release: Release, value: Any, place: Place, say: Callable[[Remark], None]
+    tree: WorkTree,
+    state: HelmfileState,
+    release: HelmfileRelease,
+    value: Any,
+    place: Place,
+    say: Callable[[Remark], None],
 ) -> Iterator[Values]:
     if isinstance(value, Unknown):
         yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
         return
-    found = environment.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
+    found = environments.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
     if not found and isinstance(value, str):
         say(Remark(place, Grade.ERROR, f"there is no file {value}"))
     for path in found or [""]:
@@ -112,14 +127,20 @@ def _secret(
 
 
 def _setting(
-    tree: WorkTree, state: State, release: Release, setting: Mapping[str, Any], place: Place, *, is_text: bool
+    tree: WorkTree,
+    state: HelmfileState,
+    release: HelmfileRelease,
+    setting: Mapping[str, Any],
+    place: Place,
+    *,
+    is_text: bool,
 ) -> Iterator[Values]:
     given = releases.data(state, release.spec)
     name = releases.expression(tree, state, setting.get("name"), given)
     target = releases.text(name)
     if "file" in setting:
         path = releases.expression(tree, state, setting["file"], given)
-        found = environment.matches(tree, state.directory, path) if isinstance(path, str) else []
+        found = environments.matches(tree, state.directory, path) if isinstance(path, str) else []
         why = "" if found else f"{releases.text(path)} is not in the repo"
         yield Values(place=place, file=found[0] if found else "", target=target, is_text=is_text, unresolved=why)
         return
@@ -129,7 +150,7 @@ def _setting(
     value = releases.expression(tree, state, value, given)
     if isinstance(value, Unknown):
         yield Values(place=place, target=target, is_text=is_text, unresolved=value.reason)
-    elif masking.is_secret_name(target):
+    elif masked_lines.is_secret_name(target):
         yield Values(place=place, target=target, is_text=is_text, unresolved="a secret in a helmfile")
     else:
         yield Values(place=place, target=target, text=releases.text(value), is_text=is_text)

@@ -9,23 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
-from firstlight.model.source import Chart, Remote
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import ChartSource, RemoteSource
 from firstlight.repo.kustomize import (
+    config_generators,
     field_specs,
-    generators,
-    helm_charts,
-    kustomization,
-    objects,
-    remote,
-    transform,
+    kustomization_file,
+    object_loader,
+    remote_resources,
+    transformers,
 )
 from firstlight.repo.kustomize.field_specs import FieldSpecs
-from firstlight.repo.kustomize.kustomization import Kustomization
-from firstlight.repo.kustomize.loading import Loader
-from firstlight.repo.kustomize.problem import Problem, unknown
-from firstlight.repo.kustomize.resource import Resource
+from firstlight.repo.kustomize.kustomization_file import Kustomization
+from firstlight.repo.kustomize.object_loader import Loader
+from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource, unknown_problem
 from firstlight.repo.work_tree import WorkTree
 
 DEPTH = 50
@@ -43,16 +40,16 @@ class Elsewhere:
     """A resource that is not in the repo."""
 
     place: Place
-    remote: Remote
+    remote: RemoteSource
 
 
 @dataclasses.dataclass(frozen=True)
 class Accumulated:
     """What a kustomization has come to so far."""
 
-    resources: tuple[Resource, ...] = dataclasses.field(default=(), repr=False)
+    resources: tuple[KustomizeResource, ...] = dataclasses.field(default=(), repr=False)
     specs: FieldSpecs = dataclasses.field(default=field_specs.DEFAULT, repr=False)
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[ChartSource, ...] = ()
     remotes: tuple[Elsewhere, ...] = ()
     remarks: tuple[Remark, ...] = ()
     files: frozenset[str] = frozenset()
@@ -66,7 +63,7 @@ class Accumulator:
         self.work = 0
         self._known: dict[str, Accumulated] = {}
         self._files: dict[str, Kustomization | None] = {}
-        self._objects: dict[str, objects.Objects] = {}
+        self._objects: dict[str, object_loader.Objects] = {}
 
     def directory(self, path: str, stack: tuple[str, ...] = ()) -> Accumulated | None:
         """What a directory's kustomization comes to; None where it has none."""
@@ -81,13 +78,13 @@ class Accumulator:
     def file(self, path: str) -> Kustomization | None:
         """The kustomization of a directory, as it is written; None where it has none."""
         if path not in self._files:
-            self._files[path] = kustomization.load(self.tree, path)
+            self._files[path] = kustomization_file.load(self.tree, path)
         return self._files[path]
 
-    def objects(self, path: str) -> objects.Objects:
+    def objects(self, path: str) -> object_loader.Objects:
         """The objects of a file."""
         if path not in self._objects:
-            self._objects[path] = objects.read(self.tree, path)
+            self._objects[path] = object_loader.read_objects(self.tree, path)
         return self._objects[path]
 
     def kustomization(self, found: Kustomization, start: Accumulated, stack: tuple[str, ...]) -> Accumulated:
@@ -122,7 +119,7 @@ class _Work:
         for number, entry in enumerate(self._file.entries("components")):
             with self._noting("components", number):
                 self._component(entry, number)
-        self._resources, remarks = transform.transform(self._resources, self._file, self._specs, self._loader)
+        self._resources, remarks = transformers.transform(self._resources, self._file, self._specs, self._loader)
         self._remark(*remarks)
         return self._so_far()
 
@@ -140,7 +137,7 @@ class _Work:
     def _noting(self, *steps: str | int) -> Iterator[None]:
         try:
             yield
-        except Problem as problem:
+        except KustomizeProblem as problem:
             self._remark(Remark(self._file.place(*steps), problem.grade, problem.message, problem.hint))
 
     def _remark(self, *remarks: Remark) -> None:
@@ -148,7 +145,7 @@ class _Work:
 
     def _resource(self, entry: Any, field: str, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise Problem(f"an entry of {field} must be a path or a URL")
+            raise KustomizeProblem(f"an entry of {field} must be a path or a URL")
         path = self._loader.inside(entry)
         if path is not None and self._tree.is_file(path):
             real = self._tree.real(path)
@@ -156,25 +153,27 @@ class _Work:
             found = self._whole.objects(real)
             self._remark(*found.remarks)
             self._append(found.resources)
-        elif (elsewhere := remote.parse(entry)) is not None:
+        elif (elsewhere := remote_resources.parse_remote(entry)) is not None:
             self._elsewhere(elsewhere, field, number)
         else:
             self._merge(self._base(self._loader.path(entry), entry))
 
-    def _elsewhere(self, found: Remote, field: str, number: int) -> None:
+    def _elsewhere(self, found: RemoteSource, field: str, number: int) -> None:
         place = self._file.place(field, number)
         self._remotes.append(Elsewhere(place, found))
-        raise unknown(f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known")
+        raise unknown_problem(f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known")
 
     def _base(self, path: str, entry: str) -> Accumulated:
         self._check_directory(path, entry)
         found = self._whole.directory(path, self._stack)
         if found is None:
             names = "kustomization.yaml"
-            raise Problem(f"the directory {entry[:120]} has no {names}", hint=f"add a {names}, or name its files")
+            raise KustomizeProblem(
+                f"the directory {entry[:120]} has no {names}", hint=f"add a {names}, or name its files"
+            )
         file = self._whole.file(self._tree.real(path))
         if file is not None and file.is_component:
-            raise Problem(f"{entry[:120]} is a Component", hint="name it in components, not in resources")
+            raise KustomizeProblem(f"{entry[:120]} is a Component", hint="name it in components, not in resources")
         return found
 
     def _check_directory(self, path: str, entry: str) -> None:
@@ -182,14 +181,14 @@ class _Work:
             raise self._loader.missing(entry, path)
         real = self._tree.real(path)
         if any(real in (".", each) or each.startswith(f"{real}/") for each in self._stack):
-            raise Problem(f"{entry[:120]} leads in a circle: it contains a directory that is being built")
+            raise KustomizeProblem(f"{entry[:120]} leads in a circle: it contains a directory that is being built")
         if len(self._stack) > DEPTH:
-            raise Problem(f"kustomizations are nested more than {DEPTH} deep")
+            raise KustomizeProblem(f"kustomizations are nested more than {DEPTH} deep")
 
-    def _append(self, resources: tuple[Resource, ...]) -> None:
+    def _append(self, resources: tuple[KustomizeResource, ...]) -> None:
         self._whole.work += len(resources)
         if self._whole.work > WORK:
-            raise Problem(f"left out: all kustomizations together have more than {WORK} objects")
+            raise KustomizeProblem(f"left out: all kustomizations together have more than {WORK} objects")
         repeated = 0
         for each in resources:
             if each.id in self._ids:
@@ -203,10 +202,10 @@ class _Work:
                 self._resources.append(each)
         if len(self._resources) > OBJECTS:
             del self._resources[OBJECTS:]
-            raise Problem(f"there are more than {OBJECTS} objects; the rest is left out")
+            raise KustomizeProblem(f"there are more than {OBJECTS} objects; the rest is left out")
 
     def _merge(self, other: Accumulated) -> None:
-        self._specs = field_specs.merged(self._specs, other.specs)
+        self._specs = field_specs.merged_specs(self._specs, other.specs)
         own = self._file.text("namespace")
         self._charts += [dataclasses.replace(each, namespace=each.namespace or own) for each in other.charts]
         self._remotes += other.remotes
@@ -216,18 +215,20 @@ class _Work:
 
     def _component(self, entry: Any, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise Problem("an entry of components must be a directory")
+            raise KustomizeProblem("an entry of components must be a directory")
         path = self._loader.inside(entry)
-        elsewhere = remote.parse(entry)
+        elsewhere = remote_resources.parse_remote(entry)
         if elsewhere is not None and (path is None or not self._tree.is_dir(path)):
             self._elsewhere(elsewhere, "components", number)
         path = self._loader.path(entry)
         self._check_directory(path, entry)
         found = self._whole.file(self._tree.real(path))
         if found is None:
-            raise Problem(f"the directory {entry[:120]} has no kustomization.yaml")
+            raise KustomizeProblem(f"the directory {entry[:120]} has no kustomization.yaml")
         if not found.is_component:
-            raise Problem(f"{entry[:120]} is no Component", hint="write kind: Component, or name it in resources")
+            raise KustomizeProblem(
+                f"{entry[:120]} is no Component", hint="write kind: Component, or name it in resources"
+            )
         done = self._whole.kustomization(found, self._so_far(), self._stack)
         self._resources = list(done.resources)
         self._specs = done.specs
@@ -249,14 +250,14 @@ class _Work:
             for number, entry in enumerate(self._file.entries(field)):
                 with self._noting(field, number):
                     if not isinstance(entry, dict):
-                        raise Problem(f"an entry of {field} must be a mapping")
+                        raise KustomizeProblem(f"an entry of {field} must be a mapping")
                     place = self._file.place(field, number)
-                    made = generators.generate(kind, entry, options, load=self._loader.bytes, place=place)
-                    self._resources = generators.absorbed(self._resources, made)
-                    if generators.is_encrypted(entry, self._loader.bytes):
+                    made = config_generators.generate(kind, entry, options, load=self._loader.bytes, place=place)
+                    self._resources = config_generators.absorbed(self._resources, made)
+                    if config_generators.is_encrypted(entry, self._loader.bytes):
                         what = f"{kind} {made.name}"
-                        raise unknown(f"{what} is made of an encrypted file: its real name and content differ")
-        self._charts += helm_charts.charts(
+                        raise unknown_problem(f"{what} is made of an encrypted file: its real name and content differ")
+        self._charts += remote_resources.inflated_charts(
             self._file.value,
             namespace=self._file.text("namespace"),
             path=self._loader.inside,

@@ -1,11 +1,100 @@
-"""The fields that kustomize's transformers change, by kind; a kustomization may add to them with ``configurations``."""
+"""Fields of an object by the paths that kustomize gives them, changed without touching the object itself."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize.fields import FieldSpec, spec
-from firstlight.repo.kustomize.resource import Gvk
+from firstlight.repo.kustomize.resources import ANY, Gvk, KustomizeProblem
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """A field of some kinds of objects."""
+
+    path: tuple[str, ...]
+    """Names of fields; lists on the way are gone through, and one that ends with ``[]`` must be a list."""
+    gvk: Gvk = ANY
+    create: bool = False
+    """Whether the field, and what leads there, is made where it is missing."""
+
+
+def field_spec(path: str, kind: str = "", *, group: str = "", version: str = "", create: bool = False) -> FieldSpec:
+    """A field as kustomize writes it: ``spec/template/spec/containers[]/image``."""
+    return FieldSpec(split_path(path), Gvk(group, version, kind), create)
+
+
+def split_path(path: str, separator: str = "/") -> tuple[str, ...]:
+    """The names in a path, where a separator after a backslash belongs to the name."""
+    parts = path.split(separator)
+    if len(parts) > 1 and not parts[0]:
+        parts = parts[1:]
+    found = parts[:1]
+    for part in parts[1:]:
+        if found[-1].endswith("\\"):
+            found[-1] = found[-1][:-1] + separator + part
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def change_field(
+    value: Any, path: Sequence[str], edit: Callable[[Any], Any], *, create: Callable[[], Any] | None
+) -> Any:
+    """A value with what stands at a path edited; what did not change is shared, and nothing is changed in place.
+
+    Args:
+        value: The object.
+        path: Where.
+        edit: What becomes of what stands there.
+        create: Makes what is missing at the end of the path; without it nothing is made.
+
+    Raises:
+        Problem: A text or a number stands on the way.
+    """
+    if not path:
+        return edit(value)
+    if value is None:
+        return None
+    if isinstance(value, list):
+        items = [change_field(each, path, edit, create=create) for each in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        raise KustomizeProblem(f"a list or a mapping is expected before {'/'.join(path)}")
+    name, rest = path[0].removesuffix("[]"), path[1:]
+    old = value.get(name)
+    if old is None and (create is None or name != path[0]):
+        return value
+    made = (create() if not rest else {}) if old is None and create is not None else old
+    new = change_field(made, rest, edit, create=create)
+    return value if new is old else {**value, name: new}
+
+
+def with_entry(name: str, text: str) -> Callable[[Any], Any]:
+    """An edit that puts an entry into a mapping."""
+
+    def edit(value: Any) -> Any:
+        if value is None:
+            return {name: text}
+        if not isinstance(value, dict):
+            raise KustomizeProblem(f"a mapping is expected where {name} is to go")
+        return value if value.get(name) == text else {**value, name: text}
+
+    return edit
+
+
+def changed_resources(
+    value: Mapping[str, Any], specs: Sequence[FieldSpec], edit: Callable[[Any], Any], create: Callable[[], Any] | None
+) -> Mapping[str, Any]:
+    """An object with several of its fields edited."""
+    for each in specs:
+        changed = change_field(value, each.path, edit, create=create if each.create else None)
+        assert isinstance(changed, dict)
+        value = changed
+    return value
+
+
+# The fields that kustomize's transformers change, by kind; a kustomization may add to them with ``configurations``.
+
 
 _WORKLOADS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job")
 _PODS = {
@@ -19,24 +108,24 @@ _ACCOUNTS = {**_PODS, "ReplicationController": "spec/template/spec"}
 
 
 def _in_pods(*paths: str, where: Mapping[str, str] = _PODS, but: Iterable[str] = ()) -> list[FieldSpec]:
-    return [spec(f"{at}/{path}", kind) for path in paths for kind, at in where.items() if kind not in but]
+    return [field_spec(f"{at}/{path}", kind) for path in paths for kind, at in where.items() if kind not in but]
 
 
 _METADATA_LABELS = (
-    spec("metadata/labels", create=True),
-    spec("spec/template/metadata/labels", "ReplicationController", version="v1", create=True),
-    spec("spec/template/metadata/labels", "Deployment", create=True),
-    spec("spec/template/metadata/labels", "ReplicaSet", create=True),
-    spec("spec/template/metadata/labels", "DaemonSet", create=True),
-    spec("spec/template/metadata/labels", "StatefulSet", group="apps", create=True),
-    spec("spec/volumeClaimTemplates[]/metadata/labels", "StatefulSet", group="apps", create=True),
-    spec("spec/template/metadata/labels", "Job", group="batch", create=True),
-    spec("spec/jobTemplate/metadata/labels", "CronJob", group="batch", create=True),
-    spec("spec/jobTemplate/spec/template/metadata/labels", "CronJob", group="batch", create=True),
+    field_spec("metadata/labels", create=True),
+    field_spec("spec/template/metadata/labels", "ReplicationController", version="v1", create=True),
+    field_spec("spec/template/metadata/labels", "Deployment", create=True),
+    field_spec("spec/template/metadata/labels", "ReplicaSet", create=True),
+    field_spec("spec/template/metadata/labels", "DaemonSet", create=True),
+    field_spec("spec/template/metadata/labels", "StatefulSet", group="apps", create=True),
+    field_spec("spec/volumeClaimTemplates[]/metadata/labels", "StatefulSet", group="apps", create=True),
+    field_spec("spec/template/metadata/labels", "Job", group="batch", create=True),
+    field_spec("spec/jobTemplate/metadata/labels", "CronJob", group="batch", create=True),
+    field_spec("spec/jobTemplate/spec/template/metadata/labels", "CronJob", group="batch", create=True),
 )
 
 _SPREAD = tuple(
-    spec(f"spec/template/spec/{path}/matchLabels", kind, group="apps")
+    field_spec(f"spec/template/spec/{path}/matchLabels", kind, group="apps")
     for kind in ("Deployment", "StatefulSet")
     for path in (
         "affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector",
@@ -48,38 +137,38 @@ _SPREAD = tuple(
 )
 
 _COMMON_LABELS = (
-    spec("spec/selector", "Service", version="v1", create=True),
-    spec("spec/selector", "ReplicationController", version="v1", create=True),
-    spec("spec/selector/matchLabels", "Deployment", create=True),
-    spec("spec/selector/matchLabels", "ReplicaSet", create=True),
-    spec("spec/selector/matchLabels", "DaemonSet", create=True),
-    spec("spec/selector/matchLabels", "StatefulSet", group="apps", create=True),
+    field_spec("spec/selector", "Service", version="v1", create=True),
+    field_spec("spec/selector", "ReplicationController", version="v1", create=True),
+    field_spec("spec/selector/matchLabels", "Deployment", create=True),
+    field_spec("spec/selector/matchLabels", "ReplicaSet", create=True),
+    field_spec("spec/selector/matchLabels", "DaemonSet", create=True),
+    field_spec("spec/selector/matchLabels", "StatefulSet", group="apps", create=True),
     *_SPREAD,
-    spec("spec/selector/matchLabels", "Job", group="batch"),
-    spec("spec/jobTemplate/spec/selector/matchLabels", "CronJob", group="batch"),
-    spec("spec/selector/matchLabels", "PodDisruptionBudget", group="policy"),
-    spec("spec/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
-    spec("spec/ingress/from/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
-    spec("spec/egress/to/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
+    field_spec("spec/selector/matchLabels", "Job", group="batch"),
+    field_spec("spec/jobTemplate/spec/selector/matchLabels", "CronJob", group="batch"),
+    field_spec("spec/selector/matchLabels", "PodDisruptionBudget", group="policy"),
+    field_spec("spec/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
+    field_spec("spec/ingress/from/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
+    field_spec("spec/egress/to/podSelector/matchLabels", "NetworkPolicy", group="networking.k8s.io"),
     *_METADATA_LABELS,
 )
 
 _COMMON_ANNOTATIONS = (
-    spec("metadata/annotations", create=True),
-    spec("spec/template/metadata/annotations", "ReplicationController", version="v1", create=True),
+    field_spec("metadata/annotations", create=True),
+    field_spec("spec/template/metadata/annotations", "ReplicationController", version="v1", create=True),
     *(
-        spec("spec/template/metadata/annotations", kind, create=True)
+        field_spec("spec/template/metadata/annotations", kind, create=True)
         for kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet")
     ),
-    spec("spec/template/metadata/annotations", "Job", group="batch", create=True),
-    spec("spec/jobTemplate/metadata/annotations", "CronJob", group="batch", create=True),
-    spec("spec/jobTemplate/spec/template/metadata/annotations", "CronJob", group="batch", create=True),
+    field_spec("spec/template/metadata/annotations", "Job", group="batch", create=True),
+    field_spec("spec/jobTemplate/metadata/annotations", "CronJob", group="batch", create=True),
+    field_spec("spec/jobTemplate/spec/template/metadata/annotations", "CronJob", group="batch", create=True),
 )
 
 _NAMESPACE = (
-    spec("metadata/name", "Namespace", create=True),
-    spec("spec/service/namespace", "APIService", group="apiregistration.k8s.io", create=True),
-    spec(
+    field_spec("metadata/name", "Namespace", create=True),
+    field_spec("spec/service/namespace", "APIService", group="apiregistration.k8s.io", create=True),
+    field_spec(
         "spec/conversion/webhook/clientConfig/service/namespace",
         "CustomResourceDefinition",
         group="apiextensions.k8s.io",
@@ -87,20 +176,20 @@ _NAMESPACE = (
 )
 
 _IMAGES = tuple(
-    spec(f"{at}/{path}", create=True)
+    field_spec(f"{at}/{path}", create=True)
     for at in ("spec", "spec/template/spec")
     for path in ("containers[]/image", "initContainers[]/image", "volumes[]/image/reference")
 )
 _REPLICAS = tuple(
-    spec("spec/replicas", kind, create=True)
+    field_spec("spec/replicas", kind, create=True)
     for kind in ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 )
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-_RESOURCE_NAMES = (spec("rules/resourceNames", "Role"), spec("rules/resourceNames", "ClusterRole"))
-_SCALED = (spec("spec/scaleTargetRef/name", "HorizontalPodAutoscaler"),)
+_RESOURCE_NAMES = (field_spec("rules/resourceNames", "Role"), field_spec("rules/resourceNames", "ClusterRole"))
+_SCALED = (field_spec("spec/scaleTargetRef/name", "HorizontalPodAutoscaler"),)
 _INGRESS = "metadata/annotations/nginx.ingress.kubernetes.io\\/"
 
 _NAME_REFERENCES: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = (
@@ -116,9 +205,9 @@ _NAME_REFERENCES: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = (
                 "initContainers/envFrom/configMapRef/name",
                 "volumes/projected/sources/configMap/name",
             ),
-            spec("spec/configSource/configMap", "Node"),
+            field_spec("spec/configSource/configMap", "Node"),
             *_RESOURCE_NAMES,
-            spec(f"{_INGRESS}fastcgi-params-configmap", "Ingress"),
+            field_spec(f"{_INGRESS}fastcgi-params-configmap", "Ingress"),
         ),
     ),
     (
@@ -133,46 +222,46 @@ _NAME_REFERENCES: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = (
                 "imagePullSecrets/name",
                 "volumes/projected/sources/secret/name",
             ),
-            spec("spec/tls/secretName", "Ingress"),
-            spec("metadata/annotations/ingress.kubernetes.io\\/auth-secret", "Ingress"),
-            spec(f"{_INGRESS}auth-secret", "Ingress"),
-            spec(f"{_INGRESS}auth-tls-secret", "Ingress"),
-            spec("imagePullSecrets/name", "ServiceAccount"),
+            field_spec("spec/tls/secretName", "Ingress"),
+            field_spec("metadata/annotations/ingress.kubernetes.io\\/auth-secret", "Ingress"),
+            field_spec(f"{_INGRESS}auth-secret", "Ingress"),
+            field_spec(f"{_INGRESS}auth-tls-secret", "Ingress"),
+            field_spec("imagePullSecrets/name", "ServiceAccount"),
             *(
-                spec(f"parameters/{name}", "StorageClass")
+                field_spec(f"parameters/{name}", "StorageClass")
                 for name in ("secretName", "adminSecretName", "userSecretName", "secretRef")
             ),
             *_RESOURCE_NAMES,
-            spec(
+            field_spec(
                 "spec/template/spec/containers/env/valueFrom/secretKeyRef/name",
                 "Service",
                 group="serving.knative.dev",
                 version="v1",
             ),
-            spec("spec/azureFile/secretName", "PersistentVolume"),
+            field_spec("spec/azureFile/secretName", "PersistentVolume"),
         ),
     ),
     (
         Gvk("", "v1", "Service"),
         (
-            spec("spec/serviceName", "StatefulSet", group="apps"),
-            spec("spec/rules/http/paths/backend/serviceName", "Ingress"),
-            spec("spec/backend/serviceName", "Ingress"),
-            spec("spec/rules/http/paths/backend/service/name", "Ingress"),
-            spec("spec/defaultBackend/service/name", "Ingress"),
-            spec("spec/service/name", "APIService", group="apiregistration.k8s.io"),
-            *(spec("webhooks/clientConfig/service", kind, group=_ADMISSION) for kind in _WEBHOOKS),
+            field_spec("spec/serviceName", "StatefulSet", group="apps"),
+            field_spec("spec/rules/http/paths/backend/serviceName", "Ingress"),
+            field_spec("spec/backend/serviceName", "Ingress"),
+            field_spec("spec/rules/http/paths/backend/service/name", "Ingress"),
+            field_spec("spec/defaultBackend/service/name", "Ingress"),
+            field_spec("spec/service/name", "APIService", group="apiregistration.k8s.io"),
+            *(field_spec("webhooks/clientConfig/service", kind, group=_ADMISSION) for kind in _WEBHOOKS),
         ),
     ),
-    (Gvk(_RBAC, "", "Role"), (spec("roleRef/name", "RoleBinding", group=_RBAC),)),
+    (Gvk(_RBAC, "", "Role"), (field_spec("roleRef/name", "RoleBinding", group=_RBAC),)),
     (
         Gvk(_RBAC, "", "ClusterRole"),
-        tuple(spec("roleRef/name", kind, group=_RBAC) for kind in ("RoleBinding", "ClusterRoleBinding")),
+        tuple(field_spec("roleRef/name", kind, group=_RBAC) for kind in ("RoleBinding", "ClusterRoleBinding")),
     ),
     (
         Gvk("", "v1", "ServiceAccount"),
         (
-            *(spec("subjects", kind, group=_RBAC) for kind in ("RoleBinding", "ClusterRoleBinding")),
+            *(field_spec("subjects", kind, group=_RBAC) for kind in ("RoleBinding", "ClusterRoleBinding")),
             *_in_pods("serviceAccountName", where=_ACCOUNTS, but=("PodTemplate", "ReplicaSet")),
         ),
     ),
@@ -182,14 +271,14 @@ _NAME_REFERENCES: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = (
     ),
     (
         Gvk("", "v1", "PersistentVolume"),
-        (spec("spec/volumeName", "PersistentVolumeClaim"), spec("rules/resourceNames", "ClusterRole")),
+        (field_spec("spec/volumeName", "PersistentVolumeClaim"), field_spec("rules/resourceNames", "ClusterRole")),
     ),
     (
         Gvk("storage.k8s.io", "v1", "StorageClass"),
         (
-            spec("spec/storageClassName", "PersistentVolume"),
-            spec("spec/storageClassName", "PersistentVolumeClaim"),
-            spec("spec/volumeClaimTemplates/spec/storageClassName", "StatefulSet"),
+            field_spec("spec/storageClassName", "PersistentVolume"),
+            field_spec("spec/storageClassName", "PersistentVolumeClaim"),
+            field_spec("spec/volumeClaimTemplates/spec/storageClassName", "StatefulSet"),
         ),
     ),
     (
@@ -198,7 +287,7 @@ _NAME_REFERENCES: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = (
     ),
     (
         Gvk(_ADMISSION, "", "ValidatingAdmissionPolicy"),
-        (spec("spec/policyName", "ValidatingAdmissionPolicyBinding", group=_ADMISSION),),
+        (field_spec("spec/policyName", "ValidatingAdmissionPolicyBinding", group=_ADMISSION),),
     ),
 )
 
@@ -212,8 +301,8 @@ class FieldSpecs:
     labels: tuple[FieldSpec, ...] = ()
     common_annotations: tuple[FieldSpec, ...] = _COMMON_ANNOTATIONS
     namespace: tuple[FieldSpec, ...] = _NAMESPACE
-    name_prefix: tuple[FieldSpec, ...] = (spec("metadata/name"),)
-    name_suffix: tuple[FieldSpec, ...] = (spec("metadata/name"),)
+    name_prefix: tuple[FieldSpec, ...] = (field_spec("metadata/name"),)
+    name_suffix: tuple[FieldSpec, ...] = (field_spec("metadata/name"),)
     images: tuple[FieldSpec, ...] = _IMAGES
     replicas: tuple[FieldSpec, ...] = _REPLICAS
     name_references: tuple[tuple[Gvk, tuple[FieldSpec, ...]], ...] = _NAME_REFERENCES
@@ -252,7 +341,7 @@ def references_of(gvk: Gvk, specs: FieldSpecs) -> list[tuple[Gvk, FieldSpec]]:
     return found
 
 
-def merged(one: FieldSpecs, other: FieldSpecs) -> FieldSpecs:
+def merged_specs(one: FieldSpecs, other: FieldSpecs) -> FieldSpecs:
     """Both, each field once."""
     if other is DEFAULT or other is one:
         return one
@@ -288,7 +377,7 @@ def _read(written: Any) -> Iterable[FieldSpec]:
         if isinstance(each, dict) and each.get("path"):
             gvk = _gvk(each)
             create = each.get("create") is True
-            yield spec(str(each["path"]), gvk.kind, group=gvk.group, version=gvk.version, create=create)
+            yield field_spec(str(each["path"]), gvk.kind, group=gvk.group, version=gvk.version, create=create)
 
 
 def _gvk(written: Mapping[str, Any]) -> Gvk:

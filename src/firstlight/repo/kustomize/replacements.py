@@ -4,9 +4,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize import fields, pattern, selector
-from firstlight.repo.kustomize.problem import Problem, unknown
-from firstlight.repo.kustomize.resource import Gvk, Id, Resource
+from firstlight.repo.kustomize import field_specs, linear_regex, selectors
+from firstlight.repo.kustomize.resources import Gvk, Id, KustomizeProblem, KustomizeResource, unknown_problem
 
 Edit = Callable[[Any], Any]
 LETTERS = 16_000_000
@@ -14,7 +13,7 @@ LETTERS = 16_000_000
 
 
 @dataclasses.dataclass
-class Budget:
+class ReplacementBudget:
     """How many letters may still be written."""
 
     letters: int = LETTERS
@@ -27,13 +26,15 @@ class Budget:
         """
         self.letters -= len(text)
         if self.letters < 0:
-            raise unknown(f"replacements that write more than {LETTERS // 1_000_000} million letters are not followed")
+            raise unknown_problem(
+                f"replacements that write more than {LETTERS // 1_000_000} million letters are not followed"
+            )
         return text
 
 
 def apply(
-    resources: Sequence[Resource], replacement: Mapping[str, Any], budget: Budget | None = None
-) -> list[Resource]:
+    resources: Sequence[KustomizeResource], replacement: Mapping[str, Any], budget: ReplacementBudget | None = None
+) -> list[KustomizeResource]:
     """Objects with one replacement made.
 
     Args:
@@ -50,35 +51,35 @@ def apply(
     elif isinstance(source, dict):
         value = _source(resources, source)
     else:
-        raise Problem("a replacement needs a source")
-    found, spending = list(resources), budget or Budget()
+        raise KustomizeProblem("a replacement needs a source")
+    found, spending = list(resources), budget or ReplacementBudget()
     targets = replacement.get("targets")
     for target in targets if isinstance(targets, list) else ():
         if not isinstance(target, dict) or not isinstance(target.get("select"), dict):
-            raise Problem("a target of a replacement needs select")
+            raise KustomizeProblem("a target of a replacement needs select")
         found = [_target(each, target, value, spending) for each in found]
     return found
 
 
-def _source(resources: Sequence[Resource], source: Mapping[str, Any]) -> Any:
+def _source(resources: Sequence[KustomizeResource], source: Mapping[str, Any]) -> Any:
     wanted = Gvk(*(str(source.get(name) or "") for name in ("group", "version", "kind")))
     name, namespace = str(source.get("name") or ""), str(source.get("namespace") or "")
     found = [each for each in resources if any(_is_source(i, wanted, name, namespace) for i in _ids(each))]
     if len(found) != 1:
         many = "several objects are" if found else "no object is"
-        raise Problem(f"{many} the source of a replacement: {wanted.kind} {name}".rstrip())
+        raise KustomizeProblem(f"{many} the source of a replacement: {wanted.kind} {name}".rstrip())
     path = _split(str(source.get("fieldPath") or "metadata.name"))
     value: Any = found[0].value
     for part in path:
         value = _child(value, part)
     if value is None or value in ({}, [], ""):
-        raise Problem(f"the source of a replacement has no {'.'.join(path)}")
+        raise KustomizeProblem(f"the source of a replacement has no {'.'.join(path)}")
     options = _options(source)
     if delimiter := str(options.get("delimiter") or ""):
         parts = str(value).split(delimiter)
         index = options.get("index", 0)
         if not isinstance(index, int) or not 0 <= index < len(parts):
-            raise Problem("the source of a replacement has too few parts for its index")
+            raise KustomizeProblem("the source of a replacement has too few parts for its index")
         value = parts[index]
     return value
 
@@ -89,7 +90,7 @@ def _is_source(each: Id, gvk: Gvk, name: str, namespace: str) -> bool:
     )
 
 
-def _ids(resource: Resource) -> tuple[Id, ...]:
+def _ids(resource: KustomizeResource) -> tuple[Id, ...]:
     return (resource.id, *resource.previous_ids)
 
 
@@ -98,7 +99,7 @@ def _options(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         return {}
     if found.get("encoding"):
-        raise unknown("a replacement with an encoding is not followed")
+        raise unknown_problem("a replacement with an encoding is not followed")
     return found
 
 
@@ -115,21 +116,23 @@ def _child(value: Any, part: str) -> Any:
 def _is_item(item: Any, part: str) -> bool:
     key, _, wanted = part.strip("[]").partition("=")
     if not key:
-        return pattern.matches(f".*({wanted}).*", str(item)) if not isinstance(item, dict) else False
-    return isinstance(item, dict) and key in item and pattern.matches(f".*({wanted}).*", str(item[key]))
+        return linear_regex.matches(f".*({wanted}).*", str(item)) if not isinstance(item, dict) else False
+    return isinstance(item, dict) and key in item and linear_regex.matches(f".*({wanted}).*", str(item[key]))
 
 
-def _target(resource: Resource, target: Mapping[str, Any], value: Any, budget: Budget) -> Resource:
+def _target(
+    resource: KustomizeResource, target: Mapping[str, Any], value: Any, budget: ReplacementBudget
+) -> KustomizeResource:
     chosen = target["select"]
     reject = [each for each in _list(target, "reject") if isinstance(each, dict)]
-    if not selector.has_labels(resource, chosen) or not any(selector.is_named(i, chosen) for i in _ids(resource)):
+    if not selectors.has_labels(resource, chosen) or not any(selectors.is_named(i, chosen) for i in _ids(resource)):
         return resource
     for each in reject:
         by_labels = bool(each.get("labelSelector") or each.get("annotationSelector"))
         by_name = any(each.get(name) for name in ("group", "version", "kind", "name", "namespace"))
-        if by_labels and selector.has_labels(resource, each):
+        if by_labels and selectors.has_labels(resource, each):
             return resource
-        if by_name and any(selector.is_named(i, each) for i in _ids(resource)):
+        if by_name and any(selectors.is_named(i, each) for i in _ids(resource)):
             return resource
     options = _options(target)
     changed: Any = resource.value
@@ -138,18 +141,18 @@ def _target(resource: Resource, target: Mapping[str, Any], value: Any, budget: B
         done: list[bool] = []
         changed = _put(changed, parts, _edit(value, options, done, budget), create=options.get("create") is True)
         if not done:
-            raise Problem(f"{resource.gvk.kind} {resource.name} has no field {path} for a replacement")
+            raise KustomizeProblem(f"{resource.gvk.kind} {resource.name} has no field {path} for a replacement")
     return resource.changed(changed)
 
 
 def _list(entry: Mapping[str, Any], field: str) -> list[Any]:
     found = entry.get(field)
     if found is not None and not isinstance(found, list):
-        raise Problem(f"{field} of a replacement must be a list")
+        raise KustomizeProblem(f"{field} of a replacement must be a list")
     return found or []
 
 
-def _edit(value: Any, options: Mapping[str, Any], done: list[bool], budget: Budget) -> Edit:
+def _edit(value: Any, options: Mapping[str, Any], done: list[bool], budget: ReplacementBudget) -> Edit:
     delimiter = str(options.get("delimiter") or "")
     index = options.get("index", 0)
     index = index if isinstance(index, int) else 0
@@ -195,7 +198,7 @@ def _put(value: Any, path: Sequence[str], edit: Edit, *, create: bool) -> Any:
         if part.startswith("[") and "=" in part:
             return _put_into_items(value, part, rest, edit, create=create)
     if isinstance(value, str):
-        raise unknown(f"a replacement inside of a text, at {'.'.join(path)[:80]}, is not followed")
+        raise unknown_problem(f"a replacement inside of a text, at {'.'.join(path)[:80]}, is not followed")
     return value
 
 
@@ -211,7 +214,7 @@ def _split(path: str) -> tuple[str, ...]:
     """The parts of a path with dots, where what stands in brackets is one part."""
     found: list[str] = []
     waiting: list[str] = []
-    for part in fields.split(path, "."):
+    for part in field_specs.split_path(path, "."):
         waiting.append(part)
         if waiting[0].startswith("[") and not part.endswith("]"):
             continue

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import yaml
 
 from firstlight import errors
-from firstlight.document import depth, scalars
+from firstlight.document import scalars, yaml_values
 
 SIZE_LIMIT = 32 * 1024 * 1024
 """Bytes of one file or patch: the largest message that a Talos machine accepts."""
@@ -39,8 +39,10 @@ def documents(text: str, path: str, *, first_line: int = 1) -> list[yaml.Node]:
     """
     shift = first_line - 1
     try:
-        if line := depth.too_deep(text):
-            raise errors.ConfigError(f"nested deeper than {depth.LIMIT} levels", path=path, line=line + shift)
+        if line := yaml_values.too_deep(text):
+            raise errors.ConfigError(
+                f"nested deeper than {yaml_values.DEPTH_LIMIT} levels", path=path, line=line + shift
+            )
         found = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -69,7 +71,7 @@ def entries(node: yaml.MappingNode, path: str) -> dict[str, tuple[yaml.Node, yam
     return {key.value: (key, value) for key, value in _pairs(node, path)}
 
 
-class Fields:
+class YamlFields:
     """A mapping with declared keys, asked for one by one; scalars are texts, as Go reads them into texts."""
 
     def __init__(self, path: str, node: yaml.Node, what: str, keys: Collection[str]) -> None:
@@ -137,10 +139,10 @@ class Fields:
             found[name] = "" if is_null(value) else str(value.value)
         return found
 
-    def child(self, key: str, keys: Collection[str]) -> "Fields | None":
+    def child(self, key: str, keys: Collection[str]) -> "YamlFields | None":
         """A mapping inside."""
         node = self.node(key)
-        return None if node is None else Fields(self.path, node, f"{self.what}.{key}", keys)
+        return None if node is None else YamlFields(self.path, node, f"{self.what}.{key}", keys)
 
     def items(self, key: str) -> list[yaml.Node]:
         """The entries of a list."""
@@ -175,7 +177,7 @@ def value(node: yaml.Node, path: str) -> Any:
         budget[0] -= 1
         if isinstance(node, yaml.ScalarNode):
             budget[1] -= len(node.value)
-        if min(budget) < 0 or level > depth.LIMIT:
+        if min(budget) < 0 or level > yaml_values.DEPTH_LIMIT:
             raise errors.ConfigError("its aliases mean too much", path=path, line=line_of(node))
         if isinstance(node, yaml.MappingNode):
             return {

@@ -4,7 +4,7 @@ They are parsed and never executed. Each command that deploys something is an or
 sure the reading is; a task that no bootstrap calls is kept apart, with the reason.
 """
 
-from firstlight.repo.scripts.reader import helmfile_calls, read, steps
-from firstlight.repo.scripts.step import HelmfileCall, Role, ScriptStep
+from firstlight.repo.scripts.command_context import HelmfileCall, ScriptStep, StepRole
+from firstlight.repo.scripts.script_survey import helmfile_calls, read, steps
 
-__all__ = ["HelmfileCall", "Role", "ScriptStep", "helmfile_calls", "read", "steps"]
+__all__ = ["HelmfileCall", "ScriptStep", "StepRole", "helmfile_calls", "read", "steps"]

@@ -5,11 +5,10 @@ import posixpath
 import re
 from typing import Any
 
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo import work_tree
 from firstlight.repo.scripts import just_expression
-from firstlight.repo.scripts.task import Call, Dialect, Shell, Task, script
+from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
 from firstlight.repo.work_tree import WorkTree
 
 NAMES = ("justfile", ".justfile")
@@ -39,7 +38,7 @@ class _Recipe:
     body: list[tuple[int, str]] = dataclasses.field(default_factory=list)
 
 
-class Reader:
+class JustfileReader:
     """Reads justfiles."""
 
     def __init__(self, tree: WorkTree) -> None:
@@ -179,7 +178,7 @@ def _task(recipe: _Recipe, path: str, root: str, directory: str, namespace: str)
     return Task(
         name=f"{namespace}{name}",
         local=name,
-        dialect=Dialect.JUST,
+        dialect=TaskDialect.JUST,
         place=Place(path, recipe.line),
         description=recipe.description,
         directory=directory,
@@ -206,9 +205,9 @@ def _parameters(words: list[tuple[str, str]]) -> tuple[tuple[str, Any], ...]:
     return tuple(found)
 
 
-def _needs(words: list[tuple[str, str]], line: int) -> tuple[tuple[Call, ...], tuple[Call, ...]]:
+def _needs(words: list[tuple[str, str]], line: int) -> tuple[tuple[TaskCall, ...], tuple[TaskCall, ...]]:
     """Recipes that run before, and after ``&&``."""
-    sides: list[list[Call]] = [[], []]
+    sides: list[list[TaskCall]] = [[], []]
     side = 0
     group: list[str] | None = None
     for kind, text in words:
@@ -217,12 +216,12 @@ def _needs(words: list[tuple[str, str]], line: int) -> tuple[tuple[Call, ...], t
         elif text == "(":
             group = []
         elif text == ")" and group:
-            sides[side].append(Call(group[0], line, arguments=tuple(group[1:])))
+            sides[side].append(TaskCall(group[0], line, arguments=tuple(group[1:])))
             group = None
         elif group is not None:
             group.append(text)
         elif kind == "name":
-            sides[side].append(Call(text, line))
+            sides[side].append(TaskCall(text, line))
     return tuple(sides[0]), tuple(sides[1])
 
 
@@ -234,7 +233,7 @@ def _body(recipe: _Recipe) -> tuple[Shell, ...]:
     indent = first[: len(first) - len(first.lstrip())]
     plain = [(number, text.removeprefix(indent) if text.strip() else "") for number, text in lines]
     if first.strip().startswith("#!") or "script" in recipe.attributes:
-        return (script("\n".join(text for _, text in plain), plain[0][0]),) if plain else ()
+        return (shell_of_text("\n".join(text for _, text in plain), plain[0][0]),) if plain else ()
     return tuple(linewise(plain))
 
 

@@ -5,13 +5,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.place import Place
-from firstlight.model.remark import Remark
+from firstlight.model.remark import Place, Remark
 from firstlight.repo import go_template, work_tree
-from firstlight.repo.go_template import unknown
+from firstlight.repo.go_template import unknown_values
 from firstlight.repo.scripts.justfile import linewise
-from firstlight.repo.scripts.shell.expansion import REPO, Text
-from firstlight.repo.scripts.task import Call, Dialect, Task
+from firstlight.repo.scripts.script_tasks import Task, TaskCall, TaskDialect
+from firstlight.repo.scripts.shell.shell_expansion import REPO, ExpandedText
 from firstlight.repo.work_tree import WorkTree
 
 NAMES = ("GNUmakefile", "makefile", "Makefile")
@@ -26,7 +25,7 @@ def is_makefile(path: str) -> bool:
     return posixpath.basename(path) in NAMES
 
 
-class Reader:
+class MakefileReader:
     """Reads Makefiles."""
 
     def __init__(self, tree: WorkTree) -> None:
@@ -49,13 +48,13 @@ class Reader:
                     Task(
                         name=name if root == "." else f"{root}/{name}",
                         local=name,
-                        dialect=Dialect.MAKE,
+                        dialect=TaskDialect.MAKE,
                         place=place,
                         description=description,
                         directory=root,
                         root=root,
                         variables=tuple(variables),
-                        needs=tuple(Call(each, place.line) for each in needed.split("|")[0].split()),
+                        needs=tuple(TaskCall(each, place.line) for each in needed.split("|")[0].split()),
                         body=tuple(linewise(recipe)),
                     )
                 )
@@ -131,7 +130,7 @@ def _assigned(match: re.Match[str]) -> tuple[str, Any]:
     return name, value
 
 
-def render(text: str, variables: Mapping[str, Text]) -> go_template.Rendered:
+def render(text: str, variables: Mapping[str, ExpandedText]) -> go_template.RenderedTemplate:
     """A line of a recipe with its variables put in; what is not known is marked."""
     unknowns: list[go_template.Unknown] = []
 
@@ -148,7 +147,7 @@ def render(text: str, variables: Mapping[str, Text]) -> go_template.Rendered:
             return found.text
         reason = f"{name} is the output of a command" if name.startswith("shell ") else f"{name} is not known"
         unknowns.append(go_template.Unknown(match.group(), reason, name=name.split()[0] if name else match.group()))
-        return unknown.mark(len(unknowns) - 1)
+        return unknown_values.mark(len(unknowns) - 1)
 
     made = _REFERENCE.sub(value, go_template.remove_marks(text))
-    return go_template.Rendered(made, tuple(unknowns))
+    return go_template.RenderedTemplate(made, tuple(unknowns))

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document import reading
-from firstlight.document.reading import Document
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
+from firstlight.document import yaml_reader
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo import go_template, work_tree
-from firstlight.repo.scripts.shell.expansion import REPO
-from firstlight.repo.scripts.task import Call, Dialect, Shell, Task, script
+from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
+from firstlight.repo.scripts.shell.shell_expansion import REPO
 from firstlight.repo.work_tree import WorkTree
 
 NAMES = ("Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml",
@@ -30,7 +29,7 @@ def is_taskfile(path: str) -> bool:
     return posixpath.basename(path) in NAMES
 
 
-class Reader:
+class TaskfileReader:
     """Reads Taskfiles; each file once for every name that it is included under."""
 
     def __init__(self, tree: WorkTree) -> None:
@@ -40,7 +39,7 @@ class Reader:
         """Files that others include."""
         self.remarks: list[Remark] = []
         self._left = MAX_INCLUDES
-        self._documents: dict[str, Document | None] = {}
+        self._documents: dict[str, YamlDocument | None] = {}
 
     def read(self, path: str) -> None:
         """Read a Taskfile that nobody includes."""
@@ -87,18 +86,18 @@ class Reader:
         for name, include in includes.items() if isinstance(includes, Mapping) else ():
             self._include(document, str(name), include, root, directory, namespace, own, seen)
 
-    def _document(self, path: str) -> Document | None:
+    def _document(self, path: str) -> YamlDocument | None:
         """A file as Task reads it: ``yes`` and ``on`` are texts."""
         if path not in self._documents:
             data = self._tree.bytes(path)
-            contents = reading.read(data, path, dialect=reading.Dialect.TALOS) if data is not None else None
+            contents = yaml_reader.read(data, path, dialect=yaml_reader.YamlDialect.TALOS) if data is not None else None
             self.remarks += contents.remarks if contents is not None else ()
             self._documents[path] = contents.documents[0] if contents is not None and contents.documents else None
         return self._documents[path]
 
     def _include(
         self,
-        document: Document,
+        document: YamlDocument,
         name: str,
         include: Any,
         root: str,
@@ -115,7 +114,7 @@ class Reader:
             target = go_template.render(
                 written, {**dict(own), "ROOT_DIR": f"{REPO}/{root}"}, missing_key=go_template.MissingKey.UNKNOWN
             )
-        except go_template.TemplateError as error:
+        except go_template.GoTemplateError as error:
             self.remarks.append(Remark(place, Grade.UNKNOWN, f"the Taskfile {written} is not known: {error.reason}"))
             return
         if "://" in target:
@@ -172,7 +171,7 @@ def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _task(
-    document: Document,
+    document: YamlDocument,
     name: str,
     body: Any,
     *,
@@ -193,7 +192,7 @@ def _task(
     return Task(
         name=f"{namespace}{name}",
         local=name,
-        dialect=Dialect.TASK,
+        dialect=TaskDialect.TASK,
         place=document.place(*steps),
         description=" ".join(str(spec.get(each) or "") for each in ("desc", "summary")).strip(),
         directory=str(given) if given and _is_absolute(given) else posixpath.join(directory, str(given or "")),
@@ -206,7 +205,7 @@ def _task(
         needs=tuple(
             each
             for each in _commands(document, (*steps, "deps"), spec.get("deps"), is_deps=True)
-            if isinstance(each, Call)
+            if isinstance(each, TaskCall)
         ),
         body=(
             *_commands(document, (*steps, "cmd"), [spec["cmd"]] if "cmd" in spec else None, is_single=True),
@@ -223,21 +222,21 @@ def _is_absolute(path: Any) -> bool:
 
 
 def _commands(
-    document: Document, steps: tuple[str | int, ...], value: Any, *, is_deps: bool = False, is_single: bool = False
-) -> Iterator[Shell | Call]:
+    document: YamlDocument, steps: tuple[str | int, ...], value: Any, *, is_deps: bool = False, is_single: bool = False
+) -> Iterator[Shell | TaskCall]:
     commands = [value] if isinstance(value, (str, Mapping)) else value if isinstance(value, list) else []
     for n, command in enumerate(commands):
         inner = steps if is_single else (*steps, n)
         place = document.place(*inner)
         if isinstance(command, str):
-            yield Call(command, place.line) if is_deps else _shell(document, place, command)
+            yield TaskCall(command, place.line) if is_deps else _shell(document, place, command)
         elif isinstance(command, Mapping):
             yield from _mapping(document, inner, command, place)
 
 
 def _mapping(
-    document: Document, steps: tuple[str | int, ...], command: Mapping[str, Any], place: Place
-) -> Iterator[Shell | Call]:
+    document: YamlDocument, steps: tuple[str | int, ...], command: Mapping[str, Any], place: Place
+) -> Iterator[Shell | TaskCall]:
     deferred = command.get("defer")
     if isinstance(deferred, Mapping):
         command = deferred
@@ -249,7 +248,7 @@ def _mapping(
             if turns is not None:
                 variables = {**variables, "ITEM": item} if item is not None else variables
                 variables = {key: _with_item(each, item) for key, each in variables.items()}
-            yield Call(str(_with_item(command["task"], item)), place.line, variables)
+            yield TaskCall(str(_with_item(command["task"], item)), place.line, variables)
         elif isinstance(command.get("cmd"), str):
             yield _shell(document, document.place(*steps, "cmd"), str(_with_item(command["cmd"], item)))
         elif isinstance(deferred, str):
@@ -268,11 +267,11 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _shell(document: Document, place: Place, text: str) -> Shell:
+def _shell(document: YamlDocument, place: Place, text: str) -> Shell:
     """A command with the lines of the file that it stands in."""
     lines = _lines(document.text)
     written = lines[place.line - 1].rstrip() if place.line <= len(lines) else ""
     if _BLOCK.search(written):
         is_literal = "|" in written[-6:]
-        return script(text, place.line + 1) if is_literal else Shell(text, (place.line + 1,))
+        return shell_of_text(text, place.line + 1) if is_literal else Shell(text, (place.line + 1,))
     return Shell(text, (place.line,))

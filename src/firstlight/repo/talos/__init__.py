@@ -4,6 +4,6 @@
 ``inline_objects`` gives the objects of one of those manifests, with lines of the file around it.
 """
 
-from firstlight.repo.talos.reader import inline_objects, read
+from firstlight.repo.talos.talos_reader import inline_objects, read
 
 __all__ = ["inline_objects", "read"]

@@ -9,20 +9,18 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document.reading import Document
+from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.component import Form
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade, Remark
-from firstlight.model.source import Directory
+from firstlight.model.component import SourceForm
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import DirectorySource
 from firstlight.repo import work_tree
-from firstlight.repo.talos import config, facts, files, kinds, machine_facts, manifests
-from firstlight.repo.talos.config import Config, mapping, text_of
-from firstlight.repo.talos.declaration import Declaration, Part, Rank, Style
-from firstlight.repo.talos.embedded import Step
-from firstlight.repo.talos.facts import Fact
-from firstlight.repo.talos.files import TalosFile
-from firstlight.repo.talos.manifests import Listed
+from firstlight.repo.talos import config_facts, config_files, config_manifests, document_kinds
+from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
+from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mapping, text_of
+from firstlight.repo.talos.config_manifests import ListedManifest
+from firstlight.repo.talos.embedded_yaml import Step
 from firstlight.repo.work_tree import WorkTree
 
 ADDRESSES = 1_000
@@ -43,10 +41,10 @@ def is_talconfig(path: str) -> bool:
     return name.startswith("talconfig") and name.endswith(work_tree.YAML)
 
 
-def read(tree: WorkTree, path: str) -> list[Declaration]:
+def read(tree: WorkTree, path: str) -> list[TalosDeclaration]:
     """The cluster of a talconfig.yaml."""
     variables, remarks = _variables(tree, posixpath.dirname(path))
-    file = files.read(tree, path, variables=variables)
+    file = config_files.read_talos_file(tree, path, variables=variables)
     found = []
     for document in file.documents:
         if isinstance(document.value, Mapping):
@@ -68,7 +66,7 @@ def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Rem
     for name in _ENVIRONMENTS:
         path = posixpath.join(directory, name)
         for document in tree.documents(path) if tree.is_file(path) else ():
-            if kinds.is_encrypted(document.value):
+            if document_kinds.is_encrypted(document.value):
                 message = "the variables of this file are encrypted: what they stand for is not known"
                 remarks.append(Remark(Place(path), Grade.UNKNOWN, message))
             for key, value in mapping(document.value).items():
@@ -80,18 +78,18 @@ def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Rem
 class _Reader:
     """Reads one talconfig.yaml."""
 
-    def __init__(self, tree: WorkTree, file: TalosFile, document: Document, variables: Mapping[str, str]) -> None:
+    def __init__(self, tree: WorkTree, file: TalosFile, document: YamlDocument, variables: Mapping[str, str]) -> None:
         self.tree, self.file, self.document, self.variables = tree, file, document, variables
-        self.config = Config(document.value, document, file)
+        self.config = ConfigDocument(document.value, document, file)
         self.remarks: list[Remark] = [*file.remarks]
         self.kinds: dict[str, tuple[str, ...]] = {file.path: ("talconfig",)}
         self.directory = posixpath.dirname(file.path)
 
-    def declaration(self, remarks: list[Remark]) -> Declaration:
+    def declaration(self, remarks: list[Remark]) -> TalosDeclaration:
         """What the file declares."""
-        machines, parts = [], [*self.patches(Rank.ALL, ("patches",))]
+        machines, parts = [], [*self.patches(ConfigRank.ALL, ("patches",))]
         for role, group in _GROUPS.items():
-            parts += self.group(Rank.SET, (group,), role=role)
+            parts += self.group(ConfigRank.SET, (group,), role=role)
         for index, node in self.config.items("nodes"):
             if isinstance(node, Mapping):
                 if node.get("overridePatches") is True:
@@ -101,14 +99,14 @@ class _Reader:
                 own = list(self.machines(index, node))
                 machines += own
                 for machine in own:
-                    parts += self.group(Rank.MACHINE, ("nodes", index), role=machine.role, machine=machine.name)
+                    parts += self.group(ConfigRank.MACHINE, ("nodes", index), role=machine.role, machine=machine.name)
         for key in ("clusterName", "nodes"):
             if not self.config.get(key):
                 self.remarks.append(Remark(self.document.place(), Grade.ERROR, f"{key} is missing"))
-        return Declaration(
+        return TalosDeclaration(
             cluster=self.config.text("clusterName"),
             place=self.config.place("clusterName"),
-            style=Style.TALHELPER,
+            style=TalosStyle.TALHELPER,
             machines=tuple(machines),
             facts=tuple(self.facts()),
             parts=tuple(parts),
@@ -131,9 +129,9 @@ class _Reader:
             if (flag := self.config.flag(key)) is not None:
                 yield Fact("schedules_on_control_planes", flag, self.config.place(key))
         for group in _GROUPS.values():
-            yield from facts.vips(self.config, group, "networkInterfaces")
+            yield from config_facts.vips(self.config, group, "networkInterfaces")
         for index, _ in self.config.items("nodes"):
-            yield from facts.vips(self.config, "nodes", index, "networkInterfaces")
+            yield from config_facts.vips(self.config, "nodes", index, "networkInterfaces")
 
     def machines(self, index: int, node: Mapping[str, Any]) -> Iterator[Machine]:
         """The machine of a node; one for each address where several share a config."""
@@ -148,18 +146,20 @@ class _Reader:
             message = f"a node with more than {ADDRESSES} addresses: the others are left out"
             self.remarks.append(Remark(self.config.place("nodes", index), Grade.ERROR, message))
         for address in addresses[:ADDRESSES]:
-            known = address or next(machine_facts.addresses(interfaces), "")
+            known = address or next(config_facts.interface_addresses(interfaces), "")
             yield Machine(
                 name=known if len(addresses) > 1 else hostname or known or f"node-{index + 1}",
                 role=role,
                 place=self.config.place("nodes", index),
                 address=known,
-                install_disk=machine_facts.disk(node, name="installDisk", selector="installDiskSelector"),
-                schematic=facts.schematic_id(image) or (self.file.path if schematic else ""),
-                extensions=machine_facts.schematic_extensions(schematic),
+                install_disk=config_facts.install_disk(node, name="installDisk", selector="installDiskSelector"),
+                schematic=config_facts.schematic_id(image) or (self.file.path if schematic else ""),
+                extensions=config_facts.schematic_extensions(schematic),
             )
 
-    def group(self, rank: Rank, steps: tuple[Step, ...], *, role: MachineRole, machine: str = "") -> Iterator[Part]:
+    def group(
+        self, rank: ConfigRank, steps: tuple[Step, ...], *, role: MachineRole, machine: str = ""
+    ) -> Iterator[ConfigPart]:
         """The config of a group of nodes, or of one."""
         yield from self.patches(rank, (*steps, "patches"), role=role, machine=machine)
         for index, entry in self.config.items(*steps, "extraManifests"):
@@ -167,12 +167,12 @@ class _Reader:
                 yield from self.from_file(entry, (*steps, "extraManifests", index), rank, role=role, machine=machine)
         legacy = self.config.get(*steps, "inlinePatch")
         if isinstance(legacy, Mapping):
-            inner = Config(legacy, self.document, self.file, (*steps, "inlinePatch"))
-            yield Part(inner, rank, role, machine)
+            inner = ConfigDocument(legacy, self.document, self.file, (*steps, "inlinePatch"))
+            yield ConfigPart(inner, rank, role, machine)
 
     def patches(
-        self, rank: Rank, steps: tuple[Step, ...], *, role: MachineRole | None = None, machine: str = ""
-    ) -> Iterator[Part]:
+        self, rank: ConfigRank, steps: tuple[Step, ...], *, role: MachineRole | None = None, machine: str = ""
+    ) -> Iterator[ConfigPart]:
         """A list of patches: texts, and names of files after an @."""
         for index, entry in self.config.items(*steps):
             here = (*steps, index)
@@ -185,12 +185,12 @@ class _Reader:
                 contents = self.config.inside(entry, *here)
                 self.remarks += contents.remarks
                 for document in contents.documents:
-                    for each in config.of_document(document, self.file):
-                        yield Part(each, rank, role, machine)
+                    for each in config_files.configs_of_document(document, self.file):
+                        yield ConfigPart(each, rank, role, machine)
 
     def from_file(
-        self, name: str, steps: tuple[Step, ...], rank: Rank, *, role: MachineRole | None, machine: str
-    ) -> Iterator[Part]:
+        self, name: str, steps: tuple[Step, ...], rank: ConfigRank, *, role: MachineRole | None, machine: str
+    ) -> Iterator[ConfigPart]:
         """The documents of a file that the config names."""
         path = self.find(name)
         if path is None:
@@ -198,13 +198,13 @@ class _Reader:
             hint = "talhelper looks beside talconfig.yaml."
             self.remarks.append(Remark(self.config.place(*steps), Grade.ERROR, message, hint))
             return
-        file = files.read(self.tree, path, variables=self.variables)
+        file = config_files.read_talos_file(self.tree, path, variables=self.variables)
         if path not in self.kinds:
             self.remarks += file.remarks
-        self.kinds[path] = kinds.listed(file.documents)
+        self.kinds[path] = document_kinds.listed(file.documents)
         for document in file.documents:
-            for each in config.of_document(document, file):
-                yield Part(each, rank, role, machine)
+            for each in config_files.configs_of_document(document, file):
+                yield ConfigPart(each, rank, role, machine)
 
     def find(self, name: str) -> str | None:
         """A file beside the config, or from the root, where older versions look if they are run there."""
@@ -214,7 +214,7 @@ class _Reader:
                 return path
         return None
 
-    def inline_manifests(self) -> Iterator[Listed]:
+    def inline_manifests(self) -> Iterator[ListedManifest]:
         """``inlineManifests`` of the file itself; contents may be a file after an @."""
         for index, entry in self.config.items("inlineManifests"):
             contents = mapping(entry).get("contents")
@@ -222,12 +222,12 @@ class _Reader:
                 yield self.manifest_file(index, mapping(entry), contents[1:])
         own = [each for _, each in self.config.items("inlineManifests")]
         if own:
-            as_config = Config({"cluster": {"inlineManifests": own}}, self.document, self.file, skipped=1)
-            for listed in manifests.of(self.tree, as_config):
+            as_config = ConfigDocument({"cluster": {"inlineManifests": own}}, self.document, self.file, skipped=1)
+            for listed in config_manifests.listed_manifests(self.tree, as_config):
                 if not listed.text.startswith("@"):
                     yield listed
 
-    def manifest_file(self, index: int, entry: Mapping[str, Any], name: str) -> Listed:
+    def manifest_file(self, index: int, entry: Mapping[str, Any], name: str) -> ListedManifest:
         """A manifest whose contents are a file."""
         place = self.config.place("inlineManifests", index)
         path = self.find(name)
@@ -237,12 +237,12 @@ class _Reader:
                 Remark(place, Grade.ERROR, f"there is no file {name}", "talhelper looks beside talconfig.yaml."),
             )
         documents = self.tree.documents(path) if path else ()
-        objects = [each for document in documents for each in manifests.of_document(document)]
-        return Listed(
-            form=Form.INLINE_MANIFEST,
-            name=self.config.shown(str(entry.get("name") or files.stem(name))),
+        objects = [each for document in documents for each in config_manifests.objects_of_document(document)]
+        return ListedManifest(
+            form=SourceForm.INLINE_MANIFEST,
+            name=self.config.shown(str(entry.get("name") or config_files.stem(name))),
             place=place,
-            source=Directory(path=path or name, kustomize=False, recurse=False),
+            source=DirectorySource(path=path or name, kustomize=False, recurse=False),
             objects=tuple(each.id for each in objects),
             remarks=remarks,
         )

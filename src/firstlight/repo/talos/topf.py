@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.document.reading import Document
+from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo import work_tree
-from firstlight.repo.talos import config, files, kinds, machine_facts
-from firstlight.repo.talos.config import Config, mapping, text_of
-from firstlight.repo.talos.declaration import Declaration, Part, Rank, Style
-from firstlight.repo.talos.facts import Fact
-from firstlight.repo.talos.files import TalosFile
+from firstlight.repo.talos import config_facts, config_files, document_kinds
+from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
+from firstlight.repo.talos.config_facts import Fact
+from firstlight.repo.talos.config_files import ConfigDocument, TalosFile, mapping, text_of
 from firstlight.repo.work_tree import WorkTree
 
 _ROLES = {"control-plane": MachineRole.CONTROL_PLANE, "worker": MachineRole.WORKER}
@@ -31,9 +30,9 @@ def is_topf(path: str) -> bool:
     return posixpath.basename(path) in {"topf.yaml", "topf.yml"}
 
 
-def read(tree: WorkTree, path: str) -> list[Declaration]:
+def read(tree: WorkTree, path: str) -> list[TalosDeclaration]:
     """The cluster of a topf.yaml."""
-    file = files.read(tree, path)
+    file = config_files.read_talos_file(tree, path)
     return [
         _Reader(tree, file, document).declaration()
         for document in file.documents
@@ -44,16 +43,16 @@ def read(tree: WorkTree, path: str) -> list[Declaration]:
 class _Reader:
     """Reads one topf.yaml, and the directories beside it."""
 
-    def __init__(self, tree: WorkTree, file: TalosFile, document: Document) -> None:
+    def __init__(self, tree: WorkTree, file: TalosFile, document: YamlDocument) -> None:
         self.tree = tree
-        self.config = Config(document.value, document, file)
+        self.config = ConfigDocument(document.value, document, file)
         self.remarks: list[Remark] = [*file.remarks]
         self.kinds: dict[str, tuple[str, ...]] = {file.path: ("topf",)}
         base = posixpath.dirname(file.path)
         self.base = base
         self.directory = work_tree.join(base, self.config.text("patchesDir") or ".") or "."
 
-    def declaration(self) -> Declaration:
+    def declaration(self) -> TalosDeclaration:
         """What the file declares."""
         for key, what in _PROVIDERS.items():
             if program := self.config.text(key):
@@ -64,16 +63,18 @@ class _Reader:
         ]
         data = self.data()
         shared = "all" if self.tree.is_dir(self.below("all")) else "patches"
-        parts = [*self.parts(shared, Rank.ALL, data)]
+        parts = [*self.parts(shared, ConfigRank.ALL, data)]
         for name, role in _ROLES.items():
-            parts += self.parts(name, Rank.SET, data, role=role)
+            parts += self.parts(name, ConfigRank.SET, data, role=role)
         for (_, node), machine in zip(self.config.items("nodes"), machines, strict=False):
             own = {**data, "Node": self.node_data(mapping(node))}
-            parts += self.parts(f"node/{machine.name}", Rank.MACHINE, own, role=machine.role, machine=machine.name)
-        return Declaration(
+            parts += self.parts(
+                f"node/{machine.name}", ConfigRank.MACHINE, own, role=machine.role, machine=machine.name
+            )
+        return TalosDeclaration(
             cluster=self.config.text("clusterName"),
             place=self.config.place("clusterName"),
-            style=Style.TOPF,
+            style=TalosStyle.TOPF,
             machines=tuple(machines),
             facts=tuple(
                 Fact(field, self.config.text(key), self.config.place(key))
@@ -136,30 +137,36 @@ class _Reader:
             if remark not in self.remarks:
                 self.remarks.append(remark)
             return name, ()
-        file = files.read(self.tree, path, data=self.data())
-        self.kinds[path] = (kinds.SCHEMATIC,)
-        found = [machine_facts.schematic_extensions(each.value) for each in file.documents]
+        file = config_files.read_talos_file(self.tree, path, data=self.data())
+        self.kinds[path] = (document_kinds.SCHEMATIC,)
+        found = [config_facts.schematic_extensions(each.value) for each in file.documents]
         return path, found[0] if found else ()
 
     def parts(
-        self, name: str, rank: Rank, data: Mapping[str, Any], *, role: MachineRole | None = None, machine: str = ""
-    ) -> Iterator[Part]:
+        self,
+        name: str,
+        rank: ConfigRank,
+        data: Mapping[str, Any],
+        *,
+        role: MachineRole | None = None,
+        machine: str = "",
+    ) -> Iterator[ConfigPart]:
         """The patches of a directory, in the order of their names."""
         for path in sorted(self.tree.below(self.below(name))):
             if not _PATCH.search(path):
                 continue
-            file = files.read(self.tree, path, data=data)
-            found = [kinds.of(each.value, is_near=True) for each in file.documents]
-            self.kinds[path] = kinds.listed(file.documents)
+            file = config_files.read_talos_file(self.tree, path, data=data)
+            found = [document_kinds.of(each.value, is_near=True) for each in file.documents]
+            self.kinds[path] = document_kinds.listed(file.documents)
             self.remarks += file.remarks
             for document, kind in zip(file.documents, found, strict=True):
-                if kind == kinds.JSON_PATCH:
+                if kind == document_kinds.JSON_PATCH:
                     message = "topf takes no JSON patches"
                     hint = "Write it as a part of a machine config."
                     self.remarks.append(Remark(document.place(), Grade.ERROR, message, hint))
                     continue
-                for each in config.of_document(document, file):
-                    yield Part(each, rank, role, machine)
+                for each in config_files.configs_of_document(document, file):
+                    yield ConfigPart(each, rank, role, machine)
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from firstlight.execute.baseline import keeping, snapshot
-from firstlight.execute.handing import certifying
+from firstlight.execute.handover import baseline, certification
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.work import Certify
 from firstlight.ownership import normal_values
@@ -41,8 +40,8 @@ async def handed(flux: Flux, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
     made = HandedOver(flux, world, namespace, Certify(passing=passing), told)
     for name in WORKLOADS:
         await until(lambda name=name: made.pods(name), f"the pod of {name}")  # type: ignore[misc]
-    taken = await snapshot.take([each.id for each in passing], flux.kube)
-    await keeping.store(dataclasses.replace(taken, cluster=await certifying.uid_of(flux.kube)), flux.kube)
+    taken = await baseline.take([each.id for each in passing], flux.kube)
+    await baseline.store(dataclasses.replace(taken, cluster=await certification.uid_of(flux.kube)), flux.kube)
     files = {f"all/{each['kind']}-{number}.yaml": each for number, each in enumerate(objects)}
     commit = await flux.repository(namespace, namespace, files)
     spec = {

@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from firstlight.clients import kube as kube_client
-from firstlight.execute.actions import certificate as action
-from firstlight.execute.handing import certifying, keeping_certificate
-from firstlight.execute.world import Programs, World
-from firstlight.model.certificate import Certificate, Claim, ObjectProof, Proof, Stage
+from firstlight.clients import kube
+from firstlight.drawing import certificate_text
+from firstlight.execute.actions import certify
+from firstlight.execute.handover import certificate_store, certification
+from firstlight.execute.world import RunPrograms, World
+from firstlight.model.certificate import Certificate, CertificateClaim, CertificateStage, ClaimProof, ObjectProof
 from firstlight.model.cluster import Cluster
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import Certify
-from firstlight.report import certificate as report
 from tests.flux import Flux
 
 MANAGER = "kustomize-controller"
@@ -83,13 +83,13 @@ class HandedOver:
 
     async def certified(self, *names: str) -> Certificate:
         """The certificate of some objects."""
-        return await certifying.certify(self.only(*names), self.world, stage=Stage.FINAL)
+        return await certification.certify(self.only(*names), self.world, stage=CertificateStage.FINAL)
 
-    async def failed(self, name: str) -> dict[Claim, str]:
+    async def failed(self, name: str) -> dict[CertificateClaim, str]:
         """What fails of an object that must not pass."""
         made = await self.certified(name)
         assert not made.is_complete
-        assert any(name in each for each in report.failures(made)), report.failures(made)
+        assert any(name in each for each in certificate_text.failures(made)), certificate_text.failures(made)
         return {each.claim: each.says for each in made.objects[0].proofs if not each.holds}
 
     async def get(self, kind: str, name: str) -> dict[str, Any]:
@@ -105,10 +105,10 @@ class HandedOver:
 
 async def world_of(kubeconfig: Path, state: Path, run: str) -> World:
     world = World(
-        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=Programs(), resolve=_resolve,
+        cluster=Cluster(name="test", place=Place("firstlight.yaml")), programs=RunPrograms(), resolve=_resolve,
         state=state, run=run,
     )  # fmt: skip
-    await world.connect(kube_client.load(kubeconfig))
+    await world.connect(kube.load(kubeconfig))
     return world
 
 
@@ -116,17 +116,17 @@ def passing_of(objects: Sequence[Mapping[str, Any]], owner: ObjectOwner, manager
     return tuple(Passing(object=Object(each), component="all", manager=manager, owner=owner) for each in objects)
 
 
-def proofs_of(proof: ObjectProof) -> dict[Claim, Proof]:
+def proofs_of(proof: ObjectProof) -> dict[CertificateClaim, ClaimProof]:
     return {each.claim: each for each in proof.proofs}
 
 
 async def perform(handed: HandedOver, task: Certify) -> None:
-    change = await action.look(task, handed.world, "test")
+    change = await certify.look_certificate(task, handed.world, "test")
     if change is not None:
         await change.perform()
 
 
 async def kept_of(handed: HandedOver) -> Certificate:
-    found = await keeping_certificate.load(handed.flux.kube, uid=await certifying.uid_of(handed.flux.kube))
+    found = await certificate_store.load(handed.flux.kube, uid=await certification.uid_of(handed.flux.kube))
     assert found is not None
     return found

@@ -9,14 +9,12 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.execute.actions import certificate as action
-from firstlight.execute.actions import owners
-from firstlight.execute.baseline import keeping, snapshot
-from firstlight.execute.handing import certifying, keeping_certificate
-from firstlight.model.certificate import Claim, Stage
+from firstlight.drawing import certificate_text
+from firstlight.execute.actions import certify, migrate_owners
+from firstlight.execute.handover import baseline, certificate_store, certification
+from firstlight.model.certificate import CertificateClaim, CertificateStage
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.work import Certify, MigrateOwners
-from firstlight.report import certificate as report
 from tests.argocd import ArgoCD
 from tests.flux import chart
 from tests.integration.execute.certificate.handed_over import (
@@ -56,13 +54,21 @@ class TestEngines:
         owner = ObjectOwner(Party.FLUX, f"HelmRelease {namespace}/small")
         task = Certify(passing=passing_of(of_chart(namespace), owner, "helm-controller"))
 
-        found = await certifying.certify(task, handed.world, stage=Stage.FINAL)
+        found = await certification.certify(task, handed.world, stage=CertificateStage.FINAL)
 
-        assert found.is_complete, report.failures(found)
+        assert found.is_complete, certificate_text.failures(found)
         for each in found.objects:
             proofs = proofs_of(each)
-            assert all(proofs[claim].is_tried for claim in (Claim.MARKED, Claim.NO_OP, Claim.REPEATED, Claim.VANISHES))
-            assert proofs[Claim.MARKED].says == f"HelmRelease {namespace}/small lists it"
+            assert all(
+                proofs[claim].is_tried
+                for claim in (
+                    CertificateClaim.MARKED,
+                    CertificateClaim.NO_OP,
+                    CertificateClaim.REPEATED,
+                    CertificateClaim.VANISHES,
+                )
+            )
+            assert proofs[CertificateClaim.MARKED].says == f"HelmRelease {namespace}/small lists it"
         await _what_git_lacks_goes(handed, task)
 
     async def test_what_an_application_has(self, argocd: ArgoCD, site: str, tmp_path: Path) -> None:
@@ -73,17 +79,17 @@ class TestEngines:
         owner = ObjectOwner(Party.ARGOCD, f"Application {site}")
         task = Certify(passing=passing_of(objects, owner, "argocd-controller"))
         world = await world_of(argocd.lab.kubeconfig, tmp_path / ".firstlight", f"run-{site}")
-        taken = await snapshot.take([each.id for each in task.passing], argocd.kube)
-        await keeping.store(dataclasses.replace(taken, cluster=await certifying.uid_of(argocd.kube)), argocd.kube)
+        taken = await baseline.take([each.id for each in task.passing], argocd.kube)
+        await baseline.store(dataclasses.replace(taken, cluster=await certification.uid_of(argocd.kube)), argocd.kube)
         try:
-            found = await certifying.certify(task, world, stage=Stage.FINAL)
+            found = await certification.certify(task, world, stage=CertificateStage.FINAL)
         finally:
-            await argocd.kube.delete("v1", "ConfigMap", keeping.NAME, namespace="kube-system")
+            await argocd.kube.delete("v1", "ConfigMap", baseline.NAME, namespace="kube-system")
             await world.close()
 
-        assert found.is_complete, report.failures(found)
+        assert found.is_complete, certificate_text.failures(found)
         assert (found.engine, found.revision) == ("argocd", revision)
-        assert all(proofs_of(each)[Claim.REPEATED].is_tried for each in found.objects)
+        assert all(proofs_of(each)[CertificateClaim.REPEATED].is_tried for each in found.objects)
 
 
 async def _what_git_lacks_goes(handed: HandedOver, task: Certify) -> None:
@@ -94,12 +100,12 @@ async def _what_git_lacks_goes(handed: HandedOver, task: Certify) -> None:
     await kube.patch(
         "v1", "ConfigMap", "release", {"data": {"hacked": "yes"}}, manager="kubectl-patch", namespace=namespace
     )
-    change = await owners.look(wanted, handed.world, "owners")
+    change = await migrate_owners.look(wanted, handed.world, "owners")
     assert change is not None
     await change.perform()
     assert (await handed.get("ConfigMap", "release"))["data"] == {"word": "hello"}
-    assert await owners.look(wanted, handed.world, "owners") is None
-    assert await certifying.lapsed(task.passing, kube) == ()
+    assert await migrate_owners.look(wanted, handed.world, "owners") is None
+    assert await certification.lapsed(task.passing, kube) == ()
 
     # A run that was killed between the two, or one of an older version.
     live = await handed.get("ConfigMap", "release")
@@ -108,16 +114,16 @@ async def _what_git_lacks_goes(handed: HandedOver, task: Certify) -> None:
     }
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": kept, "data": {"word": "hello", "hacked": "yes"}}
     await kube.apply(body, manager="helm-controller")
-    assert [each.id.name for each in await certifying.lapsed(task.passing, kube)] == ["release"]
-    assert await action.look(task, handed.world, "test") is None
-    again = await action.look(dataclasses.replace(task, is_again=True), handed.world, "test")
+    assert [each.id.name for each in await certification.lapsed(task.passing, kube)] == ["release"]
+    assert await certify.look_certificate(task, handed.world, "test") is None
+    again = await certify.look_certificate(dataclasses.replace(task, is_again=True), handed.world, "test")
     assert again is not None
     with pytest.raises(errors.FirstlightError, match=r"it would change data\.hacked"):
         await again.perform()
-    change = await owners.look(wanted, handed.world, "owners")
+    change = await migrate_owners.look(wanted, handed.world, "owners")
     assert change is not None
     assert f"take from ConfigMap {namespace}/release the fields that Git does not have" in change.writes
     await change.perform()
     assert (await handed.get("ConfigMap", "release"))["data"] == {"word": "hello"}
-    await kube.delete("v1", "ConfigMap", keeping_certificate.NAME, namespace="kube-system")
+    await kube.delete("v1", "ConfigMap", certificate_store.NAME, namespace="kube-system")
     shutil.rmtree(handed.world.state / "test")

@@ -11,16 +11,16 @@ import pytest
 from firstlight import errors
 from firstlight.clients import command
 from firstlight.clients.git import Git
-from firstlight.execute.actions import certificate as action
-from firstlight.execute.handing import certifying, evidence, keeping_certificate
-from firstlight.lab.sources.access import Access
-from firstlight.model.certificate import Claim
+from firstlight.commands.handover import canary, verify_certificate
+from firstlight.drawing import certificate_text
+from firstlight.execute.actions import certify
+from firstlight.execute.handover import certificate_store, live_evidence
+from firstlight.lab.sources.declarations import Access
+from firstlight.model.certificate import CertificateClaim
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.observe import audit_log
-from firstlight.operate.handover import canary, verifying
-from firstlight.ownership import certifying as certifying_rules
-from firstlight.ownership import marking
-from firstlight.report import certificate as report
+from firstlight.ownership import apply_form, certificate_scope
+from firstlight.ownership import proofs as ownership_proofs
 from tests.integration.execute.certificate.handed_over import (
     MANAGER,
     HandedOver,
@@ -47,8 +47,8 @@ class TestControllers:
 
         made = await handed.certified("autoscaled")
 
-        assert made.is_complete, report.failures(made)
-        assert "an autoscaler took 1 away" in proofs_of(made.objects[0])[Claim.SAME_PODS].says
+        assert made.is_complete, certificate_text.failures(made)
+        assert "an autoscaler took 1 away" in proofs_of(made.objects[0])[CertificateClaim.SAME_PODS].says
 
     async def test_who_injects_a_bundle_may_own_it_although_git_has_one(self, handed: HandedOver) -> None:
         kube, name = handed.flux.kube, f"{handed.namespace}.example.org"
@@ -65,7 +65,7 @@ class TestControllers:
         }  # fmt: skip
         owner = ObjectOwner(Party.FLUX, f"Kustomization {handed.namespace}/all")
         try:
-            await kube.apply(marking.marked(value, owner), manager=MANAGER)
+            await kube.apply(apply_form.marked(value, owner), manager=MANAGER)
             bundle = {"name": name, "clientConfig": {"caBundle": "LS0tLS1CRUdJTg=="}}
             await kube.apply({**value, "webhooks": [bundle]}, manager="cert-manager-cainjector", force=True)
             in_git = {
@@ -73,55 +73,59 @@ class TestControllers:
                 "webhooks": [{**webhook, "clientConfig": {"url": "https://127.0.0.1:1/", "caBundle": "Cg=="}}],
             }
 
-            (found,) = await evidence.gather(passing_of([in_git], owner, MANAGER), {}, kube, is_repeated=True)
+            (found,) = await live_evidence.gather(passing_of([in_git], owner, MANAGER), {}, kube, is_repeated=True)
         finally:
             await kube.delete("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", name)
 
-        proofs = {each.claim: each for each in certifying_rules.prove(found, None, is_final=True, is_repeated=True)}
-        assert proofs[Claim.NO_OP].holds, proofs[Claim.NO_OP].says
-        assert "left to controllers" in proofs[Claim.NO_OP].says
-        assert proofs[Claim.ALONE].holds, proofs[Claim.ALONE].says
-        assert proofs[Claim.REPEATED].holds
-        assert proofs[Claim.REPEATED].is_tried
+        proofs = {each.claim: each for each in ownership_proofs.prove(found, None, is_final=True, is_repeated=True)}
+        assert proofs[CertificateClaim.NO_OP].holds, proofs[CertificateClaim.NO_OP].says
+        assert "left to controllers" in proofs[CertificateClaim.NO_OP].says
+        assert proofs[CertificateClaim.ALONE].holds, proofs[CertificateClaim.ALONE].says
+        assert proofs[CertificateClaim.REPEATED].holds
+        assert proofs[CertificateClaim.REPEATED].is_tried
 
 
 class TestVerify:
     async def test_any_time_later_and_says_what_no_longer_holds(self, handed: HandedOver) -> None:
         made = await handed.certified("scaled", "rolled", "verified", "dropped")
-        assert made.is_complete, report.failures(made)
+        assert made.is_complete, certificate_text.failures(made)
         wanted = handed.only("scaled", "rolled", "verified").passing
         before = time.time()
 
-        again = await verifying.verify(made, handed.flux.kube, passing=handed.only("rolled", "verified").passing)
+        again = await verify_certificate.verify(
+            made, handed.flux.kube, passing=handed.only("rolled", "verified").passing
+        )
 
         assert not again.is_complete
-        dropped = [each for each in report.failures(again) if "dropped" in each]
+        dropped = [each for each in certificate_text.failures(again) if "dropped" in each]
         assert len(dropped) == 1
         assert "Git does not have it any more, and it is still there" in dropped[0]
-        assert sum("Git does not have" in each for each in report.failures(again)) == 2
+        assert sum("Git does not have" in each for each in certificate_text.failures(again)) == 2
 
         # What bootstrap keeps by now is not the engine's to take away.
-        kept = await verifying.verify(
+        kept = await verify_certificate.verify(
             made, handed.flux.kube, passing=(), kept=sorted({each.component for each in made.objects})
         )
-        assert kept.is_complete, report.failures(kept)
-        assert any("says owner: bootstrap" in each for each in report.notes(kept))
+        assert kept.is_complete, certificate_text.failures(kept)
+        assert any("says owner: bootstrap" in each for each in certificate_text.notes(kept))
 
         await handed.flux.kube.delete("v1", "ConfigMap", "dropped", namespace=handed.namespace)
-        again = await verifying.verify(made, handed.flux.kube, passing=wanted)
-        assert again.is_complete, report.failures(again)
-        assert certifying.is_sealed(again)
+        again = await verify_certificate.verify(made, handed.flux.kube, passing=wanted)
+        assert again.is_complete, certificate_text.failures(again)
+        assert certificate_scope.is_sealed(again)
 
         # Pods that are replaced later are no flaw of the handover; an owner that comes later is one of the cluster.
         (pod,) = await handed.pods("rolled")
         await handed.flux.kube.delete("v1", "Pod", pod["metadata"]["name"], namespace=handed.namespace)
         await handed.flux.kube.apply(config_map(handed.namespace, "verified", word="hello"), manager="helm")
-        again = await verifying.verify(made, handed.flux.kube, passing=wanted)
+        again = await verify_certificate.verify(made, handed.flux.kube, passing=wanted)
 
-        assert {each.split(":")[0] for each in report.failures(again)} == {f"ConfigMap {handed.namespace}/verified"}
-        assert "helm (Apply) owns data.word" in report.failures(again)[0]
+        assert {each.split(":")[0] for each in certificate_text.failures(again)} == {
+            f"ConfigMap {handed.namespace}/verified"
+        }
+        assert "helm (Apply) owns data.word" in certificate_text.failures(again)[0]
         rolled = next(each for each in again.objects if each.id.name == "rolled")
-        assert "since then: pod" in proofs_of(rolled)[Claim.SAME_PODS].says
+        assert "since then: pod" in proofs_of(rolled)[CertificateClaim.SAME_PODS].says
         mine = audit_log.writes(
             handed.flux.lab.home.audit_log, since=before, until=time.time(),
             is_asked=lambda _, agent: handed.world.run in agent,
@@ -134,10 +138,10 @@ class TestVerify:
 
         for bad in (dataclasses.replace(made, at=1), dataclasses.replace(made, objects=(), digest="")):
             with pytest.raises(errors.FirstlightError, match="changed after it was sealed"):
-                await verifying.verify(bad, handed.flux.kube, passing=passing)
-        other = certifying.seal(dataclasses.replace(made, uid="another"))
+                await verify_certificate.verify(bad, handed.flux.kube, passing=passing)
+        other = certificate_scope.seal(dataclasses.replace(made, uid="another"))
         with pytest.raises(errors.Refused, match="of another cluster"):
-            await verifying.verify(other, handed.flux.kube, passing=passing)
+            await verify_certificate.verify(other, handed.flux.kube, passing=passing)
 
     async def test_signed(self, handed: HandedOver, tmp_path: Path) -> None:
         key, stranger = tmp_path / "key", tmp_path / "stranger"
@@ -150,28 +154,28 @@ class TestVerify:
 
         await perform(handed, task)
 
-        assert await action.look(task, handed.world, "test") is None, "it is signed already"
-        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate
-        assert await verifying.check(kept, signers=signers) == "me@example.org"
-        assert (await verifying.check(kept)).startswith("SHA256:")
+        assert await certify.look_certificate(task, handed.world, "test") is None, "it is signed already"
+        kept = certificate_store.read(handed.world.state / "test" / "certificate.json").certificate
+        assert await verify_certificate.check(kept, signers=signers) == "me@example.org"
+        assert (await verify_certificate.check(kept)).startswith("SHA256:")
         with pytest.raises(errors.ClientError, match="the signature is not good"):
-            await verifying.check(kept, signers=strangers)
+            await verify_certificate.check(kept, signers=strangers)
         with pytest.raises(errors.ClientError, match="the signature is not good"):
-            await verifying.check(dataclasses.replace(kept, signature=kept.signature.replace("A", "B")))
-        forged = dataclasses.replace(certifying.seal(dataclasses.replace(kept, at=1)), signature=kept.signature)
+            await verify_certificate.check(dataclasses.replace(kept, signature=kept.signature.replace("A", "B")))
+        forged = dataclasses.replace(certificate_scope.seal(dataclasses.replace(kept, at=1)), signature=kept.signature)
         with pytest.raises(errors.ClientError, match="the signature is not good"):
-            await verifying.check(forged)
+            await verify_certificate.check(forged)
         with pytest.raises(errors.ClientError, match="is not signed"):
-            await verifying.check(dataclasses.replace(kept, signature=""), signers=signers)
+            await verify_certificate.check(dataclasses.replace(kept, signature=""), signers=signers)
 
         # Whoever signs with another key means it.
-        change = await action.look(dataclasses.replace(task, key=stranger), handed.world, "test")
+        change = await certify.look_certificate(dataclasses.replace(task, key=stranger), handed.world, "test")
         assert change is not None
         assert change.writes == ("sign the certificate in ConfigMap kube-system/firstlight-certificate",)
         await change.perform()
         again = await kept_of(handed)
         assert again.digest == kept.digest, "nothing is proven anew"
-        assert await verifying.check(again, signers=strangers) == "you@example.org"
+        assert await verify_certificate.check(again, signers=strangers) == "you@example.org"
 
 
 class TestCanary:
@@ -181,7 +185,7 @@ class TestCanary:
         url = next(each.url for each in await handed.flux.sources.list_git() if each.name == name)
         program = shutil.which("git")
         assert program is not None
-        branch = canary.Branch(git=Git(Path(program), schemes=("http",)), url=url, name="main")
+        branch = canary.CanaryBranch(git=Git(Path(program), schemes=("http",)), url=url, name="main")
         passing = handed.only("plain", "web", "key").passing
         asked: list[str] = []
         claims: list[int] = []
@@ -207,8 +211,8 @@ class TestCanary:
             "part", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
         }  # fmt: skip
         await perform(handed, handed.only("plain"))
-        kept = keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate
+        kept = certificate_store.read(handed.world.state / "test" / "certificate.json").certificate
         made = await canary.record(kept, proof, handed.flux.kube, handed.world.state / "test")
         assert made.is_complete
-        assert certifying.is_sealed(made)
-        assert keeping_certificate.read(handed.world.state / "test" / "certificate.json").certificate == made
+        assert certificate_scope.is_sealed(made)
+        assert certificate_store.read(handed.world.state / "test" / "certificate.json").certificate == made

@@ -5,12 +5,13 @@ import dataclasses
 import pytest
 
 from firstlight import errors
-from firstlight.execute.actions import certificate as action
-from firstlight.execute.handing import awaiting, certifying, keeping_certificate
-from firstlight.model.certificate import Claim, Stage
+from firstlight.commands.handover import verify_certificate
+from firstlight.drawing import certificate_text
+from firstlight.execute.actions import certify
+from firstlight.execute.handover import certificate_store, certification, live_evidence
+from firstlight.model.certificate import CertificateClaim, CertificateStage
 from firstlight.model.rendition import Object
-from firstlight.operate.handover import verifying
-from firstlight.report import certificate as report
+from firstlight.ownership import certificate_scope
 from tests.integration.execute.certificate.handed_over import MANAGER, HandedOver, config_map, proofs_of
 from tests.labs import until
 
@@ -21,8 +22,8 @@ class TestBroken:
 
         failed = await handed.failed("coowned")
 
-        assert "talos (Apply) owns data.word" in failed[Claim.ALONE]
-        assert set(failed) <= {Claim.ALONE, Claim.VANISHES}
+        assert "talos (Apply) owns data.word" in failed[CertificateClaim.ALONE]
+        assert set(failed) <= {CertificateClaim.ALONE, CertificateClaim.VANISHES}
 
     async def test_somebody_changed_a_field(self, handed: HandedOver) -> None:
         await handed.flux.kube.patch(
@@ -31,8 +32,8 @@ class TestBroken:
 
         failed = await handed.failed("edited")
 
-        assert "kubectl-edit owns data.word" in failed[Claim.NO_OP]
-        assert "data.word: kubectl-edit owns it" in failed[Claim.OWNED]
+        assert "kubectl-edit owns data.word" in failed[CertificateClaim.NO_OP]
+        assert "data.word: kubectl-edit owns it" in failed[CertificateClaim.OWNED]
 
     async def test_a_field_that_nobody_owns(self, handed: HandedOver) -> None:
         live = await handed.get("ConfigMap", "unowned")
@@ -46,8 +47,8 @@ class TestBroken:
 
         failed = await handed.failed("unowned")
 
-        assert failed[Claim.OWNED] == "data.other: nobody owns it"
-        assert Claim.REPEATED not in failed, "nothing is applied where it would change something"
+        assert failed[CertificateClaim.OWNED] == "data.other: nobody owns it"
+        assert CertificateClaim.REPEATED not in failed, "nothing is applied where it would change something"
 
     async def test_an_object_that_was_deleted_and_made_anew(self, handed: HandedOver) -> None:
         await handed.flux.kube.delete("v1", "ConfigMap", "anew", namespace=handed.namespace)
@@ -56,8 +57,8 @@ class TestBroken:
 
         failed = await handed.failed("anew")
 
-        assert list(failed) == [Claim.SAME_OBJECT]
-        assert "it was deleted and made anew" in failed[Claim.SAME_OBJECT]
+        assert list(failed) == [CertificateClaim.SAME_OBJECT]
+        assert "it was deleted and made anew" in failed[CertificateClaim.SAME_OBJECT]
 
     async def test_a_restarted_pod(self, handed: HandedOver) -> None:
         (pod,) = await handed.pods("restarted")
@@ -70,7 +71,7 @@ class TestBroken:
 
         failed = await handed.failed("restarted")
 
-        assert failed == {Claim.SAME_PODS: f"pod {pod['metadata']['name']} was restarted 3 times"}
+        assert failed == {CertificateClaim.SAME_PODS: f"pod {pod['metadata']['name']} was restarted 3 times"}
 
     async def test_a_replaced_pod(self, handed: HandedOver) -> None:
         (pod,) = await handed.pods("replaced")
@@ -85,22 +86,22 @@ class TestBroken:
 
         failed = await handed.failed("replaced")
 
-        assert failed == {Claim.SAME_PODS: f"pod {pod['metadata']['name']} is not there any more"}
+        assert failed == {CertificateClaim.SAME_PODS: f"pod {pod['metadata']['name']} is not there any more"}
 
     async def test_an_engine_that_does_not_list_it(self, handed: HandedOver, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(awaiting, "TIMEOUT", 0.5)
+        monkeypatch.setattr(live_evidence, "ENGINE_TIMEOUT", 0.5)
         stranger = {**config_map(handed.namespace, "stranger", word="hello")}
         await handed.flux.kube.apply(stranger, manager=MANAGER)
         one = dataclasses.replace(handed.task.passing[0], object=Object(stranger))
         handed.told.clear()
 
-        made = await certifying.certify(
-            dataclasses.replace(handed.task, passing=(one,)), handed.world, stage=Stage.FINAL, step="test"
+        made = await certification.certify(
+            dataclasses.replace(handed.task, passing=(one,)), handed.world, stage=CertificateStage.FINAL, step="test"
         )
 
         failed = {each.claim: each.says for each in made.objects[0].proofs if not each.holds}
-        assert failed[Claim.MARKED] == f"Kustomization {handed.namespace}/all does not list it"
-        assert proofs_of(made.objects[0])[Claim.SAME_OBJECT].says == "the baseline does not name it"
+        assert failed[CertificateClaim.MARKED] == f"Kustomization {handed.namespace}/all does not list it"
+        assert proofs_of(made.objects[0])[CertificateClaim.SAME_OBJECT].says == "the baseline does not name it"
         assert any("does not list ConfigMap" in each for each in handed.told)
 
     async def test_a_mark_by_which_somebody_keeps_the_engine_away(self, handed: HandedOver) -> None:
@@ -112,8 +113,8 @@ class TestBroken:
 
         failed = await handed.failed("paused")
 
-        assert f"metadata.annotations[{name}]" in failed[Claim.MARKED]
-        assert "which Git does not have" in failed[Claim.MARKED]
+        assert f"metadata.annotations[{name}]" in failed[CertificateClaim.MARKED]
+        assert "which Git does not have" in failed[CertificateClaim.MARKED]
 
     async def test_an_engine_that_rests(self, handed: HandedOver) -> None:
         kube, name = handed.flux.kube, f"Kustomization {handed.namespace}/all"
@@ -129,21 +130,21 @@ class TestBroken:
         await suspend(True)
         try:
             failed = await handed.failed("plain")
-            again = await verifying.verify(made, kube, passing=handed.only("plain").passing)
+            again = await verify_certificate.verify(made, kube, passing=handed.only("plain").passing)
         finally:
             await suspend(False)
             await handed.flux.ready("Kustomization", "all", handed.namespace)
 
         says = f"{name} is suspended: nothing reconciles it until it is resumed"
-        assert failed == {Claim.MARKED: says}
+        assert failed == {CertificateClaim.MARKED: says}
         assert not again.is_complete
-        assert says in report.failures(again)[0]
+        assert says in certificate_text.failures(again)[0]
 
     async def test_an_incomplete_one_is_kept_for_reading_and_never_looks_complete(self, handed: HandedOver) -> None:
         await handed.flux.kube.patch(
             "v1", "ConfigMap", "drifted", {"data": {"word": "bye"}}, manager="kubectl-edit", namespace=handed.namespace
         )
-        change = await action.look(handed.only("drifted"), handed.world, "test")
+        change = await certify.look_certificate(handed.only("drifted"), handed.world, "test")
         assert change is not None
 
         with pytest.raises(
@@ -153,7 +154,7 @@ class TestBroken:
 
         path = handed.world.state / "test" / "certificate.incomplete.json"
         assert str(path) in caught.value.hint
-        found = keeping_certificate.read(path).certificate
+        found = certificate_store.read(path).certificate
         assert not found.is_complete
-        assert certifying.is_sealed(found)
-        assert await action.look(handed.only("drifted"), handed.world, "test") is not None
+        assert certificate_scope.is_sealed(found)
+        assert await certify.look_certificate(handed.only("drifted"), handed.world, "test") is not None

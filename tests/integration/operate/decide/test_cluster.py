@@ -4,16 +4,16 @@ import asyncio
 from pathlib import Path
 
 from firstlight.clients import kube
-from firstlight.lab.lab import Lab
+from firstlight.commands.decide import cluster_look
+from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.place import Place
-from firstlight.operate.deciding import sight
+from firstlight.model.remark import Place
 from tests.integration.operate.decide.git_repo import PEERS, Decide, replace
 
 
-async def looked(kubeconfig: Path) -> sight.Sight:
+async def looked(kubeconfig: Path) -> cluster_look.ClusterSight:
     async with kube.Client(kube.load(kubeconfig)) as client:
-        return await sight.looked(client, Cluster(name="infra", place=Place("a"), engine=Engine.FLUX))
+        return await cluster_look.look_at_cluster(client, Cluster(name="infra", place=Place("a"), engine=Engine.FLUX))
 
 
 def test_a_cluster_that_does_not_answer_is_a_fact(repo: Path, tmp_path: Path, decide: Decide) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import yaml
 
 from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.lab.lab import Lab
+from firstlight.clients import kube as clients_kube
+from firstlight.commands.doctor import examine
+from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster
-from firstlight.model.override import Emergency, Override, Standing
-from firstlight.model.place import Place
-from firstlight.operate.doctor import looking
+from firstlight.model.override import Emergency, Override, OverrideStanding
+from firstlight.model.remark import Place
 from tests.doctor.things import deployment
 from tests.labs import until
 
@@ -30,7 +30,7 @@ async def doctor(*words: str, cwd: Path) -> tuple[int, str, str]:
 
 
 async def test_a_namespace_is_diagnosed_and_bundled(
-    lab: Lab, kube: kube_client.Client, namespace: str, tmp_path: Path
+    lab: Lab, kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": namespace}}
     await kube.apply({**secret, "stringData": {"word": f"{CANARY} in a Secret"}}, manager="tests")
@@ -66,7 +66,7 @@ async def test_a_namespace_is_diagnosed_and_bundled(
 
 
 async def test_a_fine_namespace_an_unknown_one_and_nothing_to_look_at(
-    lab: Lab, kube: kube_client.Client, namespace: str, tmp_path: Path
+    lab: Lab, kube: clients_kube.Client, namespace: str, tmp_path: Path
 ) -> None:
     way = ["--kubeconfig", str(lab.kubeconfig)]
     config = yaml.safe_load(lab.kubeconfig.read_text())
@@ -86,18 +86,18 @@ async def test_a_fine_namespace_an_unknown_one_and_nothing_to_look_at(
     assert "✘ the Kubernetes API" in blind[1] or "Kubernetes API" in blind[1]
 
 
-async def test_copies_of_overrides_count_only_where_the_cluster_does_not_tell(kube: kube_client.Client) -> None:
+async def test_copies_of_overrides_count_only_where_the_cluster_does_not_tell(kube: clients_kube.Client) -> None:
     copy = Override(
         id="20261116t200000z-ab12", cluster="lab", emergency=Emergency.OUTAGE, reason="down", who="ann", begun=0.0,
-        until=100.0, standing=Standing.OPEN, scope=(),
+        until=100.0, standing=OverrideStanding.OPEN, scope=(),
     )  # fmt: skip
-    known = looking.Known(cluster=Cluster(name="lab", place=Place("tests")), overrides=(copy,))
+    known = examine.DeclaredCluster(cluster=Cluster(name="lab", place=Place("tests")), overrides=(copy,))
 
-    assert copy not in (await looking.look(known, looking.Ways(client=kube))).overrides
-    assert (await looking.look(known, looking.Ways())).overrides == (copy,)
+    assert copy not in (await examine.look(known, examine.DoctorAccess(client=kube))).overrides
+    assert (await examine.look(known, examine.DoctorAccess())).overrides == (copy,)
 
 
-async def _is_pulled_in_vain(client: kube_client.Client, space: str) -> bool:
+async def _is_pulled_in_vain(client: clients_kube.Client, space: str) -> bool:
     pods = (await client.list("v1", "Pod", namespace=space)).items
     states = [each for pod in pods for each in pod["status"].get("containerStatuses") or ()]
     return any(each["state"].get("waiting", {}).get("reason") == "ImagePullBackOff" for each in states)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.clients import command
-from firstlight.clients import kube as kube_client
-from firstlight.observe.doctor import api
+from firstlight.clients import command, kube
+from firstlight.observe.cluster import kubernetes_survey
 from tests import stuck_crds
 from tests.doctor.failure import cells, named
 from tests.doctor.of_machines import BARE, CLUSTER, with_keys, without_keys
@@ -19,7 +18,7 @@ from tests.machines import Cluster, Make
 @pytest.mark.parametrize("failure", cells(CLUSTER))
 async def test_it_is_named(failure: str, cluster: Cluster) -> None:
     one = CLUSTER.failures[failure]
-    looking = kube_client.Client(kube_client.load(cluster.lab.kubeconfig), policy=api.POLICY)
+    looking = kube.Client(kube.load(cluster.lab.kubeconfig), policy=kubernetes_survey.POLICY)
     async with looking as client, one.make(cluster) as expected:
         await named(one, expected, with_keys(cluster, client))
 
@@ -29,7 +28,7 @@ async def test_the_command_for_a_stuck_crd_wakes_it_and_leaves_no_trace(
     cluster: Cluster, programs: dict[str, Path]
 ) -> None:
     one = CLUSTER.failures["crd-stuck"]
-    looking = kube_client.Client(kube_client.load(cluster.lab.kubeconfig), policy=api.POLICY)
+    looking = kube.Client(kube.load(cluster.lab.kubeconfig), policy=kubernetes_survey.POLICY)
     async with looking as client, one.make(cluster) as expected:
         symptom = (await named(one, expected, with_keys(cluster, client))).causes[0].symptom
         name = symptom.subject.rpartition(" ")[2]

@@ -5,15 +5,14 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
+from firstlight.commands.decide import equivalence, judgement, team_rules
+from firstlight.commands.decide.file_components import taken_in
+from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.model.decision import Decision, Risk
 from firstlight.model.platform import Platform
-from firstlight.operate.deciding import same_structure, team_rules
-from firstlight.operate.deciding.taken_in import taken_in
-from firstlight.policy.deciding import judging
-from firstlight.policy.deciding.book import Book
-from firstlight.repo import platform
-from firstlight.repo.changing import reading
-from firstlight.repo.overlaid import OverlaidTree
+from firstlight.repo import platform_reader
+from firstlight.repo.changes import repo_changes
+from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.work_tree import WorkTree
 
 REPOS = Path(__file__).parent / "repos"
@@ -27,16 +26,16 @@ class Base:
 
     tree: WorkTree
     platform: Platform
-    book: Book
+    book: RuleBook
 
     def decided(self, files: Files) -> Decision:
         """The decision, made as ``firstlight decide`` makes it of two states, without a rendition."""
         after = OverlaidTree(self.tree, files)
-        then = self.platform if same_structure.is_same(self.tree, after, files) else platform.read_tree(after)
-        changes = reading.changes(self.tree, after, files, platforms=(self.platform, then))
+        then = self.platform if equivalence.is_same(self.tree, after, files) else platform_reader.read_tree(after)
+        changes = repo_changes.changes(self.tree, after, files, platforms=(self.platform, then))
         if not changes:
             return Decision(side=None, risk=Risk.LOW, items=())
-        return judging.decide(
+        return judgement.decide(
             changes,
             platform=then,
             before=self.platform,
@@ -49,4 +48,4 @@ class Base:
 def base(root: Path) -> Base:
     """A repo, read once."""
     tree = WorkTree(root)
-    return Base(tree, platform.read_tree(tree), team_rules.book(tree))
+    return Base(tree, platform_reader.read_tree(tree), team_rules.book(tree))

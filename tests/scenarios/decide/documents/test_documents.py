@@ -12,25 +12,26 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.document import reading
+from firstlight.commands.decide import procedures as decide_procedures
+from firstlight.commands.decide import rule_book, rule_files, rule_tests, sides
+from firstlight.commands.decide.rule_form import PLACEHOLDER, STAGES, StepForm
+from firstlight.document import yaml_reader
 from firstlight.model.component import Side
 from firstlight.model.decision import Approval, Risk
-from firstlight.policy.deciding import loading, procedures, sentences, testing, trees
-from firstlight.policy.deciding.procedure_form import PLACEHOLDER, STAGES, Step
 from tests import command_lines
 from tests.conftest import agreement
 
 HERE = Path(__file__).parent
 TABLES = sorted(each.name for each in HERE.glob("*.yaml") if each.name != "rows.yaml")
-BOOK = loading.book()
+BOOK = rule_files.book()
 
 
 @functools.cache
-def answered(table: str) -> tuple[testing.Tested, ...]:
-    return testing.run(testing.cases([(table, (HERE / table).read_bytes())]), BOOK)
+def answered(table: str) -> tuple[rule_tests.Tested, ...]:
+    return rule_tests.run(rule_tests.cases([(table, (HERE / table).read_bytes())]), BOOK)
 
 
-def everything() -> Iterator[testing.Tested]:
+def everything() -> Iterator[rule_tests.Tested]:
     return itertools.chain.from_iterable(map(answered, TABLES))
 
 
@@ -45,7 +46,7 @@ def test_answered_as_the_documents_say(table: str) -> None:
 
 
 def test_every_row_has_its_tests() -> None:
-    (document,) = reading.read((HERE / "rows.yaml").read_bytes(), "rows.yaml").documents
+    (document,) = yaml_reader.read((HERE / "rows.yaml").read_bytes(), "rows.yaml").documents
     rows = {
         how: {f"{section}: {row}" for section, names in of_how.items() for row in names}
         for how, of_how in document.value.items()
@@ -86,7 +87,7 @@ def test_every_rule_is_found_by_its_own_words() -> None:
         f"{words!r} of {rule.id} leads to {found[0].rule.id if found else 'nothing'}"
         for rule in BOOK.rules
         for words in rule.words
-        if not (found := sentences.nearest(words, BOOK)) or found[0].rule.id != rule.id
+        if not (found := rule_book.nearest_rules(words, BOOK)) or found[0].rule.id != rule.id
     ]
     assert lost == []
 
@@ -114,7 +115,7 @@ def test_every_way_through_the_trees() -> None:
     for tree in BOOK.trees:
         names = [each.id for each in tree.questions]
         for answers in itertools.product((True, False), repeat=len(names)):
-            path = trees.walk(tree, dict(zip(names, answers, strict=True)))
+            path = sides.walk_tree(tree, dict(zip(names, answers, strict=True)))
             way = tuple(each.question if each.answer else f"not {each.question}" for each in path.steps)
             found.setdefault(path.tree, {})[way] = str(path.side)
     assert found == ENDS
@@ -185,12 +186,14 @@ def test_both_checklists_are_usual() -> None:
 # The workflows
 
 
-def steps(name: str) -> list[Step]:
+def steps(name: str) -> list[StepForm]:
     """What a procedure has, with what it takes from others, in order."""
-    return sorted(procedures.all_of(BOOK.procedures[name], BOOK, "steps"), key=lambda each: STAGES.index(each.stage))
+    return sorted(
+        decide_procedures.filled_steps(BOOK.procedures[name], BOOK, "steps"), key=lambda each: STAGES.index(each.stage)
+    )
 
 
-def at(found: list[Step], words: str) -> int:
+def at(found: list[StepForm], words: str) -> int:
     """The first step whose command begins with these words, or whose text has them."""
     return next(at for at, each in enumerate(found) if each.command.startswith(words) or words in each.text)
 
@@ -314,7 +317,7 @@ def test_words_that_mean_two_things_are_asked_about() -> None:
         assert rule is not None
         assert rule.asks, name
     for sentence in ("change DNS settings", "security policy"):
-        near = {each.rule.id for each in sentences.nearest(sentence, BOOK)}
+        near = {each.rule.id for each in rule_book.nearest_rules(sentence, BOOK)}
         assert pairs[sentence] <= near, near
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.clients import git as clients
+from firstlight.clients import git
 from firstlight.clients.git import Git
 from tests.unit.clients.recorder import Recorder
 
@@ -25,5 +25,5 @@ async def test_names_are_relative_to_what_is_asked_for(git_client: Git, program:
 async def test_a_bare_repository_has_no_files(git_client: Git, work_tree: Path, tmp_path: Path) -> None:
     bare = (work_tree / ".git").rename(tmp_path / "bare")
 
-    with pytest.raises(clients.NotARepository):
+    with pytest.raises(git.NotARepository):
         await git_client.ls_files(bare)

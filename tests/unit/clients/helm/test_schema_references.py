@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from firstlight import errors
-from firstlight.clients import helm as clients
+from firstlight.clients import helm
 from firstlight.clients.helm import schema_references
-from firstlight.model import helm
+from firstlight.model import helm_chart
 from tests.unit.clients.recorder import Recorder
 
 CASES = yaml.safe_load((Path(__file__).parent / "schemas/cases.yaml").read_text())
@@ -100,7 +100,7 @@ async def test_helm_never_sees_a_reference_to_a_file(tmp_path: Path) -> None:
     root = chart(tmp_path / "c", "charts/inner/values.schema.json", b'{"$ref": "file:///etc/passwd"}')
 
     with pytest.raises(errors.Refused, match=r"charts/inner/values\.schema\.json refers to 'file:///etc/passwd'"):
-        await clients.Helm(program.path).template(helm.LocalChart(root), release="a", namespace="b")
+        await helm.Helm(program.path).template(helm_chart.LocalChart(root), release="a", namespace="b")
 
     assert not os.path.exists(program.home / "calls")
 
@@ -110,7 +110,7 @@ async def test_helm_does_not_follow_a_reference_to_the_web(tmp_path: Path) -> No
     program.says("kind: X\n")
     root = chart(tmp_path / "c", "values.schema.json", b'{"$ref": "https://example.org/a.json"}')
 
-    done = await clients.Helm(program.path).template(helm.LocalChart(root), release="a", namespace="b")
+    done = await helm.Helm(program.path).template(helm_chart.LocalChart(root), release="a", namespace="b")
 
     assert "--skip-schema-validation" in program.argv
     assert done.warnings == (
@@ -124,7 +124,7 @@ async def test_local_references_are_left_to_helm(tmp_path: Path) -> None:
     program.says("kind: X\n")
     root = chart(tmp_path / "c", "values.schema.json", b'{"$ref": "#/$defs/a"}')
 
-    done = await clients.Helm(program.path).template(helm.LocalChart(root), release="a", namespace="b")
+    done = await helm.Helm(program.path).template(helm_chart.LocalChart(root), release="a", namespace="b")
 
     assert "--skip-schema-validation" not in program.argv
     assert done.warnings == ()

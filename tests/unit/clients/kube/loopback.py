@@ -230,8 +230,8 @@ class Clock:
 def client(server: Loopback, *, clock: Clock | None = None, **settings: Any) -> kube.Client:
     """A client of the server that never really waits."""
     clock = clock or Clock()
-    policy = settings.pop("policy", None) or kube.Policy()
-    config = kube.Config(server=server.url, **settings)
+    policy = settings.pop("policy", None) or kube.RetryPolicy()
+    config = kube.ClientConfig(server=server.url, **settings)
     return kube.Client(config, policy=policy, environ={}, clock=clock, sleep=clock.sleep, jitter=lambda: 1.0)
 
 

@@ -1,6 +1,6 @@
 import asyncio
 import itertools
-import subprocess  # a fresh interpreter, to see what it imports
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube import config as configs
+from firstlight.clients.kube import client_config
 from firstlight.model.secret import Secret
 from tests.unit.clients.kube import loopback
 from tests.unit.clients.kube.loopback import (
@@ -83,7 +83,7 @@ async def test_a_slow_answer_is_asked_for_again(do: Do) -> None:
     def react(request: Request) -> Reaction:
         return Stall() if len(server.requests) == 3 else Respond(LIVE)
 
-    policy = kube.Policy(attempt=0.2)
+    policy = kube.RetryPolicy(attempt=0.2)
     async with loopback.loopback(react) as server, loopback.client(server, policy=policy) as client:
         assert await do(client) == LIVE
         assert client.limiter.window.limit == 8
@@ -231,7 +231,7 @@ async def test_a_create_of_a_taken_name_is_not_mistaken_for_ones_own() -> None:
 async def test_a_lost_create_without_a_name_is_ambiguous() -> None:
     wanted = {**WANTED, "metadata": {"generateName": "a-"}}
     async with loopback.loopback(script(Reset())) as server, loopback.client(server) as client:
-        with pytest.raises(kube.Ambiguous, match="create ConfigMap default on"):
+        with pytest.raises(kube.AmbiguousWrite, match="create ConfigMap default on"):
             await client.create(wanted, manager="me")
 
     assert len(server.of("POST")) == 1
@@ -240,7 +240,7 @@ async def test_a_lost_create_without_a_name_is_ambiguous() -> None:
 @pytest.mark.parametrize("lost", [Reset(), Truncate(LIVE), status(504)], ids=repr)
 async def test_a_lost_json_patch_is_ambiguous(lost: Reaction) -> None:
     async with loopback.loopback(script(lost)) as server, loopback.client(server) as client:
-        with pytest.raises(kube.Ambiguous, match="may or may not"):
+        with pytest.raises(kube.AmbiguousWrite, match="may or may not"):
             await json_patch(client)
 
     assert len(server.of("PATCH")) == 1
@@ -253,7 +253,7 @@ async def test_a_json_patch_that_was_refused_for_load_is_repeated() -> None:
 
 async def test_a_guarded_patch_whose_repeat_fails_its_test_is_ambiguous() -> None:
     async with loopback.loopback(script(Reset(), status(422, "Invalid"))) as server, loopback.client(server) as client:
-        with pytest.raises(kube.Ambiguous, match="a repeat was refused"):
+        with pytest.raises(kube.AmbiguousWrite, match="a repeat was refused"):
             await guarded_patch(client)
 
 
@@ -286,7 +286,7 @@ async def test_an_unsent_request_is_always_sent_again() -> None:
 
     clock = Clock()
     async with loopback.loopback(react) as server:
-        config = kube.Config(server="https://api.invalid", proxy=configs.Proxy(server.url))
+        config = kube.ClientConfig(server="https://api.invalid", proxy=client_config.Proxy(server.url))
         client = kube.Client(config, environ={}, clock=clock, sleep=clock.sleep, jitter=lambda: 1.0)
         async with client:
             with pytest.raises(errors.Unreachable, match="the proxy answered 407"):
@@ -338,7 +338,7 @@ async def test_a_fixed_token_that_was_accepted_before_is_tried_once_more() -> No
 
 
 async def test_who_asks_is_said_in_headers() -> None:
-    acting = configs.Impersonation("jane", "7", ("dev", "ops"), (("example.org/scope s", ("a", "b")),))
+    acting = client_config.Impersonation("jane", "7", ("dev", "ops"), (("example.org/scope s", ("a", "b")),))
     async with (
         loopback.loopback(script(Respond(LIVE))) as server,
         loopback.client(server, token=Secret("t"), impersonation=acting, compression=False) as client,
@@ -370,7 +370,9 @@ async def test_redirects_are_not_followed() -> None:
 
 async def test_an_http_proxy_is_used_with_its_credentials() -> None:
     async with loopback.loopback(script(Respond(LIVE))) as server:
-        config = kube.Config(server="http://api.invalid", proxy=configs.Proxy(server.url, "me", Secret("hunter2")))
+        config = kube.ClientConfig(
+            server="http://api.invalid", proxy=client_config.Proxy(server.url, "me", Secret("hunter2"))
+        )
         async with kube.Client(config, environ={}) as client:
             assert (await client.request("GET", "/api/v1/x")).document == LIVE
 
@@ -395,9 +397,9 @@ async def test_a_list_is_paged_and_its_items_are_named() -> None:
     assert second.query == {**first.query, "continue": "t"}
 
 
-def client_listing(*names: str) -> kube.Listing:
+def client_listing(*names: str) -> kube.ObjectListing:
     items = ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in names)
-    return kube.Listing(tuple(items), "9")
+    return kube.ObjectListing(tuple(items), "9")
 
 
 async def test_a_list_whose_token_expires_begins_again_in_one_piece() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import credentials
+from firstlight.clients.kube import client_config, credentials
 from firstlight.model.secret import Secret
 
 V1 = "client.authentication.k8s.io/v1"
@@ -54,11 +53,11 @@ class Program:
     def told(self) -> list[str]:
         return self._told.read_text().splitlines()
 
-    def config(self, api_version: str = V1, **env: str) -> kube.Config:
-        return kube.Config(
+    def config(self, api_version: str = V1, **env: str) -> kube.ClientConfig:
+        return kube.ClientConfig(
             server="https://host",
             certificate_authority=b"CA",
-            exec_plugin=configs.ExecPlugin(
+            exec_plugin=client_config.ExecPlugin(
                 api_version=api_version,
                 command=str(self.path),
                 env=tuple((name, Secret(value)) for name, value in env.items()),
@@ -167,7 +166,7 @@ async def test_what_a_plugin_prints_never_reaches_a_message(program: Program, ou
 async def test_a_token_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("first\n")
-    source = credentials.source(kube.Config(server="https://host", token_file=path))
+    source = credentials.source(kube.ClientConfig(server="https://host", token_file=path))
 
     first = await source.current()
     (tmp_path / "new").write_text("second")
@@ -182,7 +181,7 @@ async def test_a_token_file_is_read_again_when_it_changes(tmp_path: Path) -> Non
 async def test_a_refused_token_file_is_worth_another_try_only_if_it_changed(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("first")
-    source = credentials.source(kube.Config(server="https://host", token_file=path))
+    source = credentials.source(kube.ClientConfig(server="https://host", token_file=path))
     refused = await source.current()
 
     assert not await source.renew(refused)
@@ -192,14 +191,14 @@ async def test_a_refused_token_file_is_worth_another_try_only_if_it_changed(tmp_
 
 async def test_an_empty_token_file(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("\n")
-    source = credentials.source(kube.Config(server="https://host", token_file=tmp_path / "token"))
+    source = credentials.source(kube.ClientConfig(server="https://host", token_file=tmp_path / "token"))
 
     with pytest.raises(errors.ConfigError, match="is empty"):
         await source.current()
 
 
 async def test_a_password() -> None:
-    source = credentials.source(kube.Config(server="https://host", username="me", password=Secret("pä:ss")))
+    source = credentials.source(kube.ClientConfig(server="https://host", username="me", password=Secret("pä:ss")))
 
     credential = await source.current()
 

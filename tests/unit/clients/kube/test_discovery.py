@@ -5,8 +5,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube import discovery, transport
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import discovery, kube_errors, transport
 from tests.unit.clients.kube import loopback
 
 
@@ -45,15 +44,15 @@ class Server:
         etag = str(hash(repr(document)))
         if document is None:
             self.fetched.append((path, 503))
-            target = kube_errors.Target("discover", "s", path=path)
+            target = kube_errors.ApiTarget("discover", "s", path=path)
             raise kube.ServerError(target, code=503)
         is_known = headers.get("If-None-Match") == etag
         self.fetched.append((path, 304 if is_known else 200))
         return answer(304 if is_known else 200, {"ETag": etag}, None if is_known else document)
 
 
-def answer(status: int, headers: Mapping[str, str], document: Any) -> transport.Answer:
-    return transport.Answer(status, headers, b"", document)
+def answer(status: int, headers: Mapping[str, str], document: Any) -> transport.HttpResponse:
+    return transport.HttpResponse(status, headers, b"", document)
 
 
 CORE = aggregated(("", "v1", "Current", ["Pod", "ConfigMap"]))
@@ -152,7 +151,7 @@ async def test_a_server_without_aggregated_discovery_is_asked_group_by_group() -
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../secrets", "a%2fb"])
 def test_a_name_cannot_lead_elsewhere(name: str) -> None:
-    resource = discovery.Resource("", "v1", "ConfigMap", "configmaps", is_namespaced=True)
+    resource = discovery.ApiResource("", "v1", "ConfigMap", "configmaps", is_namespaced=True)
 
     with pytest.raises(errors.ClientError):
         resource.path(namespace="apps", name=name or "/")
@@ -161,7 +160,7 @@ def test_a_name_cannot_lead_elsewhere(name: str) -> None:
 
 
 def test_names_of_roles_keep_their_colon_and_others_are_quoted() -> None:
-    resource = discovery.Resource("rbac", "v1", "ClusterRole", "clusterroles", is_namespaced=False)
+    resource = discovery.ApiResource("rbac", "v1", "ClusterRole", "clusterroles", is_namespaced=False)
 
     assert resource.path(name="system:node?x y#") == "/apis/rbac/v1/clusterroles/system:node%3Fx%20y%23"
 

@@ -5,25 +5,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight.clients.kube import retry
-from firstlight.clients.kube.retry import Again, Doubt, Happened, LookThenAgain, Outcome, Past, Refresh, Repeat, Stop
+from firstlight.clients.kube.retry import (
+    Again,
+    AttemptEnd,
+    AttemptOutcome,
+    Doubt,
+    LookThenAgain,
+    PastAttempts,
+    Refresh,
+    Repeat,
+    Stop,
+)
 
-POLICY = retry.Policy()
-FIRST = Past()
+POLICY = retry.RetryPolicy()
+FIRST = PastAttempts()
 ANY = tuple(Repeat)
 SAFE = (Repeat.ALWAYS, Repeat.CONVERGENT, Repeat.GUARDED)
 
 
-def decide(repeat: Repeat, outcome: Outcome, past: Past = FIRST) -> retry.Next:
+def decide(repeat: Repeat, outcome: AttemptOutcome, past: PastAttempts = FIRST) -> retry.Next:
     return retry.decide(repeat, outcome, past=past, policy=POLICY, jitter=1.0)
 
 
-def answered(code: int, reason: str = "", **more: Any) -> Outcome:
-    return Outcome(Happened.ANSWERED, code=code, reason=reason, **more)
+def answered(code: int, reason: str = "", **more: Any) -> AttemptOutcome:
+    return AttemptOutcome(AttemptEnd.ANSWERED, code=code, reason=reason, **more)
 
 
 @pytest.mark.parametrize("repeat", ANY)
 def test_what_was_never_sent_is_always_sent_again(repeat: Repeat) -> None:
-    assert decide(repeat, Outcome(Happened.NOT_SENT)) == Again(0.1)
+    assert decide(repeat, AttemptOutcome(AttemptEnd.NOT_SENT)) == Again(0.1)
 
 
 @pytest.mark.parametrize("repeat", ANY)
@@ -33,7 +43,14 @@ def test_too_many_requests_is_never_carried_out(repeat: Repeat) -> None:
 
 @pytest.mark.parametrize(
     "outcome",
-    [Outcome(Happened.LOST), Outcome(Happened.SLOW), answered(500), answered(502), answered(503), answered(504)],
+    [
+        AttemptOutcome(AttemptEnd.LOST),
+        AttemptOutcome(AttemptEnd.SLOW),
+        answered(500),
+        answered(502),
+        answered(503),
+        answered(504),
+    ],
 )
 @pytest.mark.parametrize(
     ("repeat", "expected"),
@@ -43,7 +60,7 @@ def test_too_many_requests_is_never_carried_out(repeat: Repeat) -> None:
         (Repeat.NEVER, Doubt()),
     ],
 )
-def test_what_may_have_been_carried_out(outcome: Outcome, repeat: Repeat, expected: retry.Next) -> None:
+def test_what_may_have_been_carried_out(outcome: AttemptOutcome, repeat: Repeat, expected: retry.Next) -> None:
     assert decide(repeat, outcome) == expected
 
 
@@ -71,21 +88,23 @@ def test_an_answer_is_an_answer(code: int, repeat: Repeat) -> None:
 
 def test_credentials_are_refreshed_once() -> None:
     assert decide(Repeat.NEVER, answered(401)) == Refresh()
-    assert decide(Repeat.NEVER, answered(401), Past(is_refreshed=True)) == Stop()
+    assert decide(Repeat.NEVER, answered(401), PastAttempts(is_refreshed=True)) == Stop()
 
 
 def test_a_server_that_never_answered_is_tried_a_few_times() -> None:
     unknown = [
-        decide(Repeat.ALWAYS, Outcome(Happened.NOT_SENT), Past(attempts=attempts, is_server_known=False))
+        decide(
+            Repeat.ALWAYS, AttemptOutcome(AttemptEnd.NOT_SENT), PastAttempts(attempts=attempts, is_server_known=False)
+        )
         for attempts in (1, 2, 3)
     ]
 
     assert unknown == [Again(0.1), Again(0.2), Stop()]
-    assert decide(Repeat.ALWAYS, Outcome(Happened.NOT_SENT), Past(attempts=30)) == Again(10)
+    assert decide(Repeat.ALWAYS, AttemptOutcome(AttemptEnd.NOT_SENT), PastAttempts(attempts=30)) == Again(10)
 
 
 def test_an_internal_error_without_a_hint_is_tried_a_few_times() -> None:
-    last = Past(attempts=POLICY.internal_errors)
+    last = PastAttempts(attempts=POLICY.internal_errors)
 
     assert decide(Repeat.ALWAYS, answered(500, "InternalError"), last) == Stop()
     assert isinstance(decide(Repeat.ALWAYS, answered(500, "ServerTimeout"), last), Again)
@@ -97,7 +116,7 @@ def test_an_internal_error_without_a_hint_is_tried_a_few_times() -> None:
     [(Repeat.ALWAYS, Stop()), (Repeat.GUARDED, Stop()), (Repeat.READ_BACK, Doubt()), (Repeat.NEVER, Doubt())],
 )
 def test_at_the_deadline_a_lost_write_is_in_doubt(repeat: Repeat, expected: retry.Next) -> None:
-    assert decide(repeat, Outcome(Happened.LOST), Past(elapsed=POLICY.deadline)) == expected
+    assert decide(repeat, AttemptOutcome(AttemptEnd.LOST), PastAttempts(elapsed=POLICY.deadline)) == expected
 
 
 def test_retry_after_is_honoured_up_to_a_bound() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube import config as configs
-from firstlight.clients.kube import errors as kube_errors
+from firstlight.clients.kube import client_config, kube_errors
 from firstlight.model.secret import Secret
 from tests.unit.clients.kube import loopback, pki
 from tests.unit.clients.kube.loopback import Respond, script
@@ -38,25 +37,25 @@ async def test_a_trusted_server() -> None:
 @pytest.mark.parametrize(
     ("pair", "settings", "problem"),
     [
-        (pki.issue("host", days=(-9, -2)), {}, kube_errors.Problem.EXPIRED),
-        (pki.issue("host", days=(2, 9)), {}, kube_errors.Problem.NOT_YET_VALID),
-        (pki.issue("host", address="127.0.0.2"), {}, kube_errors.Problem.WRONG_NAME),
-        (pki.issue("host"), {"server_name": "other"}, kube_errors.Problem.WRONG_NAME),
+        (pki.issue("host", days=(-9, -2)), {}, kube_errors.CertificateProblem.EXPIRED),
+        (pki.issue("host", days=(2, 9)), {}, kube_errors.CertificateProblem.NOT_YET_VALID),
+        (pki.issue("host", address="127.0.0.2"), {}, kube_errors.CertificateProblem.WRONG_NAME),
+        (pki.issue("host"), {"server_name": "other"}, kube_errors.CertificateProblem.WRONG_NAME),
         (
             pki.issue("host", issuer=pki.authority("other")),
             {},
-            kube_errors.Problem.UNKNOWN_AUTHORITY,
+            kube_errors.CertificateProblem.UNKNOWN_AUTHORITY,
         ),
-        (pki.issue("host"), {"certificate_authority": b""}, kube_errors.Problem.UNKNOWN_AUTHORITY),
+        (pki.issue("host"), {"certificate_authority": b""}, kube_errors.CertificateProblem.UNKNOWN_AUTHORITY),
     ],
     ids=["expired", "not yet", "address", "name", "authority", "system"],
 )
 async def test_an_untrusted_server_is_told_apart(
-    pair: pki.Pair, settings: dict[str, Any], problem: kube_errors.Problem
+    pair: pki.Pair, settings: dict[str, Any], problem: kube_errors.CertificateProblem
 ) -> None:
     clock = loopback.Clock()
     async with loopback.loopback(script(Respond(1)), tls=pki.server_context(pair)) as server:
-        with pytest.raises(kube.Untrusted) as caught:
+        with pytest.raises(kube.KubeUntrusted) as caught:
             await ask(secure(server, token=Secret("t"), clock=clock, **settings))
 
     assert caught.value.problem is problem
@@ -70,7 +69,7 @@ async def test_a_ca_of_the_same_name_with_another_key_is_unknown() -> None:
     impostor = pki.authority.__wrapped__("authority")
     context = pki.server_context(pki.issue("host", issuer=impostor))
     async with loopback.loopback(script(Respond(1)), tls=context) as server:
-        with pytest.raises(kube.Untrusted):
+        with pytest.raises(kube.KubeUntrusted):
             await ask(secure(server))
 
 
@@ -114,7 +113,7 @@ async def test_a_server_that_wants_a_certificate_and_gets_none() -> None:
     context = pki.server_context(pki.issue("host"), clients=pki.authority())
     async with loopback.loopback(script(Respond(1)), tls=context) as server:
         with pytest.raises(errors.Unreachable):
-            await ask(secure(server, policy=kube.Policy(deadline=0.5)))
+            await ask(secure(server, policy=kube.RetryPolicy(deadline=0.5)))
 
 
 @pytest.mark.parametrize("kind", ["foreign", "encrypted", "nonsense"])
@@ -125,7 +124,7 @@ async def test_a_key_that_cannot_be_used(kind: str) -> None:
         "encrypted": pki.key_pem(pair, b"password"),
         "nonsense": b"-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----",
     }[kind]
-    config = kube.Config(
+    config = kube.ClientConfig(
         server="https://host",
         source="/home/me/config",
         client_certificate=pki.certificate_pem(pair),
@@ -139,7 +138,7 @@ async def test_a_key_that_cannot_be_used(kind: str) -> None:
 
 
 async def test_an_authority_that_is_no_certificate() -> None:
-    config = kube.Config(server="https://host", source="c", certificate_authority=b"-----BEGIN nonsense")
+    config = kube.ClientConfig(server="https://host", source="c", certificate_authority=b"-----BEGIN nonsense")
 
     with pytest.raises(errors.ConfigError, match="no PEM certificate"):
         async with kube.Client(config):
@@ -166,7 +165,7 @@ async def test_plain_http_where_tls_is_expected() -> None:
     clock = loopback.Clock()
     async with bare(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url:
         with pytest.raises(errors.Unreachable, match="no TLS with this server"):
-            await ask(kube.Client(kube.Config(server=url), environ={}, clock=clock, sleep=clock.sleep))
+            await ask(kube.Client(kube.ClientConfig(server=url), environ={}, clock=clock, sleep=clock.sleep))
 
     assert clock.sleeps == []
 
@@ -175,7 +174,7 @@ async def test_a_server_that_hangs_up_in_the_handshake_is_tried_again() -> None:
     clock = loopback.Clock()
     async with bare(b"") as url:
         with pytest.raises(errors.Unreachable, match=r"GET /api/v1/x on .*: \S+"):
-            await ask(kube.Client(kube.Config(server=url), environ={}, clock=clock, sleep=clock.sleep))
+            await ask(kube.Client(kube.ClientConfig(server=url), environ={}, clock=clock, sleep=clock.sleep))
 
     assert len(clock.sleeps) == 2
 
@@ -194,7 +193,7 @@ async def test_another_certificate_of_a_plugin_opens_new_connections(tmp_path: P
         }
         (tmp_path / name).write_bytes(msgspec.json.encode(answer))
     (tmp_path / "next").symlink_to(tmp_path / "first")
-    plugin = configs.ExecPlugin("client.authentication.k8s.io/v1", "cat", (str(tmp_path / "next"),))
+    plugin = client_config.ExecPlugin("client.authentication.k8s.io/v1", "cat", (str(tmp_path / "next"),))
 
     def react(request: loopback.Request) -> loopback.Reaction:
         if server.connections == 2:
@@ -215,6 +214,6 @@ async def test_an_https_server_behind_an_http_proxy() -> None:
         loopback.loopback(script(Respond(1)), tls=pki.server_context(pki.issue("api"))) as server,
         loopback.tunnel(server.port) as (port, connects),
     ):
-        assert await ask(secure(server, proxy=configs.Proxy(f"http://127.0.0.1:{port}"))) == 1
+        assert await ask(secure(server, proxy=client_config.Proxy(f"http://127.0.0.1:{port}"))) == 1
 
     assert connects == [f"127.0.0.1:{server.port}"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.clients import kustomize as clients
+from firstlight.clients import kustomize
 from tests.unit.clients.kustomize.trees import make
 from tests.unit.clients.recorder import Recorder
 
@@ -35,7 +35,7 @@ def tree_path(tmp_path: Path) -> Path:
 
 async def test_the_command_line_and_what_it_finds(program: Recorder, tree_path: Path) -> None:
     program.says("kind: X\n", "# Warning: 'bases' is deprecated.\n\n")
-    client = clients.Kustomize(program.path, environ=ENVIRON)
+    client = kustomize.Kustomize(program.path, environ=ENVIRON)
 
     done = await client.build(tree_path / "-app", within=tree_path)
 
@@ -49,7 +49,7 @@ async def test_the_command_line_and_what_it_finds(program: Recorder, tree_path: 
 
 
 async def test_what_is_allowed_changes_it(program: Recorder, tree_path: Path) -> None:
-    client = clients.Kustomize(program.path, helm=Path("/opt/helm"), environ=ENVIRON)
+    client = kustomize.Kustomize(program.path, helm=Path("/opt/helm"), environ=ENVIRON)
 
     await client.build(
         tree_path / "-app",
@@ -73,12 +73,12 @@ async def test_what_is_allowed_changes_it(program: Recorder, tree_path: Path) ->
 
 
 async def test_nothing_runs_if_it_must_not(program: Recorder, tmp_path: Path, tree_path: Path) -> None:
-    client = clients.Kustomize(program.path, helm=Path("/opt/helm"))
+    client = kustomize.Kustomize(program.path, helm=Path("/opt/helm"))
     make(tree_path, {"evil/kustomization.yaml": "resources: [https://h/x]"})
 
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await client.build(tree_path / "evil", within=tree_path)
-    with pytest.raises(clients.Forbidden):
+    with pytest.raises(kustomize.KustomizeForbidden):
         await client.build(tmp_path, within=tree_path)
     for wrong in ({"kube_version": "--x"}, {"api_versions": ["--x"]}, {"api_versions": ["a,b"]}):
         with pytest.raises(errors.UsageError):
@@ -90,20 +90,20 @@ async def test_nothing_runs_if_it_must_not(program: Recorder, tmp_path: Path, tr
 async def test_the_version(program: Recorder, tmp_path: Path) -> None:
     program.says("v5.8.1\n")
 
-    assert await clients.Kustomize(program.path).version() == "5.8.1"
+    assert await kustomize.Kustomize(program.path).version() == "5.8.1"
     assert program.argv == ["version"]
     with pytest.raises(errors.ToolError):
-        await clients.Kustomize(tmp_path / "none").version()
+        await kustomize.Kustomize(tmp_path / "none").version()
 
 
 async def test_what_takes_too_long_or_says_too_much(
     program: Recorder, tree_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = clients.Kustomize(program.path)
+    client = kustomize.Kustomize(program.path)
     program.says("x" * 2000)
     monkeypatch.setattr("firstlight.clients.command.OUTPUT_LIMIT", 1000)
-    with pytest.raises(clients.TooLarge):
+    with pytest.raises(kustomize.KustomizeTooLarge):
         await client.build(tree_path / "-app", within=tree_path)
     program.says(sleep=30)
-    with pytest.raises(clients.TimedOut):
+    with pytest.raises(kustomize.KustomizeTimedOut):
         await client.build(tree_path / "-app", within=tree_path, timeout=0.3)

@@ -15,16 +15,16 @@ import pytest
 import firstlight
 from firstlight import errors
 from firstlight.clients import command
-from firstlight.clients.sandbox import isolation, limits, starting
-from firstlight.clients.sandbox.limits import Limits
+from firstlight.clients.sandbox import isolation, program_limits
+from firstlight.clients.sandbox.program_limits import ProgramLimits
 from firstlight.model.secret import Secret
 from tests.labs import until
 
 PYTHON = sys.executable
-SMALL = Limits(name="small", data=256 << 20, cpu=2, file=1 << 20, processes=0, network=False)
+SMALL = ProgramLimits(name="small", data=256 << 20, cpu=2, file=1 << 20, processes=0, network=False)
 
 
-async def run(script: str, within: Limits = SMALL, **more: object) -> command.Completed:
+async def run(script: str, within: ProgramLimits = SMALL, **more: object) -> command.Completed:
     return await command.run([PYTHON, "-I", "-S", "-c", script], within=within, check=False, timeout=60, **more)  # type: ignore[arg-type]
 
 
@@ -72,11 +72,11 @@ async def test_a_program_with_the_network_reaches_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         dial = f"import socket; socket.create_connection({server.getsockname()!r}); print('reached')"
 
-        assert (await run(dial, limits.CLIENT)).stdout == b"reached\n"
+        assert (await run(dial, program_limits.CLIENT)).stdout == b"reached\n"
 
 
 async def test_a_renderer_has_a_network_namespace_of_its_own() -> None:
-    if "network" in {each.what for each in await isolation.tried()}:
+    if "network" in {each.what for each in await isolation.try_limits()}:
         pytest.skip("the kernel grants no namespace")  # and says so: see below
 
     done = await run("import os; print(os.readlink('/proc/self/ns/net'))")
@@ -99,7 +99,7 @@ async def test_limits_reach_what_a_program_starts() -> None:
     script = f"import subprocess; subprocess.run([{PYTHON!r}, '-ISc', 'bytearray(1 << 30)'], check=True)"
 
     with pytest.raises(errors.LimitExceeded, match="memory"):
-        await run(script, Limits(name="parent", data=256 << 20))
+        await run(script, ProgramLimits(name="parent", data=256 << 20))
 
 
 async def test_a_limit_that_is_stricter_already_stays(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_streams_descriptors_directory_and_environment_arrive(tmp_path: Pa
 
     with command.memory_file(Secret("first")) as one, command.memory_file(Secret("second")) as two:
         done = await command.run(
-            [PYTHON, "-I", "-S", "-c", script, two.path], within=limits.RENDERER, check=False, cwd=tmp_path,
+            [PYTHON, "-I", "-S", "-c", script, two.path], within=program_limits.RENDERER, check=False, cwd=tmp_path,
             env={"GIVEN": "a b=c"}, stdin=b"abc" * 500_000, pass_fds=[two.fd, one.fd],
         )  # fmt: skip
 
@@ -147,7 +147,7 @@ async def test_descriptors_keep_their_numbers_whatever_the_launcher_received_the
 
         done = await command.run(
             [PYTHON, "-I", "-S", "-c", script, *(each.path for each in files)],
-            within=limits.RENDERER,
+            within=program_limits.RENDERER,
             pass_fds=[each.fd for each in turned],
         )
 
@@ -173,7 +173,7 @@ async def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_pat
     )
 
     with pytest.raises(errors.TimedOut):
-        await command.run([PYTHON, "-c", script], timeout=3, within=limits.CLIENT)
+        await command.run([PYTHON, "-c", script], timeout=3, within=program_limits.CLIENT)
 
     async def gone() -> bool:
         return not any(os.path.exists(f"/proc/{pid}") for pid in pids.read_text().split())
@@ -184,7 +184,7 @@ async def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_pat
 async def test_who_stops_waiting_leaves_no_program_behind(tmp_path: Path) -> None:
     mark = f"left-{os.getpid()}-{id(tmp_path)}"
     tasks = [
-        asyncio.create_task(run("import time; time.sleep(600)", limits.CLIENT, env={"MARK": f"{mark}"}))
+        asyncio.create_task(run("import time; time.sleep(600)", program_limits.CLIENT, env={"MARK": f"{mark}"}))
         for _ in range(20)
     ]
     for number, task in enumerate(tasks):
@@ -225,8 +225,8 @@ async def test_programs_die_with_whoever_started_them(tmp_path: Path) -> None:
 
 async def test_a_launcher_that_was_killed_is_replaced() -> None:
     await run("")
-    os.kill(starting._launchers[False].process.pid, signal.SIGKILL)
-    starting._launchers[False].process.wait()
+    os.kill(isolation._launchers[False].process.pid, signal.SIGKILL)
+    isolation._launchers[False].process.wait()
 
     assert (await run("print('again')")).stdout == b"again\n"
 
@@ -256,7 +256,7 @@ async def test_what_the_kernel_refuses_is_told_for_each_kind_of_program(tmp_path
 async def test_processes_are_counted_in_a_namespace_of_their_own() -> None:
     if os.getuid() == 0:
         pytest.skip("root is exempt, and told so")
-    if "processes" in {each.what for each in await isolation.tried()}:
+    if "processes" in {each.what for each in await isolation.try_limits()}:
         pytest.skip("the kernel grants no user namespace")
     script = (
         "import os, time\n"
@@ -270,16 +270,16 @@ async def test_processes_are_counted_in_a_namespace_of_their_own() -> None:
         "    print(count, flush=True)\n"
     )
 
-    done = await run(script, limits.RENDERER_WITH_CHARTS)
+    done = await run(script, program_limits.RENDERER_WITH_CHARTS)
 
-    assert 0 < int(done.stdout) < limits.RENDERER_WITH_CHARTS.processes
+    assert 0 < int(done.stdout) < program_limits.RENDERER_WITH_CHARTS.processes
 
 
 async def test_root_is_told_that_its_processes_are_not_counted() -> None:
     if os.getuid() != 0:
         pytest.skip("only for root")
 
-    told = [each for each in await isolation.tried() if each.what == "processes"]
+    told = [each for each in await isolation.try_limits() if each.what == "processes"]
 
     assert [str(each) for each in told] == ["a limit on the number of processes (renderer with charts): root is exempt"]
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.clients import talosctl as talos
-from firstlight.clients.talosctl import Talosctl, Target
-from firstlight.model import cluster_health, etcd, machine
-from firstlight.model.kubernetes_upgrade import ComponentUpdate
+from firstlight.clients import talosctl as clients_talosctl
+from firstlight.clients.talosctl import MachineTarget, Talosctl
+from firstlight.model import machine
 from firstlight.model.secret import MASK, Secret
+from firstlight.model.upgrade_plan import ComponentUpdate
 from tests.unit.clients.talosctl import standin
 
-ONE = Target.of("10.5.0.2")
+ONE = MachineTarget.of("10.5.0.2")
 CONFIG = Secret("machine: {}\n")
 
 
@@ -25,7 +25,7 @@ async def test_members(talosctl: Talosctl, program: standin.StandIn) -> None:
 
     first, second = await talosctl.members(ONE)
 
-    assert first == machine.Resource(
+    assert first == machine.TalosResource(
         node="10.5.0.2",
         type="Members.cluster.talos.dev",
         namespace="cluster",
@@ -34,7 +34,7 @@ async def test_members(talosctl: Talosctl, program: standin.StandIn) -> None:
         phase="running",
         labels={},
         annotations={},
-        spec=machine.Member(
+        spec=machine.DiscoveredMember(
             node_id="rJ2dZ0",
             hostname="cp-1",
             machine_type="controlplane",
@@ -59,13 +59,13 @@ async def test_machine_status(talosctl: Talosctl, program: standin.StandIn) -> N
     shows(program, "machinestatus-down")
     down = await talosctl.machine_status(ONE)
 
-    assert booting == machine.Status(
-        "booting", machine.Readiness(False, (machine.UnmetCondition("services", "etcd not running"),))
+    assert booting == machine.MachineStage(
+        "booting", machine.MachineReadiness(False, (machine.UnmetCondition("services", "etcd not running"),))
     )
     assert not booting.is_ready
-    assert down == machine.Status("shutting down", machine.Readiness(False))
-    assert machine.Status("running", machine.Readiness(True)).is_ready
-    assert not machine.Status("maintenance", machine.Readiness(True)).is_ready
+    assert down == machine.MachineStage("shutting down", machine.MachineReadiness(False))
+    assert machine.MachineStage("running", machine.MachineReadiness(True)).is_ready
+    assert not machine.MachineStage("maintenance", machine.MachineReadiness(True)).is_ready
 
 
 async def test_a_machine_config_is_a_secret(talosctl: Talosctl, program: standin.StandIn) -> None:
@@ -99,7 +99,7 @@ async def test_links_addresses_and_the_nodename(talosctl: Talosctl, program: sta
 
     assert (link.id, link.spec.hardware_addr, link.spec.driver) == ("eth0", "02:00:00:00:00:01", "virtio_net")
     assert (link.spec.alt_names, link.spec.link_state, link.spec.operational_state) == (("enp0s3",), True, "up")
-    assert address.spec == machine.Address("10.5.0.2/24", "eth0", "inet4", "global")
+    assert address.spec == machine.LinkAddress("10.5.0.2/24", "eth0", "inet4", "global")
     assert nodename == machine.Nodename("cp-1")
 
 
@@ -155,7 +155,7 @@ async def test_an_answer_that_cannot_be_read_is_not_repeated(
 ) -> None:
     program.says(stdout)
 
-    with pytest.raises(talos.Unreadable) as caught:
+    with pytest.raises(clients_talosctl.TalosUnreadable) as caught:
         await talosctl.machine_config(ONE)
 
     assert "MachineConfigs.config.talos.dev" in caught.value.message
@@ -165,14 +165,14 @@ async def test_an_answer_that_cannot_be_read_is_not_repeated(
 async def test_a_field_that_is_missing_is_named(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says('{"metadata": {"type": "Members", "namespace": "n", "id": "i"}, "spec": {"nodeId": "x"}}')
 
-    with pytest.raises(talos.Unreadable, match="hostname"):
+    with pytest.raises(clients_talosctl.TalosUnreadable, match="hostname"):
         await talosctl.members(ONE)
 
 
 async def test_the_version_of_a_machine(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says_sample("version")
 
-    assert await talosctl.version(ONE) == machine.Version(
+    assert await talosctl.version(ONE) == machine.RunningVersion(
         "10.5.0.2", tag="v1.13.0", sha="abc1234", arch="amd64", platform="metal", mode="metal", has_rbac=True
     )
 
@@ -180,14 +180,14 @@ async def test_the_version_of_a_machine(talosctl: Talosctl, program: standin.Sta
 async def test_the_version_of_a_machine_in_maintenance_mode(maintenance: Talosctl, program: standin.StandIn) -> None:
     program.says('{"version":{"tag":"v1.13.0"}}')
 
-    assert await maintenance.version(ONE) == machine.Version("10.5.0.2", tag="v1.13.0")
+    assert await maintenance.version(ONE) == machine.RunningVersion("10.5.0.2", tag="v1.13.0")
 
 
 @pytest.mark.parametrize("stdout", ["", "{}", '{"version": 1}', "{}{}", '{"version": {}}'])
 async def test_a_version_that_cannot_be_read(talosctl: Talosctl, program: standin.StandIn, stdout: str) -> None:
     program.says(stdout)
 
-    with pytest.raises(talos.Unreadable):
+    with pytest.raises(clients_talosctl.TalosUnreadable):
         await talosctl.version(ONE)
 
 
@@ -199,14 +199,14 @@ async def test_the_version_of_talosctl(talosctl: Talosctl, program: standin.Stan
     assert await talosctl.client_version() == "1.12.1"
 
     program.says("hello")
-    with pytest.raises(talos.Unreadable):
+    with pytest.raises(clients_talosctl.TalosUnreadable):
         await talosctl.client_version()
 
 
 async def test_memory(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says_sample("memory")
 
-    assert await talosctl.memory(Target.of("10.5.0.2", "10.5.0.3")) == (
+    assert await talosctl.memory(MachineTarget.of("10.5.0.2", "10.5.0.3")) == (
         machine.Memory("10.5.0.2", total=32 << 30, free=1 << 20, available=2 << 20),
         machine.Memory("10.5.0.3", total=8192, free=0, available=0),
     )
@@ -226,10 +226,10 @@ async def test_states_of_services(talosctl: Talosctl, program: standin.StandIn) 
     program.says_sample("service")
 
     assert await talosctl.service_states(ONE) == (
-        machine.ServiceState("10.5.0.2", "apid", "Running", True, "Health check successful", 10921),
-        machine.ServiceState("10.5.0.2", "etcd", "Preparing", None, "Running pre state", 5),
-        machine.ServiceState("10.5.0.2", "kubelet", "Failed", False, "exit 1:\nsecond line", 5),
-        machine.ServiceState("10.5.0.2", "ext-lldpd", "Waiting", None, "", None),
+        machine.TalosServiceState("10.5.0.2", "apid", "Running", True, "Health check successful", 10921),
+        machine.TalosServiceState("10.5.0.2", "etcd", "Preparing", None, "Running pre state", 5),
+        machine.TalosServiceState("10.5.0.2", "kubelet", "Failed", False, "exit 1:\nsecond line", 5),
+        machine.TalosServiceState("10.5.0.2", "ext-lldpd", "Waiting", None, "", None),
     )
 
 
@@ -239,7 +239,7 @@ async def test_states_of_services(talosctl: Talosctl, program: standin.StandIn) 
 async def test_other_forms_are_errors(talosctl: Talosctl, program: standin.StandIn, ask: str, stdout: str) -> None:
     program.says(stdout)
 
-    with pytest.raises(talos.Unreadable):
+    with pytest.raises(clients_talosctl.TalosUnreadable):
         await getattr(talosctl, ask)(ONE)
 
 
@@ -258,7 +258,7 @@ async def test_members_of_etcd(talosctl: Talosctl, program: standin.StandIn) -> 
     program.says_sample("members")
 
     assert await talosctl.etcd_members(ONE) == (
-        etcd.Member(
+        machine.EtcdMember(
             "10.5.0.2",
             "8e9e05c52164694d",
             "cp-1",
@@ -266,14 +266,14 @@ async def test_members_of_etcd(talosctl: Talosctl, program: standin.StandIn) -> 
             ("https://10.5.0.2:2379",),
             is_learner=False,
         ),
-        etcd.Member("10.5.0.2", "0000000000000001", "", ("https://10.5.0.3:2380",), (), is_learner=True),
+        machine.EtcdMember("10.5.0.2", "0000000000000001", "", ("https://10.5.0.3:2380",), (), is_learner=True),
     )
 
 
 async def test_the_status_of_etcd(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says_sample("status")
 
-    leader, learner = await talosctl.etcd_status(Target.of("10.5.0.2", "10.5.0.3"))
+    leader, learner = await talosctl.etcd_status(MachineTarget.of("10.5.0.2", "10.5.0.3"))
 
     assert leader.is_leader
     assert (leader.size, leader.in_use) == (20_000_000, 9_100_000)
@@ -284,19 +284,19 @@ async def test_the_status_of_etcd(talosctl: Talosctl, program: standin.StandIn) 
 
 async def test_alarms(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says_sample("alarms")
-    assert await talosctl.etcd_alarms(ONE) == (etcd.Alarm("10.5.0.2", "0000000000000005", "NOSPACE"),)
+    assert await talosctl.etcd_alarms(ONE) == (machine.EtcdAlarm("10.5.0.2", "0000000000000005", "NOSPACE"),)
 
     program.says("")
     assert await talosctl.etcd_alarms(ONE) == ()
 
     program.says("MEMBER   ALARM\n5        NOSPACE\n")
-    assert await talosctl.etcd_alarms(ONE) == (etcd.Alarm("10.5.0.2", "5", "NOSPACE"),)
+    assert await talosctl.etcd_alarms(ONE) == (machine.EtcdAlarm("10.5.0.2", "5", "NOSPACE"),)
 
 
 async def test_a_table_of_another_form_is_an_error(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says("NAME   ID\nx      1\n")
 
-    with pytest.raises(talos.Unreadable):
+    with pytest.raises(clients_talosctl.TalosUnreadable):
         await talosctl.etcd_members(ONE)
 
 
@@ -313,7 +313,7 @@ async def test_a_snapshot_gets_its_name_when_it_is_whole(talosctl: Talosctl, pro
 
     snapshot = await talosctl.etcd_snapshot(ONE, path)
 
-    assert snapshot == etcd.Snapshot(path, "1a2b3c4d", revision=12, keys=34, size=2000)
+    assert snapshot == machine.EtcdSnapshot(path, "1a2b3c4d", revision=12, keys=34, size=2000)
     assert path.read_text() == "made"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.parent.iterdir()] == ["etcd.db"]
@@ -328,7 +328,7 @@ async def test_a_bad_snapshot_leaves_the_old_one(
     path.write_text("old")
     program.says(stdout, "hash mismatch", code=code)
 
-    with pytest.raises(talos.TalosError):
+    with pytest.raises(clients_talosctl.TalosError):
         await talosctl.etcd_snapshot(ONE, path)
 
     assert path.read_text() == "old"
@@ -379,14 +379,14 @@ async def test_a_dry_run_that_does_not_say_what_differs_is_no_answer(
     """Taken for no difference, the machine would pass for one that has its config."""
     program.says(stderr=f"Dry run summary:\nApplied configuration without a reboot (skipped in dry-run).\n{header}")
 
-    with pytest.raises(talos.Unreadable, match="whether anything differs"):
+    with pytest.raises(clients_talosctl.TalosUnreadable, match="whether anything differs"):
         await talosctl.apply_config(ONE, CONFIG, dry_run=True)
 
 
 async def test_a_config_that_cannot_take_effect_at_once(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says_sample("apply-noreboot", code=1)
 
-    with pytest.raises(talos.Rejected) as caught:
+    with pytest.raises(clients_talosctl.TalosRejected) as caught:
         await talosctl.apply_config(ONE, CONFIG, mode="no-reboot")
 
     error = caught.value
@@ -421,14 +421,14 @@ async def test_a_validation_that_failed_says_nothing_of_the_config(
 ) -> None:
     program.says(stderr=stderr, code=code)
 
-    with pytest.raises(talos.TalosError):
+    with pytest.raises(clients_talosctl.TalosError):
         await talosctl.validate(CONFIG, strict=True)
 
 
 async def test_a_patch_that_does_not_fit(talosctl: Talosctl, program: standin.StandIn) -> None:
     program.says(stderr="error decoding document /v1alpha1/ (line 1): yaml: construct errors:\n  line 2: no\n", code=1)
 
-    with pytest.raises(talos.Rejected, match=r"yaml: construct errors: line 2: no"):
+    with pytest.raises(clients_talosctl.TalosRejected, match=r"yaml: construct errors: line 2: no"):
         await talosctl.patch_config(CONFIG, [Secret("a: b")])
 
 
@@ -445,7 +445,7 @@ async def test_what_is_generated_is_secret_and_whole(talosctl: Talosctl, program
 
 
 async def test_an_empty_kubeconfig_is_an_error(talosctl: Talosctl, program: standin.StandIn) -> None:
-    with pytest.raises(talos.Unreadable):
+    with pytest.raises(clients_talosctl.TalosUnreadable):
         await talosctl.kubeconfig(ONE)
 
 
@@ -458,9 +458,9 @@ async def test_a_cluster_that_is_not_healthy(talosctl: Talosctl, program: standi
     assert not health.is_healthy
     assert health.reason == "context deadline exceeded"
     assert health.checks == (
-        cluster_health.Check("etcd to be healthy", "passed"),
-        cluster_health.Check("kube-proxy to report ready", "skipped"),
-        cluster_health.Check("all k8s nodes to report ready", "failing", "some nodes are not ready: [cp-1]"),
+        machine.HealthCheck("etcd to be healthy", "passed"),
+        machine.HealthCheck("kube-proxy to report ready", "skipped"),
+        machine.HealthCheck("all k8s nodes to report ready", "failing", "some nodes are not ready: [cp-1]"),
     )
     assert [check.name for check in health.pending] == ["all k8s nodes to report ready"]
     assert lines[0] == 'discovered nodes: ["10.5.0.2" "10.5.0.5"]'
@@ -473,7 +473,7 @@ async def test_a_cluster_that_is_healthy(talosctl: Talosctl, program: standin.St
     health = await talosctl.health(ONE)
 
     assert health.is_healthy
-    assert health.checks == (cluster_health.Check("etcd to be healthy", "passed"),)
+    assert health.checks == (machine.HealthCheck("etcd to be healthy", "passed"),)
 
 
 async def test_health_of_a_machine_that_does_not_answer_is_an_error(
@@ -481,7 +481,7 @@ async def test_health_of_a_machine_that_does_not_answer_is_an_error(
 ) -> None:
     program.says(stderr='rpc error: code = Unavailable desc = connection error: desc = "transport: x"', code=1)
 
-    with pytest.raises(talos.Unreachable):
+    with pytest.raises(clients_talosctl.TalosUnreachable):
         await talosctl.health(ONE)
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from firstlight import errors
-from firstlight.clients.talosctl import Talosctl, Target
+from firstlight.clients.talosctl import MachineTarget, Talosctl
 from firstlight.model.secret import Secret
 from tests.unit.clients.talosctl import standin
 
-ONE = Target.of("10.5.0.2", endpoints=["127.71.1.11:50000"])
-TWO = Target.of("10.5.0.2", "10.5.0.3")
+ONE = MachineTarget.of("10.5.0.2", endpoints=["127.71.1.11:50000"])
+TWO = MachineTarget.of("10.5.0.2", "10.5.0.3")
 CONFIG = Secret("CONFIG")
 HOW = ["--talosconfig=<TALOSCONFIG>", "--endpoints=127.71.1.11:50000", "--nodes=10.5.0.2"]
 HOW_TWO = ["--talosconfig=<TALOSCONFIG>", "--nodes=10.5.0.2,10.5.0.3"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from firstlight.lab.sources.charts import archive
+from firstlight.lab.sources import chart_repositories
 
 GOOD = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
 
@@ -28,7 +28,7 @@ def packed(*members: tuple[str, str | bytes], kind: bytes = tarfile.REGTYPE) -> 
 
 def test_what_helm_knows_is_read() -> None:
     content = GOOD + "appVersion: 2024-01-02\ndeprecated: true\nunknown: 1\nicon: ''\nkeywords: [a]\n"
-    found = archive.metadata(packed(("web/values.yaml", "a: 1"), ("web/Chart.yaml", content)))
+    found = chart_repositories.chart_metadata(packed(("web/values.yaml", "a: 1"), ("web/Chart.yaml", content)))
 
     assert found == {
         "apiVersion": "v2", "name": "web", "version": "1.2.3", "appVersion": "2024-01-02", "deprecated": True,
@@ -38,7 +38,7 @@ def test_what_helm_knows_is_read() -> None:
 
 def test_only_the_charts_own_file_counts() -> None:
     sub = ("web/charts/sub/Chart.yaml", GOOD.replace("web", "sub"))
-    assert archive.metadata(packed(sub, ("./web/Chart.yaml", GOOD)))["name"] == "web"
+    assert chart_repositories.chart_metadata(packed(sub, ("./web/Chart.yaml", GOOD)))["name"] == "web"
 
 
 ALIASES = "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(3)) + GOOD
@@ -68,15 +68,15 @@ ALIASES = "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(3)) +
     ],
 )
 def test_what_is_no_chart(make: Callable[[], bytes], why: str) -> None:
-    with pytest.raises(archive.NotAChartError, match=why):
-        archive.metadata(make())
+    with pytest.raises(chart_repositories.NotAChartError, match=why):
+        chart_repositories.chart_metadata(make())
 
 
 def test_a_file_that_comes_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "DEPTH", 1 << 20)
+    monkeypatch.setattr(chart_repositories, "METADATA_DEPTH", 1 << 20)
     early = packed(("web/Chart.yaml", GOOD), ("web/big", bytes(2 << 20)))
     late = packed(("web/big", bytes(2 << 20)), ("web/Chart.yaml", GOOD))
 
-    assert archive.metadata(early)["name"] == "web"
-    with pytest.raises(archive.NotAChartError, match="in its first 1 MiB"):
-        archive.metadata(late)
+    assert chart_repositories.chart_metadata(early)["name"] == "web"
+    with pytest.raises(chart_repositories.NotAChartError, match="in its first 1 MiB"):
+        chart_repositories.chart_metadata(late)

@@ -1,5 +1,5 @@
-from firstlight.lab.sources.git import history
-from firstlight.lab.sources.git.history import Commit
+from firstlight.lab.sources import git_commits
+from firstlight.lab.sources.git_commits import PushedCommit
 
 FIRST, SECOND = "1" * 40, "2" * 40
 
@@ -12,11 +12,11 @@ def test_a_log_is_read() -> None:
         f"\x01{FIRST}\x02Bob\x02bob@example.org\x022026-01-01T03:04:05Z\x02empty\n\x03\0"
     ).encode()
 
-    assert history.parse(output) == [
-        Commit(
+    assert git_commits.parse_log(output) == [
+        PushedCommit(
             SECOND, "Ann", "ann@example.org", "2026-01-02T03:04:05Z", "subject\n\nbody with \x01 and \x02", (),
             ("a", "link"), ("b c",),
         ),
-        Commit(FIRST, "Bob", "bob@example.org", "2026-01-01T03:04:05Z", "empty"),
+        PushedCommit(FIRST, "Bob", "bob@example.org", "2026-01-01T03:04:05Z", "empty"),
     ]  # fmt: skip
-    assert history.parse(b"") == []
+    assert git_commits.parse_log(b"") == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from firstlight.lab.sources.charts import index
+from firstlight.lab.sources import chart_repositories
 from tests.unit.lab.sources.test_archive import packed
 
 
@@ -18,7 +18,7 @@ def put(folder: Path, name: str, version: str, **more: Any) -> Path:
 def test_versions_are_ordered() -> None:
     ordered = ["0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1",
                "1.0.0", "v1.2.0", "1.10.0+a"]  # fmt: skip
-    assert sorted(reversed(ordered), key=index.precedence) == ordered
+    assert sorted(reversed(ordered), key=chart_repositories.version_precedence) == ordered
 
 
 def test_the_index_is_what_is_there(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_the_index_is_what_is_there(tmp_path: Path) -> None:
     (tmp_path / ".half.tgz").write_bytes(b"x")
     (tmp_path / "link.tgz").symlink_to(tmp_path / "web-1.2.0.tgz")
 
-    found = yaml.safe_load(index.Indexes().index(tmp_path))
+    found = yaml.safe_load(chart_repositories.ChartIndexes().index(tmp_path))
 
     assert {name: [each["version"] for each in entries] for name, entries in found["entries"].items()} == {
         "db": ["v0.1.0+b"],
@@ -41,7 +41,7 @@ def test_the_index_is_what_is_there(tmp_path: Path) -> None:
 
 
 def test_it_is_made_again_only_when_files_change(tmp_path: Path) -> None:
-    indexes = index.Indexes()
+    indexes = chart_repositories.ChartIndexes()
     empty = indexes.index(tmp_path)
     path = put(tmp_path, "web", "1.0.0")
     first = indexes.index(tmp_path)

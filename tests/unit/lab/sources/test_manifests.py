@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.lab.sources.registry import manifests
-from firstlight.lab.sources.registry.manifests import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
+from firstlight.lab.sources import oci_artifacts
+from firstlight.lab.sources.oci_artifacts import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 
 PART = {"mediaType": "x", "digest": "sha256:" + "a" * 64, "size": 1}
 
@@ -20,7 +20,10 @@ PART = {"mediaType": "x", "digest": "sha256:" + "a" * 64, "size": 1}
     ],
 )
 def test_manifests(media_type: str, content: dict[str, Any]) -> None:
-    assert manifests.parse(json.dumps({"schemaVersion": 2, **content}).encode(), media_type).schema_version == 2
+    assert (
+        oci_artifacts.parse_manifest(json.dumps({"schemaVersion": 2, **content}).encode(), media_type).schema_version
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,11 +41,11 @@ def test_manifests(media_type: str, content: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_none(media_type: str, content: bytes) -> None:
-    with pytest.raises(manifests.InvalidError):
-        manifests.parse(content, media_type)
+    with pytest.raises(oci_artifacts.InvalidManifestError):
+        oci_artifacts.parse_manifest(content, media_type)
 
 
 def test_layers_from_elsewhere_need_not_be_here() -> None:
     elsewhere = {**PART, "urls": ["https://example.org/layer"]}
     content = json.dumps({"schemaVersion": 2, "config": PART, "layers": [elsewhere]}).encode()
-    assert len(manifests.parse(content, OCI_MANIFEST).blobs) == 1
+    assert len(oci_artifacts.parse_manifest(content, OCI_MANIFEST).blobs) == 1

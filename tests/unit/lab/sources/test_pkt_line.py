@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.lab.sources.git import pkt_line
-from firstlight.lab.sources.git.pkt_line import Commands, Report, Update, encode
+from firstlight.lab.sources import pkt_line
+from firstlight.lab.sources.pkt_line import PushCommands, PushReport, RefUpdate, encode
 
 OLD, NEW, NONE = "a" * 40, "b" * 40, "0" * 40
 REQUEST = (
@@ -24,16 +24,16 @@ def bands(report: bytes, size: int) -> bytes:
 
 @given(st.integers(1, 200))
 def test_commands_however_they_are_cut(size: int) -> None:
-    commands = Commands()
+    commands = PushCommands()
     for start in range(0, len(REQUEST), size):
         commands.feed(REQUEST[start : start + size])
 
-    assert commands.updates == [Update("refs/heads/main", OLD, NEW), Update("refs/heads/with space", NONE, NEW)]
+    assert commands.updates == [RefUpdate("refs/heads/main", OLD, NEW), RefUpdate("refs/heads/with space", NONE, NEW)]
 
 
 @given(st.integers(1, 200), st.integers(1, 60), st.booleans())
 def test_reports_however_they_are_cut(size: int, band: int, in_bands: bool) -> None:
-    report, content = Report(), bands(REPORT, band) if in_bands else REPORT
+    report, content = PushReport(), bands(REPORT, band) if in_bands else REPORT
     for start in range(0, len(content), size):
         report.feed(content[start : start + size])
 
@@ -42,7 +42,7 @@ def test_reports_however_they_are_cut(size: int, band: int, in_bands: bool) -> N
 
 @given(st.lists(st.binary(max_size=200), max_size=10))
 def test_nonsense_is_survived(chunks: list[bytes]) -> None:
-    commands, report = Commands(), Report()
+    commands, report = PushCommands(), PushReport()
     for chunk in chunks:
         commands.feed(chunk)
         report.feed(chunk)
@@ -50,7 +50,7 @@ def test_nonsense_is_survived(chunks: list[bytes]) -> None:
 
 @pytest.mark.parametrize("content", [b"zzzzrest", b"0001", b"0003", b"fff1x", b"-001"])
 def test_what_is_no_line_ends_it(content: bytes) -> None:
-    lines = pkt_line.Lines()
+    lines = pkt_line.PktLines()
     assert lines.feed(content) == []
     assert lines.is_broken
     assert lines.feed(b"0008ok x") == []

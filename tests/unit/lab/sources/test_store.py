@@ -4,27 +4,26 @@ from typing import Any
 
 import pytest
 
-from firstlight.lab.sources.home import Home
-from firstlight.lab.sources.registry import manifests
-from firstlight.lab.sources.registry.manifests import OCI_INDEX, OCI_MANIFEST
-from firstlight.lab.sources.registry.store import Store
-from firstlight.lab.sources.registry.uploads import Uploads, WrongDigestError
+from firstlight.lab.sources import oci_artifacts
+from firstlight.lab.sources.declarations import SourcesHome
+from firstlight.lab.sources.oci_artifacts import OCI_INDEX, OCI_MANIFEST
+from firstlight.lab.sources.registry_store import BlobUploads, RegistryStore, WrongDigestError
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    one = Home(tmp_path / "home")
+def home(tmp_path: Path) -> SourcesHome:
+    one = SourcesHome(tmp_path / "home")
     one.make()
     return one
 
 
-def image(store: Store, name: str, **more: Any) -> bytes:
+def image(store: RegistryStore, name: str, **more: Any) -> bytes:
     config = {"mediaType": "x", "digest": store.add_blob(name, b"{}"), "size": 2}
     return json.dumps({"schemaVersion": 2, "config": config, "layers": [], **more}).encode()
 
 
-def test_content_belongs_to_those_who_have_it(home: Home) -> None:
-    store = Store(home)
+def test_content_belongs_to_those_who_have_it(home: SourcesHome) -> None:
+    store = RegistryStore(home)
     digest = store.add_blob("a", b"content")
 
     assert store.blob("b", digest) is None
@@ -37,8 +36,8 @@ def test_content_belongs_to_those_who_have_it(home: Home) -> None:
     assert found.read_bytes() == b"content"
 
 
-def test_names_below_names_are_apart(home: Home) -> None:
-    store = Store(home)
+def test_names_below_names_are_apart(home: SourcesHome) -> None:
+    store = RegistryStore(home)
     for name in ("team", "team/a", "team/a/b", "other"):
         store.put_manifest(name, image(store, name), OCI_MANIFEST, tag=name.rpartition("/")[2])
     store.add_blob("only/blobs", b"x")
@@ -51,8 +50,8 @@ def test_names_below_names_are_apart(home: Home) -> None:
     assert store.tags("team/a") == ()
 
 
-def test_a_tag_moves_and_its_old_manifest_stays(home: Home) -> None:
-    store = Store(home)
+def test_a_tag_moves_and_its_old_manifest_stays(home: SourcesHome) -> None:
+    store = RegistryStore(home)
     old = store.put_manifest("a", image(store, "a"), OCI_MANIFEST, tag="latest")
     new = store.put_manifest("a", image(store, "a", annotations={"n": "2"}), OCI_MANIFEST, tag="latest")
     tagged = store.manifest("a", "latest")
@@ -64,11 +63,11 @@ def test_a_tag_moves_and_its_old_manifest_stays(home: Home) -> None:
     assert store.manifest("a", "latest") is None
 
 
-def test_an_index_needs_its_manifests(home: Home) -> None:
-    store = Store(home)
+def test_an_index_needs_its_manifests(home: SourcesHome) -> None:
+    store = RegistryStore(home)
     content = image(store, "a")
-    part = {"mediaType": OCI_MANIFEST, "digest": manifests.digest(content), "size": len(content)}
-    index = manifests.parse(json.dumps({"schemaVersion": 2, "manifests": [part]}).encode(), OCI_INDEX)
+    part = {"mediaType": OCI_MANIFEST, "digest": oci_artifacts.content_digest(content), "size": len(content)}
+    index = oci_artifacts.parse_manifest(json.dumps({"schemaVersion": 2, "manifests": [part]}).encode(), OCI_INDEX)
 
     assert store.missing("a", index) == part["digest"]
     store.put_manifest("a", content, OCI_MANIFEST)
@@ -76,8 +75,8 @@ def test_an_index_needs_its_manifests(home: Home) -> None:
     assert store.missing("b", index) == part["digest"]
 
 
-def test_what_nobody_has_is_swept_and_nothing_else(home: Home) -> None:
-    store = Store(home)
+def test_what_nobody_has_is_swept_and_nothing_else(home: SourcesHome) -> None:
+    store = RegistryStore(home)
     kept = store.put_manifest("a", image(store, "a"), OCI_MANIFEST, tag="v1")
     gone = store.add_blob("b", b"gone")
     store.delete_blob("b", gone)
@@ -87,11 +86,11 @@ def test_what_nobody_has_is_swept_and_nothing_else(home: Home) -> None:
     assert store.blob("b", gone) is None, "a link without its content is none"
     assert store.manifest("a", "v1") is not None
     assert store.blob("a", kept) is not None
-    assert Store(home).sweep() == 0
+    assert RegistryStore(home).sweep() == 0
 
 
-async def test_an_upload_ends_with_what_was_announced_or_with_nothing(home: Home) -> None:
-    store, uploads = Store(home), Uploads(home)
+async def test_an_upload_ends_with_what_was_announced_or_with_nothing(home: SourcesHome) -> None:
+    store, uploads = RegistryStore(home), BlobUploads(home)
 
     async def chunks(*parts: bytes) -> Any:
         for part in parts:
@@ -111,7 +110,7 @@ async def test_an_upload_ends_with_what_was_announced_or_with_nothing(home: Home
     assert good.size == 8
     await good.append(chunks(b"three"))
     await bad.append(chunks(b"something else"))
-    digest = manifests.digest(b"one two three")
+    digest = oci_artifacts.content_digest(b"one two three")
 
     store.adopt("a", digest, await uploads.complete(good, digest))
     with pytest.raises(WrongDigestError, match="14 bytes"):
@@ -125,8 +124,8 @@ async def test_an_upload_ends_with_what_was_announced_or_with_nothing(home: Home
     assert list(home.scratch.iterdir()) == []
 
 
-def test_an_upload_belongs_to_its_repository(home: Home) -> None:
-    uploads = Uploads(home)
+def test_an_upload_belongs_to_its_repository(home: SourcesHome) -> None:
+    uploads = BlobUploads(home)
     upload = uploads.start("a")
     assert upload is not None
     assert uploads.get("b", upload.id) is None

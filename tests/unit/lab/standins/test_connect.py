@@ -22,7 +22,7 @@ ALL = "aaa.bbb.ccc"
 @pytest_asyncio.fixture
 async def server(tmp_path: Path) -> AsyncIterator[test_utils.BaseTestServer]:
     put_vault(tmp_path)
-    async with test_utils.TestServer(connect.Connect(tmp_path).app()) as running:
+    async with test_utils.TestServer(connect.ConnectServer(tmp_path).app()) as running:
         yield running
 
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.lab.standins import op, vault_file
+from firstlight.lab.standins import op, standin_vaults
 
 HERE = Path(__file__).parent
 CONTRACT: list[dict[str, Any]] = yaml.load((HERE / "op.yaml").read_text(), Loader=yaml.CSafeLoader)
 EVERYTHING = {"OP_SERVICE_ACCOUNT_TOKEN": "ops_everything"}
 STAMP = re.compile(r"\[ERROR\] \d{4}/\d\d/\d\d \d\d:\d\d:\d\d ")
-ADMIN = vault_file.made_id("section", "icloudflare222222222222222", "Admin")
+ADMIN = standin_vaults.made_id("section", "icloudflare222222222222222", "Admin")
 
 
 def put_vault(home: Path, **changes: Any) -> None:
     declared = yaml.load((HERE / "vault.yaml").read_text(), Loader=yaml.CSafeLoader) | changes
-    file = home / vault_file.NAME
+    file = home / standin_vaults.VAULT_FILE
     file.write_text(yaml.safe_dump(declared))
     file.chmod(0o600)
 
@@ -87,7 +87,7 @@ def test_people_are_told_that_it_is_a_stand_in(tmp_path: Path) -> None:
 
 def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     put_vault(tmp_path)
-    (tmp_path / vault_file.NAME).chmod(0o640)
+    (tmp_path / standin_vaults.VAULT_FILE).chmod(0o640)
 
     code, _, err = call(tmp_path, ["read", "op://homelab/cloudflare/credential"], env=EVERYTHING)
 
@@ -104,7 +104,7 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_no_value_is_quoted_when_the_file_is_wrong(tmp_path: Path, text: str) -> None:
-    file = tmp_path / vault_file.NAME
+    file = tmp_path / standin_vaults.VAULT_FILE
     file.touch(mode=0o600)
     file.write_text(text)
 
@@ -117,8 +117,8 @@ def test_no_value_is_quoted_when_the_file_is_wrong(tmp_path: Path, text: str) ->
 
 def test_values_and_tokens_do_not_show_when_they_are_printed(tmp_path: Path) -> None:
     put_vault(tmp_path)
-    declared = vault_file.load(tmp_path / vault_file.NAME)
+    declared = standin_vaults.load_vaults(tmp_path / standin_vaults.VAULT_FILE)
 
-    for shown in (repr(declared), repr(vault_file.contents(declared))):
+    for shown in (repr(declared), repr(standin_vaults.declared_vaults(declared))):
         for secret in ("tok,en", "ops_everything", "aaa.bbb.ccc", "PEM"):
             assert secret not in shown

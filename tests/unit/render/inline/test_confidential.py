@@ -8,7 +8,7 @@ import pytest
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.model.secret import MASK
-from firstlight.render.inline import confidential, contents
+from firstlight.render.inline import confidential, manifest_contents
 from tests.unit.render.inline.sample import PLACE, a_crd, a_secret, an_object
 
 KEY = f"-----BEGIN EC PRIVATE KEY-----\n{'MHcCAQEEIBk' * 6}\n-----END EC PRIVATE KEY-----\n"
@@ -115,7 +115,7 @@ def test_no_value_of_a_secret_is_shown_anywhere() -> None:
         }
     )
 
-    shown = contents.text(confidential.masked(one))
+    shown = manifest_contents.object_text(confidential.masked(one))
 
     assert "secret" not in shown
     assert "c2VjcmV0" not in shown

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from firstlight.model.remark import Grade
 from firstlight.repo import argocd
-from firstlight.repo.argocd import budget
-from firstlight.repo.found import Found
+from firstlight.repo.argocd import read_scope
+from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 URL = "https://git.example.org/team/platform"
@@ -41,7 +41,7 @@ anything = st.recursive(
 )
 
 
-def read(root: Path, **files: Any) -> Found:
+def read(root: Path, **files: Any) -> ReaderResult:
     for name, value in files.items():
         path = root / name.replace("__", "/")
         path = path.with_name(path.name + ".yaml")
@@ -140,7 +140,7 @@ class TestBounds:
         assert [each.certainty for each in found.origins] == ["guessed"]
 
     def test_a_slow_template_cannot_be_multiplied(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (300_000,))
+        monkeypatch.setattr(read_scope.ReadBudget.__init__, "__defaults__", (300_000,))
         slow = "{{ range until 100 }}{{ range until 100 }}{{ end }}{{ end }}"
         many = {"list": {"elements": [{"name": f"n{n}"} for n in range(1000)]}}
 

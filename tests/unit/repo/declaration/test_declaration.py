@@ -6,7 +6,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from firstlight.repo.declaration import form, reading
+from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.work_tree import WorkTree
 
 NAMES = "Write lower-case letters, digits, - and dots, such as cert-manager."
@@ -14,15 +14,15 @@ REFERENCES = "Write op://vault/item/field, sops:FILE#key, vault:PATH#key, env:NA
 HEAD = "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: home}\n"
 
 
-def read(path: Path, text: str) -> tuple[reading.Declaration | None, list[str]]:
+def read(path: Path, text: str) -> tuple[declaration_file.Declaration | None, list[str]]:
     """A declaration, and its problems as lines."""
-    (path / form.FILE).write_text(text)
-    declaration, remarks = reading.read(WorkTree(path))
+    (path / declaration_form.FILE).write_text(text)
+    declaration, remarks = declaration_file.read(WorkTree(path))
     return declaration, [f"{each.place}: {each.message} | {each.hint}" for each in remarks]
 
 
 def test_a_repo_without_one_has_none(tmp_path: Path) -> None:
-    assert reading.read(WorkTree(tmp_path)) == (None, ())
+    assert declaration_file.read(WorkTree(tmp_path)) == (None, ())
 
 
 def test_a_short_one_is_enough(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_references_to_secrets(tmp_path: Path, reference: str) -> None:
 
 
 def test_the_schema_is_one_and_describes_what_is_read() -> None:
-    schema = form.schema()
+    schema = declaration_form.schema()
     validator = jsonschema_rs.validator_for(schema)
     example = {
-        "apiVersion": form.API_VERSION,
-        "kind": form.KIND,
+        "apiVersion": declaration_form.API_VERSION,
+        "kind": declaration_form.KIND,
         "metadata": {"name": "home"},
         "gitops": {"engine": "flux", "url": "ssh://git@git.example.org/me/home", "branch": "main"},
         "clusters": {"infra": {"machines": [{"name": "cp-1", "address": "10.0.0.1", "role": "controlplane"}]}},
@@ -138,5 +138,5 @@ def test_the_schema_is_one_and_describes_what_is_read() -> None:
     }
 
     assert validator.is_valid(example)
-    assert msgspec.convert(example, form.Platform).clusters["infra"].machines
+    assert msgspec.convert(example, declaration_form.PlatformSection).clusters["infra"].machines
     assert not validator.is_valid({**example, "more": 1})

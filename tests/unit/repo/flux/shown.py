@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin
-from firstlight.model.source import Chart, Directory, Remote, Unresolved, Values
-from firstlight.repo.found import Found
+from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, Unresolved, Values
+from firstlight.repo.reader_result import ReaderResult
 
 
-def text(found: Found) -> str:
+def text(found: ReaderResult) -> str:
     """All of it, one thing a line."""
     lines: list[str] = []
     for cluster in found.clusters:
@@ -45,11 +45,11 @@ def _origin(origin: Origin) -> Iterator[str]:
     if origin.parent:
         yield f"  brought by {origin.parent}"
     match origin.source:
-        case Directory():
+        case DirectorySource():
             yield from _directory(origin.source)
-        case Chart():
+        case ChartSource():
             yield from _chart(origin.source)
-        case Remote():
+        case RemoteSource():
             yield (
                 f"  elsewhere {origin.source.url}"
                 + _if(" at ", origin.source.revision)
@@ -74,7 +74,7 @@ def _object(each: ObjectId) -> str:
     return f"{each.kind} {_if('', each.namespace)}{'/' if each.namespace else ''}{each.name}"
 
 
-def _directory(source: Directory) -> Iterator[str]:
+def _directory(source: DirectorySource) -> Iterator[str]:
     yield f"  directory {source.path}" + _if(" from ", source.source) + ("" if source.kustomize else " as it is")
     for name in ("target_namespace", "name_prefix", "name_suffix", "components", "decryption"):
         if value := getattr(source, name):
@@ -88,7 +88,7 @@ def _directory(source: Directory) -> Iterator[str]:
             yield f"    {len(value)} {name}"
 
 
-def _chart(source: Chart) -> Iterator[str]:
+def _chart(source: ChartSource) -> Iterator[str]:
     origin = f" ({source.origin})" if source.origin else ""
     version = _if(" ", source.version) + _if(" ", source.digest)
     origin += " without TLS" if source.insecure else ""

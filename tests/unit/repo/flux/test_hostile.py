@@ -10,9 +10,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.repo import flux, kustomize
-from firstlight.repo.flux import following
+from firstlight.repo.flux import flux_tree
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.repo.trees import make
 
@@ -84,7 +84,7 @@ def test_anything_may_be_wrong(
 
 
 def test_kustomizations_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "KUSTOMIZATIONS", 50)
+    monkeypatch.setattr(flux_tree, "KUSTOMIZATIONS", 50)
     one = "kind: Kustomization\napiVersion: kustomize.toolkit.fluxcd.io/v1\nmetadata: {{name: k{n}, namespace: f}}\n"
     spec = "spec: {{path: ./d{n}, sourceRef: {{kind: GitRepository, name: g}}}}\n"
     files = {f"d{n}/k.yaml": (one + spec).format(n=n + 1) for n in range(100)}
@@ -153,11 +153,11 @@ def test_roots_that_others_know(tmp_path: Path) -> None:
     found = flux.read(
         tree,
         roots=[
-            flux.Root(path="./prod/", cluster="production", place=place),
-            flux.Root(path="lab"),
-            flux.Root(path="prod"),
-            flux.Root(path="../x"),
-            flux.Root(path="none", place=place),
+            flux.FluxRoot(path="./prod/", cluster="production", place=place),
+            flux.FluxRoot(path="lab"),
+            flux.FluxRoot(path="prod"),
+            flux.FluxRoot(path="../x"),
+            flux.FluxRoot(path="none", place=place),
         ],
     )
 

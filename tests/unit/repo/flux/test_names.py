@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.repo.flux import naming, paths, sources
+from firstlight.repo.flux import flux_objects, flux_reader, flux_sources
 from tests.unit.repo.trees import make
 
 
@@ -24,13 +24,13 @@ from tests.unit.repo.trees import make
     ],
 )
 def test_names_of_clusters(path: str, settings: dict[str, str], expected: str) -> None:
-    assert naming.name(path, settings, repo="home", taken={"taken"}) == expected
+    assert flux_reader.cluster_name(path, settings, repo="home", taken={"taken"}) == expected
 
 
 def test_names_are_unique() -> None:
     taken: set[str] = set()
     for path in ("a/flux", "b/flux", "a/flux/cluster", "flux", "kubernetes"):
-        taken.add(naming.name(path, {}, repo="home", taken=taken))
+        taken.add(flux_reader.cluster_name(path, {}, repo="home", taken=taken))
 
     assert len(taken) == 5
 
@@ -47,12 +47,12 @@ def test_names_are_unique() -> None:
     ],
 )
 def test_urls_of_one_repo(url: str) -> None:
-    assert sources.same_place(url) == "git.example.org/me/home"
+    assert flux_sources.same_place(url) == "git.example.org/me/home"
 
 
 def test_urls_of_others() -> None:
     found = {
-        sources.same_place(each)
+        flux_sources.same_place(each)
         for each in ("https://a.example.org/x", "https://b.example.org/x", "x", "", "file:///x")
     }
 
@@ -72,7 +72,7 @@ def test_urls_of_others() -> None:
 def test_what_was_probably_meant(tmp_path: Path, path: str, expected: str) -> None:
     tree = make(tmp_path, {"apps/web/a.yaml": "", "infra/b.yaml": ""})
 
-    assert paths.near(tree, path) == expected
+    assert flux_objects.path_near(tree, path) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_what_was_probably_meant(tmp_path: Path, path: str, expected: str) -> No
     ],
 )
 def test_paths_as_flux_reads_them(written: str, expected: str | None) -> None:
-    assert paths.normal(written) == expected
+    assert flux_objects.normal_path(written) == expected

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.repo import platform
+from firstlight.repo import platform_reader
 
 SYNC = """
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -32,7 +32,7 @@ def test_the_token_is_of_the_foundation_unless_git_brings_it(tmp_path: Path, bes
     (home / "gotk-sync.yaml").write_text(SYNC)
     (home / "receiver.yaml").write_text(f"{RECEIVER}---{beside}" if beside else RECEIVER)
 
-    found = platform.read(tmp_path).secrets
+    found = platform_reader.read(tmp_path).secrets
 
     assert [each.name for each in found] == expected
     assert all(list(each.data) == ["token"] for each in found)

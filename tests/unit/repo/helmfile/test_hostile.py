@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firstlight.repo import helmfile
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from tests.unit.repo.scripts import repos
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -18,7 +18,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-def read(tmp_path: Path, **files: str) -> Found:
+def read(tmp_path: Path, **files: str) -> ReaderResult:
     return helmfile.read(repos.write(tmp_path, {name.replace("__", "/"): text for name, text in files.items()}))
 
 

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from firstlight.model.source import Chart
+from firstlight.model.source import ChartSource
 from firstlight.repo import helmfile
-from firstlight.repo.found import Found
+from firstlight.repo.reader_result import ReaderResult
 from tests.unit.repo.scripts import repos
 
 
-def read(tmp_path: Path, text: str, **others: str) -> Found:
+def read(tmp_path: Path, text: str, **others: str) -> ReaderResult:
     return helmfile.read(repos.write(tmp_path, {"helmfile.yaml.gotmpl": text, **others}))
 
 
@@ -76,5 +76,5 @@ def test_helpers_beside_a_helmfile_can_be_included(tmp_path: Path) -> None:
 def test_the_tag_of_a_git_chart_is_its_version(tmp_path: Path) -> None:
     found = read(tmp_path, "releases: [{name: a, chart: 'git::ssh://git@git.example.org/r.git?ref=v1'}]\n")
 
-    assert isinstance(found.origins[0].source, Chart)
+    assert isinstance(found.origins[0].source, ChartSource)
     assert (found.origins[0].source.repository, found.origins[0].version) == ("ssh://git@git.example.org/r.git", "v1")

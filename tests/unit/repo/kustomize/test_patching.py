@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.repo.kustomize import json_patch, merge_keys, strategic_merge
-from firstlight.repo.kustomize.problem import Problem
-from firstlight.repo.kustomize.resource import Gvk
+from firstlight.repo.kustomize import json_patch, strategic_merge
+from firstlight.repo.kustomize.resources import Gvk, KustomizeProblem
 
 scalars = st.one_of(st.integers(), st.text(max_size=3), st.booleans())
 values: st.SearchStrategy[Any] = st.recursive(
@@ -21,7 +20,7 @@ objects = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
 
 
 def merge(target: Any, patch: Any) -> Any:
-    return strategic_merge.merge(target, patch, shape=merge_keys.UNKNOWN)
+    return strategic_merge.merge(target, patch, shape=strategic_merge.UNKNOWN_SHAPE)
 
 
 @given(objects)
@@ -35,7 +34,7 @@ def test_a_merge_done_twice_is_done_once_and_changes_no_input(target: Any, patch
     before = copy.deepcopy((target, patch))
     try:
         once = merge(target, patch)
-    except Problem:
+    except KustomizeProblem:
         return
 
     assert merge(once, patch) == once
@@ -58,7 +57,7 @@ def test_what_is_added_is_there_and_can_be_removed(target: Any, name: str, value
 def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> None:
     operations = [{"op": "add", "path": f"/{at}", "value": value}]
     if at > len(target):
-        with pytest.raises(Problem):
+        with pytest.raises(KustomizeProblem):
             json_patch.apply(target, operations)
     else:
         assert json_patch.apply(target, operations) == [*target[:at], value, *target[at:]]
@@ -84,7 +83,7 @@ def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> 
     ],
 )
 def test_operations_that_cannot_be(operation: Any) -> None:
-    with pytest.raises(Problem):
+    with pytest.raises(KustomizeProblem):
         json_patch.apply({"a": 1, "list": [1]}, [operation])
 
 
@@ -92,8 +91,8 @@ def test_lists_of_unknown_kinds_are_replaced_and_those_of_pods_are_merged() -> N
     target = {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b"}]}}
     patch = {"spec": {"containers": [{"name": "b", "image": "2"}]}}
 
-    as_pod = strategic_merge.merge(target, patch, shape=merge_keys.of(Gvk("", "v1", "Pod")))
-    as_custom = strategic_merge.merge(target, patch, shape=merge_keys.of(Gvk("example.org", "v1", "Pod")))
+    as_pod = strategic_merge.merge(target, patch, shape=strategic_merge.shape_of(Gvk("", "v1", "Pod")))
+    as_custom = strategic_merge.merge(target, patch, shape=strategic_merge.shape_of(Gvk("example.org", "v1", "Pod")))
 
     assert as_pod == {"spec": {"containers": [{"name": "b", "image": "2"}, {"name": "a", "image": "1"}]}}
     assert as_custom == patch
@@ -112,11 +111,13 @@ def test_lists_of_unknown_kinds_are_replaced_and_those_of_pods_are_merged() -> N
 def test_directives_in_lists(patch: Any, expected: Any) -> None:
     target = {"spec": {"volumes": [{"name": "a", "x": 1}, {"name": "b"}]}}
 
-    found = strategic_merge.merge(target, {"spec": {"volumes": patch}}, shape=merge_keys.of(Gvk("", "v1", "Pod")))
+    found = strategic_merge.merge(
+        target, {"spec": {"volumes": patch}}, shape=strategic_merge.shape_of(Gvk("", "v1", "Pod"))
+    )
 
     assert found["spec"].get("volumes") == expected
 
 
 def test_a_directive_that_is_none() -> None:
-    with pytest.raises(Problem, match="no patch strategy"):
+    with pytest.raises(KustomizeProblem, match="no patch strategy"):
         merge({"a": 1}, {"$patch": "vanish"})

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.document import reading
-from firstlight.model.place import Place
-from firstlight.model.remark import Grade
+from firstlight.document import yaml_reader
+from firstlight.model.remark import Grade, Place
 from firstlight.repo import kustomize
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
@@ -27,7 +26,7 @@ def test_objects(name: str) -> None:
 
     build = kustomize.build(tree, "app")
 
-    expected = reading.read((SCENARIOS / name / "expected.yaml").read_bytes(), "expected.yaml").documents
+    expected = yaml_reader.read((SCENARIOS / name / "expected.yaml").read_bytes(), "expected.yaml").documents
     assert [each for each in build.remarks if each.grade == Grade.ERROR] == []
     found = {each.id: each.value for each in build.manifests}
     wanted = {Manifest(each.value, Place("")).id: each.value for each in expected}

@@ -8,8 +8,17 @@ import yaml
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, Origin
-from firstlight.model.source import Chart, Directory, Embedded, Remote, Source, Sources, Unresolved, Values
-from firstlight.repo.found import Found
+from firstlight.model.source import (
+    ChartSource,
+    DirectorySource,
+    Embedded,
+    RemoteSource,
+    SeveralSources,
+    Source,
+    Unresolved,
+    Values,
+)
+from firstlight.repo.reader_result import ReaderResult
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
@@ -31,7 +40,7 @@ def text(value: Any) -> str:
     return yaml.safe_dump(value, sort_keys=False, width=160, allow_unicode=True)
 
 
-def plain(found: Found) -> dict[str, Any]:
+def plain(found: ReaderResult) -> dict[str, Any]:
     """Everything that was found; what is empty is left out."""
     return _without_empty(
         {
@@ -71,8 +80,10 @@ def origin(value: Origin) -> dict[str, Any]:
             "cluster": value.cluster,
             "phase": str(value.phase or ""),
             "version": value.version,
-            "source": " + ".join(_source(each) for each in (source.each if isinstance(source, Sources) else [source])),
-            "values": [_values(each) for each in source.values] if isinstance(source, Chart) else [],
+            "source": " + ".join(
+                _source(each) for each in (source.each if isinstance(source, SeveralSources) else [source])
+            ),
+            "values": [_values(each) for each in source.values] if isinstance(source, ChartSource) else [],
             "objects": [
                 " ".join(part for part in (each.kind, each.namespace, each.name) if part) for each in value.objects
             ],
@@ -86,13 +97,13 @@ def origin(value: Origin) -> dict[str, Any]:
 
 def _source(source: Source) -> str:
     match source:
-        case Chart():
+        case ChartSource():
             where = f" of {source.repository}" if source.repository else ""
             return f"chart {source.name}{where} {source.version}".rstrip() + f" as {source.namespace}/{source.release}"
-        case Directory():
+        case DirectorySource():
             kind = "kustomization" if source.kustomize else "files"
             return f"{kind} {source.path}" + (f" by {source.decryption}" if source.decryption else "")
-        case Remote():
+        case RemoteSource():
             return " ".join(part for part in ("remote", source.url, source.revision, source.path) if part)
         case Embedded():
             return f"embedded in {source.place.path}:{source.place.line}"

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from firstlight.model.component import Certainty
-from firstlight.model.source import Directory
+from firstlight.model.source import DirectorySource
 from firstlight.repo import scripts
 from tests.unit.repo.scripts import repos, shown
 
@@ -122,7 +122,7 @@ def test_what_sops_runs_is_a_step_like_sops_itself(tmp_path: Path) -> None:
 
     assert kinds == {"sops decrypt", "kubectl apply", "kubectl get"}
     assert [each.source for each in scripts.read(tree).origins] == [
-        Directory(path="secrets/plain.sops.yaml", kustomize=False, recurse=False, decryption="sops")
+        DirectorySource(path="secrets/plain.sops.yaml", kustomize=False, recurse=False, decryption="sops")
     ]
 
 

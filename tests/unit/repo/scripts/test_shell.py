@@ -7,26 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight.repo import go_template
-from firstlight.repo.scripts.shell import expansion, parsing, tree
-from firstlight.repo.scripts.shell.expansion import REPO, Scope, Text
+from firstlight.repo.scripts.shell import shell_expansion, shell_parser, shell_tree
+from firstlight.repo.scripts.shell.shell_expansion import REPO, ExpandedText, ShellScope
 
 
 def commands(text: str) -> list[list[str]]:
     """The words of every command, blocks and all."""
     found: list[list[str]] = []
 
-    def walk(items: tuple[tree.Item, ...]) -> None:
+    def walk(items: tuple[shell_tree.Item, ...]) -> None:
         for item in items:
-            if isinstance(item, tree.Pipeline):
+            if isinstance(item, shell_tree.Pipeline):
                 for command in item.commands:
-                    if isinstance(command, tree.Group):
+                    if isinstance(command, shell_tree.ShellGroup):
                         walk(command.items)
                     elif command.words:
                         found.append([word.source for word in command.words])
             else:
                 walk(item.items)
 
-    walk(parsing.parse(text).items)
+    walk(shell_parser.parse(text).items)
     return found
 
 
@@ -70,92 +70,97 @@ def test_every_command_has_the_line_of_its_first_word() -> None:
 
     lines: list[tuple[str, int]] = []
 
-    def walk(items: tuple[tree.Item, ...]) -> None:
+    def walk(items: tuple[shell_tree.Item, ...]) -> None:
         for item in items:
-            for command in item.commands if isinstance(item, tree.Pipeline) else ():
-                if isinstance(command, tree.Group):
+            for command in item.commands if isinstance(item, shell_tree.Pipeline) else ():
+                if isinstance(command, shell_tree.ShellGroup):
                     walk(command.items)
                 else:
                     lines.append((command.words[0].source, command.line))
 
-    walk(parsing.parse(text).items)
+    walk(shell_parser.parse(text).items)
     assert lines == [("a", 1), ("b", 2), ("d", 5), ("e", 6), ("f", 10), ("g", 11)]
 
 
 def test_heredocs_are_kept_with_their_line_and_whether_they_are_literal() -> None:
-    (first, second) = parsing.parse("a <<EOF\n$x\nEOF\nb <<'EOF'\n$x\nEOF\n").items
+    (first, second) = shell_parser.parse("a <<EOF\n$x\nEOF\nb <<'EOF'\n$x\nEOF\n").items
 
-    assert isinstance(first, tree.Pipeline)
-    assert isinstance(second, tree.Pipeline)
-    assert first.commands[0].stdin == tree.Heredoc("$x\n", 2, is_literal=False)  # type: ignore[union-attr]
-    assert second.commands[0].stdin == tree.Heredoc("$x\n", 5, is_literal=True)  # type: ignore[union-attr]
+    assert isinstance(first, shell_tree.Pipeline)
+    assert isinstance(second, shell_tree.Pipeline)
+    assert first.commands[0].stdin == shell_tree.Heredoc("$x\n", 2, is_literal=False)  # type: ignore[union-attr]
+    assert second.commands[0].stdin == shell_tree.Heredoc("$x\n", 5, is_literal=True)  # type: ignore[union-attr]
 
 
 def test_a_quote_that_is_not_closed_is_said() -> None:
-    assert parsing.parse("a\nb 'c\nd").problems == ((2, "a quote is not closed"),)
+    assert shell_parser.parse("a\nb 'c\nd").problems == ((2, "a quote is not closed"),)
 
 
-def expanded(text: str, **variables: expansion.Value) -> list[Text]:
-    (item,) = parsing.parse(f"x {text}").items
-    assert isinstance(item, tree.Pipeline)
+def expanded(text: str, **variables: shell_expansion.Value) -> list[ExpandedText]:
+    (item,) = shell_parser.parse(f"x {text}").items
+    assert isinstance(item, shell_tree.Pipeline)
     (command,) = item.commands
-    assert isinstance(command, tree.Simple)
-    scope = Scope(variables, "kubernetes", "scripts/boot.sh")
-    return [each for word in command.words[1:] for each in expansion.words(word, scope)]
+    assert isinstance(command, shell_tree.Simple)
+    scope = ShellScope(variables, "kubernetes", "scripts/boot.sh")
+    return [each for word in command.words[1:] for each in shell_expansion.words(word, scope)]
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("$A", [Text("one")]),
-        ('"${A}/x"', [Text("one/x")]),
-        ("'$A'", [Text("$A")]),
-        ("$B", [Text("$B", ("B",))]),
-        ("${B:-two}", [Text("two")]),
-        ("${B:-$A}", [Text("one")]),
-        ("${B:?must}", [Text("${B:?must}", ("B",))]),
-        ("$LIST", [Text("p"), Text("q")]),
-        ('"$LIST"', [Text("p q")]),
-        ("$EMPTY x", [Text("x")]),
-        ('"${ARRAY[@]}"', [Text("r s"), Text("t")]),
-        ('pre"${ARRAY[@]}"', [Text("prer s t")]),
-        ("${A%ne}", [Text("o")]),
-        ("${FILE##*/}", [Text("c.yaml")]),
-        ("${FILE%/*}", [Text("a/b")]),
-        ("${A//x/y}", [Text("${A//x/y}", ("A",))]),
-        ("$(date)", [Text("$(date)", ("$(…)",))]),
-        ('"$(git rev-parse --show-toplevel)/x"', [Text(f"{REPO}/x")]),
-        ('"$(dirname "$0")"', [Text(f"{REPO}/scripts")]),
-        ('"$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"', [Text(REPO)]),
-        ('"$(cd "$(dirname "$0")/../../.." && pwd)"', [Text(REPO)]),
-        ("$(pwd)", [Text(f"{REPO}/kubernetes")]),
-        ("$PWD", [Text(f"{REPO}/kubernetes")]),
+        ("$A", [ExpandedText("one")]),
+        ('"${A}/x"', [ExpandedText("one/x")]),
+        ("'$A'", [ExpandedText("$A")]),
+        ("$B", [ExpandedText("$B", ("B",))]),
+        ("${B:-two}", [ExpandedText("two")]),
+        ("${B:-$A}", [ExpandedText("one")]),
+        ("${B:?must}", [ExpandedText("${B:?must}", ("B",))]),
+        ("$LIST", [ExpandedText("p"), ExpandedText("q")]),
+        ('"$LIST"', [ExpandedText("p q")]),
+        ("$EMPTY x", [ExpandedText("x")]),
+        ('"${ARRAY[@]}"', [ExpandedText("r s"), ExpandedText("t")]),
+        ('pre"${ARRAY[@]}"', [ExpandedText("prer s t")]),
+        ("${A%ne}", [ExpandedText("o")]),
+        ("${FILE##*/}", [ExpandedText("c.yaml")]),
+        ("${FILE%/*}", [ExpandedText("a/b")]),
+        ("${A//x/y}", [ExpandedText("${A//x/y}", ("A",))]),
+        ("$(date)", [ExpandedText("$(date)", ("$(…)",))]),
+        ('"$(git rev-parse --show-toplevel)/x"', [ExpandedText(f"{REPO}/x")]),
+        ('"$(dirname "$0")"', [ExpandedText(f"{REPO}/scripts")]),
+        ('"$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"', [ExpandedText(REPO)]),
+        ('"$(cd "$(dirname "$0")/../../.." && pwd)"', [ExpandedText(REPO)]),
+        ("$(pwd)", [ExpandedText(f"{REPO}/kubernetes")]),
+        ("$PWD", [ExpandedText(f"{REPO}/kubernetes")]),
     ],
 )
-def test_variables_are_put_in_where_the_script_says_what_they_hold(text: str, wanted: list[Text]) -> None:
-    values: dict[str, expansion.Value] = {
-        "A": Text("one"), "LIST": Text("p q"), "EMPTY": Text(""), "ARRAY": (Text("r s"), Text("t")),
-        "FILE": Text("a/b/c.yaml"),
-    }  # fmt: skip
+def test_variables_are_put_in_where_the_script_says_what_they_hold(text: str, wanted: list[ExpandedText]) -> None:
+    values: dict[str, shell_expansion.Value] = {
+        "A": ExpandedText("one"),
+        "LIST": ExpandedText("p q"),
+        "EMPTY": ExpandedText(""),
+        "ARRAY": (ExpandedText("r s"), ExpandedText("t")),
+        "FILE": ExpandedText("a/b/c.yaml"),
+    }
 
     assert expanded(text, **values) == wanted
 
 
 def test_marks_of_templates_become_their_actions_again() -> None:
     rendered = go_template.render_leniently("{{.X}}/y", {}, missing_key=go_template.MissingKey.UNKNOWN)
-    (item,) = parsing.parse(f"a {rendered.text}").items
-    assert isinstance(item, tree.Pipeline)
+    (item,) = shell_parser.parse(f"a {rendered.text}").items
+    assert isinstance(item, shell_tree.Pipeline)
     (command,) = item.commands
-    assert isinstance(command, tree.Simple)
+    assert isinstance(command, shell_tree.Simple)
 
-    assert expansion.text(command.words[1], Scope({}, unknowns=rendered.unknowns)) == Text("{{.X}}/y", (".X",))
+    assert shell_expansion.text(command.words[1], ShellScope({}, unknowns=rendered.unknowns)) == ExpandedText(
+        "{{.X}}/y", (".X",)
+    )
 
 
 @given(st.text(alphabet="ab \n\t'\"`$(){}[]|&;<>\\#=EOF!*?~-/:0é"))
 def test_any_text_is_a_script(text: str) -> None:
-    script = parsing.parse(text)
+    script = shell_parser.parse(text)
 
-    assert isinstance(script, tree.Script)
+    assert isinstance(script, shell_tree.Script)
 
 
 @given(st.lists(st.text(alphabet="abc.-/=", min_size=1), min_size=1))
@@ -186,6 +191,6 @@ HOSTILE = [
 def test_hostile_scripts_are_read_in_time(piece: str) -> None:
     start = time.process_time()
 
-    parsing.parse(piece * (50_000 // len(piece)))
+    shell_parser.parse(piece * (50_000 // len(piece)))
 
     assert time.process_time() - start < 5

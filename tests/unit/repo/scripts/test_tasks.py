@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.place import Place
+from firstlight.model.remark import Place
 from firstlight.repo import scripts
-from firstlight.repo.scripts import book as books
-from firstlight.repo.scripts import entry, survey
-from firstlight.repo.scripts.task import Dialect, Task
+from firstlight.repo.scripts import script_survey, script_tasks, task_book
+from firstlight.repo.scripts.script_tasks import Task, TaskDialect
 from tests.unit.repo.scripts import repos
 
 
@@ -18,7 +17,9 @@ def needs(tree: object) -> dict[str, list[str]]:
     return {each.name: [need.id.rpartition("/")[2] for need in each.needs] for each in found.origins}
 
 
-def task(name: str, *, path: str = "Taskfile.yaml", dialect: Dialect = Dialect.TASK, description: str = "") -> Task:
+def task(
+    name: str, *, path: str = "Taskfile.yaml", dialect: TaskDialect = TaskDialect.TASK, description: str = ""
+) -> Task:
     return Task(name=name, local=name, dialect=dialect, place=Place(path, hash(name) % 1000), description=description)
 
 
@@ -32,21 +33,21 @@ def task(name: str, *, path: str = "Taskfile.yaml", dialect: Dialect = Dialect.T
     ],
 )  # fmt: skip
 def test_a_bootstrap_is_known_by_its_name(name: str, is_one: bool) -> None:
-    assert entry.is_bootstrap(task(name)) is is_one
+    assert script_tasks.is_bootstrap(task(name)) is is_one
 
 
 def test_a_script_is_known_by_its_path() -> None:
-    assert entry.is_bootstrap(task("x", path="scripts/bootstrap-apps.sh", dialect=Dialect.SHELL))
-    assert entry.is_bootstrap(task("x", path="bootstrap/run.sh", dialect=Dialect.SHELL))
-    assert not entry.is_bootstrap(task("x", path=".github/scripts/bootstrap.sh", dialect=Dialect.SHELL))
-    assert not entry.is_bootstrap(task("x", path="scripts/test-bootstrap.sh", dialect=Dialect.SHELL))
+    assert script_tasks.is_bootstrap(task("x", path="scripts/bootstrap-apps.sh", dialect=TaskDialect.SHELL))
+    assert script_tasks.is_bootstrap(task("x", path="bootstrap/run.sh", dialect=TaskDialect.SHELL))
+    assert not script_tasks.is_bootstrap(task("x", path=".github/scripts/bootstrap.sh", dialect=TaskDialect.SHELL))
+    assert not script_tasks.is_bootstrap(task("x", path="scripts/test-bootstrap.sh", dialect=TaskDialect.SHELL))
 
 
 def test_what_reaches_most_comes_first_and_what_is_old_comes_last() -> None:
     old, small, big = task("bootstrap:old", description="Legacy way"), task("bootstrap:a"), task("bootstrap:b")
     calls = {big.key: {("x", 1), ("x", 2)}, old.key: {("x", n) for n in range(9)}}
 
-    assert [each.name for each in entry.entries([old, small, big], calls)] == [
+    assert [each.name for each in script_tasks.entries([old, small, big], calls)] == [
         "bootstrap:b",
         "bootstrap:a",
         "bootstrap:old",
@@ -150,7 +151,7 @@ def test_a_chain_of_scripts_is_followed(tmp_path: Path) -> None:
     tree = repos.write(tmp_path, files)
 
     assert needs(tree) == {"first": [], "three": ["first"], "done": ["three"]}
-    assert survey.of(tree).entries == ("bootstrap",)
+    assert script_survey.survey_of(tree).entries == ("bootstrap",)
 
 
 def test_nothing_outside_of_the_repo_is_read(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_the_same_repo_gives_the_same_answer(tmp_path: Path) -> None:
     one, two = repos.write(tmp_path / "1", files), repos.write(tmp_path / "2", files)
 
     assert scripts.read(one) == scripts.read(two)
-    assert books.read(one).tasks == books.read(two).tasks
+    assert task_book.read_tasks(one).tasks == task_book.read_tasks(two).tasks
 
 
 def test_windows_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:

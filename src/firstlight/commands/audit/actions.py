@@ -1,0 +1,304 @@
+"""What ``firstlight audit`` does once it is clear what is wanted: look, fix, excuse, or go on looking."""
+
+import asyncio
+import contextlib
+import dataclasses
+import datetime
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from firstlight import errors
+from firstlight.cli import output as cli_output
+from firstlight.cli import renderers, screen
+from firstlight.clients import program_path
+from firstlight.commands.audit import audit as audit_room
+from firstlight.commands.audit import (
+    audit_cache,
+    baseline_file,
+    cluster_access,
+    data,
+    output,
+    rule_cards,
+    rule_remedy,
+    team_rules,
+    watch,
+)
+from firstlight.commands.audit import text as audit_text
+from firstlight.commands.audit.audit import AuditMeans, AuditResult, ClusterOpeners
+from firstlight.commands.audit.audit_request import AuditOptions, AuditRequest
+from firstlight.commands.audit.rule_form import AuditCard
+from firstlight.commands.audit.rule_remedy import Remedy
+from firstlight.commands.audit.rulebook import AuditRulebook
+from firstlight.commands.decide import text
+from firstlight.drawing import decision_words, safe, table
+from firstlight.model.finding import Audit, FindingSeverity
+from firstlight.model.platform import Platform
+from firstlight.render.component_renderer import Progress, Renderer
+from firstlight.repo import file_patch
+from firstlight.repo.file_patch import FilePatch
+from firstlight.repo.work_tree import WorkTree
+
+FAILED, FOUND = 1, 2
+
+
+async def do(top: Path, wishes: AuditOptions) -> int:
+    """Do what was asked for; the exit code.
+
+    Raises:
+        errors.FirstlightError: It cannot be done.
+    """
+    if wishes.until is not None and wishes.until < request_of(wishes).today:
+        raise errors.UsageError(f"{wishes.until} has passed", hint="Write --until with a day to come.")
+    tree = WorkTree(top)
+    if wishes.watch:
+        return await watch_and_show(tree, request_of(wishes), means_of(wishes), wishes)
+    if wishes.remedy:
+        check_remedy(wishes.remedy)
+    place = audit_cache.locate(os.environ, tree.root) if wishes.is_kept else None
+    key = await _key(tree, wishes, place) if place else None
+    if place is not None and key is not None and (known := audit_cache.find(place, key)) is not None:
+        output.show(known.audit, wishes, lambda: _cards_of(tree))
+        return exit_code(known.audit, wishes, is_whole=not known.is_broken)
+    judged = await _judged(tree, wishes)
+    if place is not None and key is not None and key == await _key(WorkTree(top), wishes, place):
+        audit_cache.keep(place, key, judged)  # of files that nobody has changed meanwhile
+    if wishes.write_baseline:
+        return _excused(tree, judged, wishes)
+    if wishes.fix or wishes.patch:
+        return await _fixed(tree, judged, wishes)
+    if wishes.remedy:
+        return show_remedy(tree, judged, wishes)
+    output.show(judged.audit, wishes, lambda: cards(judged.book))
+    return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
+
+
+async def _key(tree: WorkTree, wishes: AuditOptions, place: Path) -> str | None:
+    return await audit_cache.key(tree, request_of(wishes), wishes.baseline, place=place, git=_git())
+
+
+def request_of(wishes: AuditOptions) -> AuditRequest:
+    """What to look for."""
+    rules = wishes.rules or ((wishes.remedy,) if wishes.remedy else ())
+    today = datetime.datetime.now().astimezone().date()
+    return AuditRequest(today=today, rules=rules, clusters=wishes.clusters, with_matrix=wishes.with_matrix)
+
+
+def means_of(wishes: AuditOptions) -> AuditMeans:
+    """How to look."""
+
+    async def open_renderer(platform: Platform, progress: Progress) -> Renderer:
+        return await renderers.open_renderer(platform, offline=wishes.offline, progress=progress)
+
+    def ways(platform: Platform) -> ClusterOpeners:
+        return cluster_access.ways(
+            platform, wishes.clusters, kubeconfig=wishes.kubeconfig, context=wishes.context
+        )  # fmt: skip
+
+    return AuditMeans(
+        git=_git(),
+        baseline=wishes.baseline,
+        open_renderer=open_renderer if wishes.render else None,
+        ways=ways if wishes.live else None,
+    )
+
+
+def _git() -> Path | None:
+    found = program_path.find("git")
+    return Path(found) if found else None
+
+
+async def _judged(tree: WorkTree, wishes: AuditOptions, *, say: Callable[[str], None] | None = None) -> AuditResult:
+    with screen.doing(is_shown=screen.is_live(sys.stderr)) as tell:
+        return await audit_room.audit(tree, request_of(wishes), means_of(wishes), say=say or tell)
+
+
+def exit_code(audit: Audit, wishes: AuditOptions, *, is_whole: bool = True) -> int:
+    """What it means to a shell."""
+    limit = FindingSeverity(wishes.fail_on).rank
+    if any(each.severity.rank >= limit for each in audit.findings):
+        return FOUND
+    return 0 if is_whole else FAILED
+
+
+def cards(book: AuditRulebook) -> tuple[AuditCard, ...]:
+    """All rules as people read them."""
+    return rule_cards.cards(book)
+
+
+def _cards_of(tree: WorkTree) -> tuple[AuditCard, ...]:
+    return cards(team_rules.book(tree))
+
+
+def _excused(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
+    """Write what was found to the baseline."""
+    assert wishes.until is not None
+    path, added = baseline_file.add(
+        tree, judged, wishes.baseline, reason=wishes.reason, until=wishes.until
+    )  # fmt: skip
+    noun = "finding is" if added == 1 else "findings are"
+    print(f"{added} {noun} excused until {wishes.until} in {path}" if added else "there is nothing to excuse")
+    return 0
+
+
+async def _fixed(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
+    """Make the safe edits, or show them."""
+    made = file_patch.patch(tree, judged.audit.findings)
+    if wishes.patch:
+        sys.stdout.write(cli_output.printable_diff(made.diff))
+        sys.stdout.flush()
+        if not made.diff:
+            print("nothing of what is found can be made right without a question", file=sys.stderr)
+        _say_refused(made)
+        return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
+    if made.after:
+        dirty = await file_patch.uncommitted(tree.root, made.after, git=_git())
+        if dirty and not wishes.allow_dirty:
+            more = f" and {len(dirty) - 3} more" if len(dirty) > 3 else ""
+            raise errors.Refused(
+                f"no commit has {', '.join(dirty[:3])}{more} as it is, so that nobody could take an edit back",
+                hint="Commit first, look at --patch, or add --allow-dirty.",
+            )
+        try:
+            file_patch.write(tree, made)
+        except OSError as error:
+            raise errors.Refused(f"nothing was written: {error.strerror or error}") from error
+    after = await _judged(WorkTree(tree.root), wishes) if made.after else judged
+    # Beside an answer for programs, the diff is for people.
+    stream = sys.stdout if wishes.form == "text" and wishes.out is None else sys.stderr
+    stream.write(made.diff + ("\n" if made.after else ""))
+    stream.flush()
+    _say_refused(made)
+    fixed, files = len(made.fixed), len(made.after)
+    print(
+        f"{fixed} finding{'' if fixed == 1 else 's'} fixed in {files} file{'' if files == 1 else 's'}; what is left:",
+        file=sys.stderr, flush=True,
+    )  # fmt: skip
+    output.show(after.audit, wishes, lambda: cards(after.book))
+    return exit_code(after.audit, wishes, is_whole=after.is_whole)
+
+
+def _say_refused(made: FilePatch) -> None:
+    for finding, why in made.refused:
+        print(f"not fixed: {finding.rule} at {safe.name(str(finding.place))}: {safe.name(why)}", file=sys.stderr)
+
+
+# ``firstlight audit --remedy``: what findings of a rule lead to, step by step, with the patch.
+
+
+def check_remedy(rule: str) -> None:
+    """See that there is a remedy for a rule, before anything is looked at.
+
+    Raises:
+        errors.UsageError: There is none.
+    """
+    known = rule_remedy.known_remedies()
+    if rule not in known:
+        names = ", ".join(sorted(known))
+        raise errors.UsageError(
+            f"there is no remedy for {rule}",
+            hint=f"There is one for {names}." if names else f"What to do: firstlight audit --explain {rule}",
+        )
+
+
+def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
+    """Print the remedy; the exit code."""
+    findings = [each for each in judged.audit.findings if each.rule == wishes.remedy]
+    if not findings:
+        return _nothing(judged, wishes)
+    made = rule_remedy.known_remedies()[wishes.remedy](judged.scene, findings)
+    whole = dataclasses.replace(findings[0], edits=made.edits)
+    patch = file_patch.patch(tree, [whole])
+    if patch.refused:
+        raise errors.Refused(f"the patch cannot be made: {patch.refused[0][1]}")
+    if wishes.form == "json":
+        sys.stdout.write(output.json(_data(made, patch)))
+    else:
+        print("\n".join(_lines(made, patch)))
+    if made.refused:
+        return errors.Refused.exit_code
+    return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
+
+
+def _nothing(judged: AuditResult, wishes: AuditOptions) -> int:
+    if wishes.form == "json":
+        empty = Remedy(rule=wishes.remedy, title="")
+        sys.stdout.write(output.json(_data(empty, FilePatch(before={}, after={}, fixed=()))))
+    else:
+        print(f"{wishes.remedy} finds nothing here")
+        for each in judged.audit.skipped:
+            print(f"not seen: {safe.name(each)}", file=sys.stderr)
+    return exit_code(judged.audit, wishes, is_whole=judged.is_whole)
+
+
+def _lines(made: Remedy, patch: FilePatch) -> list[str]:
+    columns = table.terminal_columns()
+    lines = [decision_words.plain(made.title)]
+    lines += decision_words.block("refused", made.refused, columns)
+    lines += decision_words.block("asks", made.open_questions, columns)
+    lines += text.procedure("do", made.steps, columns=columns)
+    return [*lines, *(["", cli_output.printable_diff(patch.diff).rstrip("\n")] if patch.diff else [])]
+
+
+def _data(made: Remedy, patch: FilePatch) -> dict[str, object]:
+    return {
+        "rule": made.rule,
+        "title": made.title,
+        "refused": list(made.refused),
+        "questions": list(made.open_questions),
+        "steps": [
+            {"text": each.text, "command": each.command, "side": str(each.side) if each.side else None}
+            for each in made.steps
+        ],
+        "patch": patch.diff,
+    }
+
+
+# ``firstlight audit --watch``: what is new and what is gone, while somebody edits.
+
+
+async def watch_and_show(tree: WorkTree, sought: AuditRequest, means: AuditMeans, wishes: AuditOptions) -> int:
+    """Until Ctrl-C, which is no failure; the exit code is that of the last look."""
+    last: Audit | None = None
+    try:
+        with screen.doing(is_shown=screen.is_live(sys.stderr)) as say:
+            looks = watch.watch(tree, sought, means, say=say)
+            first = await anext(looks)
+        async with contextlib.aclosing(looks):
+            last = _show(first, last, wishes)
+            print("\nwatching; Ctrl-C ends it", file=sys.stderr, flush=True)
+            async for each in looks:
+                last = _show(each, last, wishes)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        print("\nno longer watching", file=sys.stderr)
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+    return exit_code(last, wishes) if last is not None else FAILED
+
+
+def _show(found: object, last: Audit | None, wishes: AuditOptions) -> Audit | None:
+    """Print what came of one look; what was found last."""
+    if isinstance(found, errors.FirstlightError):
+        print(f"error: {safe.text(found.message)}", file=sys.stderr, flush=True)
+        return last
+    assert isinstance(found, AuditResult)
+    columns = table.terminal_columns()
+    if wishes.form == "json":
+        _write_line(data.data(found.audit))
+    elif last is None:
+        print(audit_text.text(found.audit, columns=columns, everything=wishes.everything), flush=True)
+    else:
+        lines = audit_text.news(last, found.audit, columns=columns)
+        print(
+            "\n".join([*lines, audit_text.counts(found.audit)] if lines else [audit_text.counts(found.audit)]),
+            flush=True,
+        )
+    return found.audit
+
+
+def _write_line(value: object) -> None:
+    """One document a line, for programs that read as it comes."""
+    sys.stdout.write(safe.json(value) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,171 @@
+"""What is known and excused for a while: entries of a file, each with a rule, a place, a reason and an end.
+
+excused:
+  - {rule: helm-no-drift, path: kubernetes/apps/web.yaml, key: …, reason: …, until: 2027-01-31}
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from firstlight.commands.audit import excuses
+from firstlight.commands.audit.rulebook import AuditRulebook
+from firstlight.document import yaml_writer
+from firstlight.document.mistakes import FormMistakes, parsed
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.finding import Excuse, Excused, Finding, FindingSeverity
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.repo import team_files
+
+FILE = f"{team_files.DIRECTORY}/audit/baseline.yaml"
+STALE, EXPIRED, UNKNOWN = "baseline-stale", "baseline-expired", "baseline-unknown-rule"
+LONG = "excuse-too-long"
+"""Ids of the rules about it."""
+
+
+class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One finding that is excused."""
+
+    rule: str
+    path: str
+    key: str
+    """What makes it the same finding after lines have moved."""
+    reason: str
+    until: str
+    """The last day, such as 2027-01-31."""
+    asked: tuple[str, ...] = ()
+    """``live``, ``render``: what had to be looked at besides files to find it."""
+
+    @property
+    def last_day(self) -> datetime.date:
+        """The last day on which it counts."""
+        return datetime.date.fromisoformat(self.until)
+
+
+class BaselineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file with excuses."""
+
+    excused: tuple[BaselineEntry, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AuditBaseline:
+    """Excuses, each with its place."""
+
+    entries: tuple[tuple[BaselineEntry, Place], ...] = ()
+
+
+def read(data: bytes, path: str) -> AuditBaseline:
+    """A baseline from the text of its file.
+
+    Raises:
+        Mistaken: It says something that it must not say.
+    """
+    file, document = parsed(data, path, BaselineFile)
+    remarks = list(_problems(file, document))
+    if remarks:
+        raise FormMistakes(remarks)
+    return AuditBaseline(entries=tuple((each, document.place("excused", n)) for n, each in enumerate(file.excused)))
+
+
+def written(entries: Iterable[BaselineEntry]) -> str:
+    """The text of a file with these entries, in a stable order."""
+    ordered = sorted(entries, key=lambda each: (each.path, each.rule, each.key))
+    head = "# What is known and excused for a while; written by firstlight audit --write-baseline, and yours to edit.\n"
+    return head + yaml_writer.dump({"excused": [msgspec.to_builtins(each) for each in ordered]})
+
+
+def entry(finding: Finding, *, reason: str, until: datetime.date, asked: Iterable[str] = ()) -> BaselineEntry:
+    """What excuses a finding."""
+    return BaselineEntry(
+        rule=finding.rule, path=finding.place.path, key=finding.key, reason=reason, until=until.isoformat(),
+        asked=tuple(sorted(asked)),
+    )  # fmt: skip
+
+
+def applied(
+    found: Sequence[Finding],
+    baseline: AuditBaseline,
+    *,
+    book: AuditRulebook,
+    today: datetime.date,
+    asked: frozenset[str] = frozenset(),
+    tried: Iterable[str] = (),
+    is_whole: bool = True,
+) -> tuple[list[Finding], list[Excused], list[Finding]]:
+    """Findings that are left, those that entries excuse, and what is to be said of entries themselves.
+
+    Args:
+        found: What rules have found, and no comment excuses.
+        baseline: The entries.
+        book: Has the cards of rules about entries.
+        today: The day that ends are held against.
+        asked: What was looked at besides files.
+        tried: Ids of the rules that were run: of others nobody knows whether they still find something.
+        is_whole: Whether findings of all clusters are there; if not, the same goes for all entries.
+    """
+    left: list[Finding] = []
+    gone: list[Excused] = []
+    used: set[int] = set()
+    by_key: dict[tuple[str, str, str], list[int]] = {}
+    for number, (each, _) in enumerate(baseline.entries):
+        by_key.setdefault((each.rule, each.path, each.key), []).append(number)
+    for finding in found:
+        mine = by_key.get((finding.rule, finding.place.path, finding.key), ())
+        used.update(mine)
+        good = [baseline.entries[n] for n in mine if baseline.entries[n][0].last_day >= today]
+        if good and book.rules[finding.rule].group != excuses.GROUP:
+            (one, place) = good[0]
+            gone.append(
+                Excused(finding=finding, by=Excuse.BASELINE, reason=one.reason, until=one.until, place=place)
+            )  # fmt: skip
+        else:
+            left.append(finding)
+    known = frozenset(tried)
+    unused = [n for n in range(len(baseline.entries)) if n not in used]
+    stale = [
+        baseline.entries[n]
+        for n in unused
+        if is_whole and baseline.entries[n][0].rule in known and asked.issuperset(baseline.entries[n][0].asked)
+    ]
+    expired = [baseline.entries[n] for n in sorted(used) if baseline.entries[n][0].last_day < today]
+    unknown = [pair for pair in baseline.entries if pair[0].rule not in book.rules]
+    long = [pair for pair in baseline.entries if pair[0].last_day - today > excuses.LONGEST]
+    said = [
+        *_said(book, LONG, long, known, "what excuses {rule} in {path} ends on {until} only"),
+        *_said(book, STALE, stale, known, "nothing of rule {rule} is found in {path} any more"),
+        *_said(book, EXPIRED, expired, known, "what excuses {rule} in {path} ended on {until}"),
+        *_said(book, UNKNOWN, unknown, known, "there is no rule {rule}"),
+    ]
+    return left, gone, said
+
+
+def _said(
+    book: AuditRulebook, rule: str, entries: Iterable[tuple[BaselineEntry, Place]], tried: frozenset[str], text: str
+) -> Iterator[Finding]:
+    card = book.rules.get(rule)
+    if card is None or rule not in tried:
+        return
+    for each, place in entries:
+        yield Finding(
+            rule=rule,
+            severity=FindingSeverity(card.severity),
+            message=text.format(rule=each.rule, path=each.path, until=each.until),
+            place=place,
+            fix=card.fix,
+            key=f"{each.rule} {each.path} {each.key}",
+        )
+
+
+def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Remark]:
+    for number, each in enumerate(file.excused):
+        try:
+            _ = each.last_day
+        except ValueError:
+            place = document.place("excused", number, "until")
+            yield Remark(place, Grade.ERROR, f"until: {each.until[:40]!r} is no day", "Write such as 2027-01-31.")
+        if not each.reason.strip():
+            place = document.place("excused", number, "reason")
+            yield Remark(place, Grade.ERROR, "reason is empty", "Write why this is excused.")

@@ -1,0 +1,301 @@
+"""Manifests that nothing applies: somebody thinks that they are in the cluster."""
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from firstlight.commands.audit import rule_hit, wording
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import text
+from firstlight.model.component import ObjectId, Origin, Side, SourceForm
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.remark import Grade, Place
+from firstlight.model.source import ChartSource, DirectorySource
+from firstlight.plan import cluster_facts
+from firstlight.repo import gitops_tree
+from firstlight.repo.platform_view import AppliedObject, PlatformView
+
+_YAML = (".yaml", ".yml")
+_ASIDE = re.compile(
+    r"(templates?|examples?|samples?|archived?|disabled|deprecated|old|unused|docs?|documentation|tests?|testdata|"
+    r"testing|fixtures|hack|scripts?|ci|tools|schemas?|crossplane|terraform|ansible|packer|charts|components|talos|omni|vendor)"
+)
+"""Names of directories that show something, were put aside, are libraries, or belong to other tools."""
+_SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([-_.]|$)")
+"""Names of files that do."""
+_SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
+_TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
+_OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
+_NO_OBJECTS = ("kustomize.config.k8s.io", "talos.dev", "omni.sidero.dev")
+_SHOWN = 10
+
+Found = tuple[ObjectId, Place]
+
+
+def applied_by_nothing(scene: PlatformView) -> Iterator[Hit]:
+    """Directories, or files of them, that no Kustomization or Application reaches; one finding a directory."""
+    origins = [each for component in scene.platform.components for each in component.origins]
+    used = _used(scene, origins)
+    tops = {
+        each.place.path.partition("/")[0] for each in origins if each.side is Side.GITOPS and "/" in each.place.path
+    }
+    tops |= {
+        path.partition("/")[0] for origin in origins for path in _directories(origin) if origin.side is Side.GITOPS
+    }
+    if not tops:
+        return
+    scripts, followed = _scripts(scene), _followed(scene, origins)
+    living = frozenset(above for path in used for above in _above(path))
+    groups: dict[str, dict[str, list[Found]]] = defaultdict(dict)
+    for path in scene.files.files:
+        if path in used or not path.endswith(_YAML) or path.partition("/")[0] not in tops or _is_aside(path):
+            continue
+        objects = [*_objects(scene, path)]
+        if objects and not _is_named(path, scripts, followed):
+            groups[_highest(path, living)][path] = objects
+    off = _turned_off(scene) if groups else frozenset()
+    is_sure = not any(_leads_anywhere(each.message) for each in scene.platform.remarks if each.grade is Grade.UNKNOWN)
+    for directory, found in sorted(groups.items()):
+        is_meant = off.issuperset(found)
+        yield _hit(directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+
+
+def _used(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:
+    """Files that something applies, reads or is declared in."""
+    by_hand = [each for each in scene.platform.unreached if each.side is Side.BOOTSTRAP]
+    starts = [path for origin in (*origins, *by_hand) for path in _directories(origin)]
+    found = set(gitops_tree.reached_files(scene.files, starts))
+    found |= {each.object.place.path for each in scene.items}
+    found |= {each.place.path for each in origins}
+    found |= {each.path for cluster in scene.clusters for each in (cluster.place, *cluster.files)}
+    return frozenset(found)
+
+
+def _directories(origin: Origin) -> Iterator[str]:
+    """Directories and files of the repo that an origin reads."""
+    for source in cluster_facts.sources(origin):
+        if isinstance(source, DirectorySource):
+            yield source.path
+            yield from (posixpath.join(source.path, each) for each in source.components)
+        elif isinstance(source, ChartSource):
+            if not source.repository and source.name:
+                yield source.name
+            yield from (each.file for each in source.values if each.file)
+
+
+def _is_aside(path: str) -> bool:
+    parts = path.split("/")[:-1]
+    name = posixpath.basename(path).rpartition(".")[0].lower()
+    if name.startswith(".") or _SHOWS.search(name):
+        return True
+    return any(each.startswith(".") or _ASIDE.fullmatch(each.strip("_").lower()) for each in parts)
+
+
+def _objects(scene: PlatformView, path: str) -> Iterator[Found]:
+    """The Kubernetes objects of a file; none where it is something else."""
+    if posixpath.basename(path) in gitops_tree.KUSTOMIZATION_FILES:
+        return
+    for document in scene.files.documents(path):
+        value = document.value
+        if not isinstance(value, Mapping) or not isinstance(value.get("metadata"), Mapping):
+            continue
+        found = ObjectId.of(value)
+        if found.kind and found.name and value.get("apiVersion") and found.group not in _NO_OBJECTS:
+            yield found, document.place()
+
+
+def _scripts(scene: PlatformView) -> str:
+    """The text of everything that people run, and of what machines are made from."""
+    machines = {each.path for cluster in scene.clusters for each in cluster.files}
+    return "\n".join(
+        scene.files.text(path) or ""
+        for path in scene.files.files
+        if path in machines
+        or _SCRIPTS.fullmatch(posixpath.basename(path))
+        or any(_TASKS.fullmatch(each) for each in path.split("/")[:-1])
+    )
+
+
+def _followed(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:
+    """Directories with a kustomization that the engine reads: a script that names one points the engine at it."""
+    known = frozenset(scene.files.files)
+    read = {posixpath.normpath(path) for each in origins if each.side is Side.GITOPS for path in _directories(each)}
+    return frozenset(each for each in read if gitops_tree.kustomization_file(known, each))
+
+
+def _is_named(path: str, scripts: str, followed: frozenset[str]) -> bool:
+    """Whether a script names a file, or one of the directories that it is in."""
+    if "/".join(path.split("/")[-2:]) in scripts:
+        return True
+    own, *_ = _above(path)
+    above = [each for each in _above(path) if "/" in each and each in scripts and (each == own or each not in followed)]
+    return any(re.search(rf"{re.escape(each)}/?(?=[\s\"']|$)", scripts) for each in above)
+
+
+def _turned_off(scene: PlatformView) -> frozenset[str]:
+    """What somebody has turned off, and knows: files that kustomizations name in comments, and what those lead to."""
+    named = _commented(scene)
+    directories = tuple(f"{_whole(each)}/" for each in named)
+    off = {path for path in scene.files.files if path in named or path.startswith(directories)}
+    starts = [posixpath.dirname(path) for path in off if posixpath.basename(path) in gitops_tree.KUSTOMIZATION_FILES]
+    return gitops_tree.reached_files(scene.files, starts) | off
+
+
+def _commented(scene: PlatformView) -> frozenset[str]:
+    """What kustomizations name in comments."""
+    found: set[str] = set()
+    for path in scene.files.files:
+        if posixpath.basename(path) in gitops_tree.KUSTOMIZATION_FILES:
+            base = posixpath.dirname(path)
+            for line in (scene.files.text(path) or "").splitlines():
+                if match := _OFF.match(line):
+                    found.add(posixpath.normpath(posixpath.join(base, match["path"])))
+    return frozenset(found)
+
+
+def _whole(named: str) -> str:
+    """The directory that is meant: ``app/ks.yaml`` stands for the whole of ``app``."""
+    return posixpath.dirname(named) if posixpath.basename(named).removesuffix(".yaml") == "ks" else named
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories that a file is in, from below."""
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _highest(path: str, living: frozenset[str]) -> str:
+    """The highest directory above a file in which nothing is used; its own where there is none."""
+    own, *others = _above(path)
+    for each in (own, *others):
+        if each in living:
+            break
+        own = each
+    return own
+
+
+def _leads_anywhere(message: str) -> bool:
+    """Whether a remark tells of something that may apply any directory of the repo."""
+    return message.startswith(("the Applications of", "ResourceSet")) or "has a variable that is not known" in message
+
+
+def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool) -> Hit:
+    objects = [each for several in found.values() for each in several]
+    # What brings other things says most about what is missing.
+    objects.sort(
+        key=lambda each: each[0].kind not in (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE, SourceForm.APPLICATION)
+    )
+    _, place = objects[0]
+    files = wording.listed_names(sorted(posixpath.basename(each) for each in found))
+    where = directory if is_whole else f"{files} in {directory}"
+    return Hit(
+        message=f"nothing applies {where}: {wording.first_name(str(each) for each, _ in objects)}",
+        place=place,
+        evidence=tuple(FindingEvidence(str(each), there) for each, there in objects[:_SHOWN]),
+        key=f"nothing applies {directory}",
+        severity=None if is_sure else FindingSeverity.NOTE,
+    )
+
+
+# What two things of one engine apply at once, so that neither knows whose it is.
+
+
+_IN_TURN = "Flux applies them in turn"
+"""What the reader of Flux says of two Kustomizations or HelmReleases of one name."""
+_TWICE = "makes two Applications named"
+_SHARED = "kustomize.toolkit.fluxcd.io/ssa"
+"""Whoever writes this knows that there are others: Merge, IfNotPresent, Ignore."""
+_AT = re.compile(r" at (\S+?):\d+")
+_TWO_OWNERS_SHOWN = 5
+
+
+def objects_twice(scene: PlatformView) -> Iterator[Hit]:
+    """One object that two Kustomizations or two Applications apply; one finding a pair."""
+    for cluster in scene.clusters:
+        pairs: dict[tuple[str, str], list[tuple[AppliedObject, AppliedObject]]] = defaultdict(list)
+        for first, second in _shared(scene, cluster.name):
+            # What the other one brings comes second, whichever was met first.
+            if first.origin.parent == second.origin.id:
+                first, second = second, first
+            pairs[first.origin.id, second.origin.id].append((first, second))
+        for found in pairs.values():
+            yield _pair(scene, found)
+
+
+def _shared(scene: PlatformView, cluster: str) -> Iterator[tuple[AppliedObject, AppliedObject]]:
+    owners: dict[object, AppliedObject] = {}
+    for item in scene.items:
+        if item.cluster != cluster or item.origin.side is not Side.GITOPS or not item.object.id.name:
+            continue
+        if item.origin.form not in (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION) or "${" in str(item.object.id):
+            continue
+        if text(item.value, "metadata", "annotations", _SHARED):
+            continue
+        first = owners.setdefault((item.origin.form, item.object.id), item)
+        if first.origin.id != item.origin.id:
+            yield first, item
+
+
+def _pair(scene: PlatformView, found: list[tuple[AppliedObject, AppliedObject]]) -> Hit:
+    first, second = found[0]
+    stated = rule_hit.declaring_object(scene, second.origin)
+    place = second.object.place
+    if stated is not None and any(one.object.place == other.object.place for one, other in found):
+        place = stated.at("spec", "path" if second.origin.form is SourceForm.KUSTOMIZATION else "source")
+    shared = wording.first_name(str(one.object.id) for one, _ in found)
+    evidence = [
+        FindingEvidence(f"{each.object.id} of {each.origin.name}", each.object.place)
+        for pair in found[:_TWO_OWNERS_SHOWN]
+        for each in pair
+    ]
+    return Hit(
+        message=f"{first.origin.name} and {second.origin.name} both apply {shared}",
+        place=place,
+        clusters=(first.cluster,),
+        component=second.component.name,
+        evidence=tuple(dict.fromkeys(evidence)),
+        # One cause, however many objects come to it.
+        key=f"{first.origin.name} and {second.origin.name}",
+    )
+
+
+def names_twice(scene: PlatformView) -> Iterator[Hit]:
+    """Two Kustomizations, HelmReleases or Applications of one name, and two HelmReleases of one Helm release."""
+    for remark in scene.platform.remarks:
+        if _IN_TURN in remark.message or _TWICE in remark.message:
+            said = remark.message.replace(", and ", ": ")
+            paths = [remark.place.path, *_AT.findall(remark.message)]
+            yield Hit(message=said, place=remark.place, clusters=_clusters(scene, paths))
+    for cluster in scene.clusters:
+        releases: dict[tuple[str, str], tuple[str, FindingEvidence]] = {}
+        for component in scene.platform.components_of(cluster.name):
+            for origin in cluster_facts.origins(component, Side.GITOPS):
+                chart = origin.source
+                if (
+                    origin.form is not SourceForm.HELM_RELEASE
+                    or not isinstance(chart, ChartSource)
+                    or "$" in chart.release
+                ):
+                    continue
+                here = FindingEvidence(f"HelmRelease {origin.namespace}/{origin.name}", origin.place)
+                key = chart.storage_namespace or chart.namespace, chart.release
+                other, there = releases.setdefault(key, (origin.id, here))
+                if all(key) and other != origin.id:
+                    yield Hit(
+                        message=f"two HelmReleases upgrade the Helm release {key[0]}/{key[1]}: "
+                        f"{there.text.split()[1]} and {here.text.split()[1]}",
+                        place=origin.place,
+                        clusters=(cluster.name,),
+                        component=component.name,
+                        evidence=(there, here),
+                    )
+
+
+def _clusters(scene: PlatformView, paths: list[str]) -> tuple[str, ...]:
+    """The clusters that all of these files belong to."""
+    used: dict[str, set[str]] = defaultdict(set)
+    for component in scene.platform.components:
+        for origin in component.origins:
+            used[component.cluster] |= {origin.place.path, *(each.place.path for each in origin.stated)}
+    return tuple(cluster for cluster, files in used.items() if files.issuperset(paths))

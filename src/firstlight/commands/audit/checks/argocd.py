@@ -1,0 +1,243 @@
+"""Sync waves of Argo CD that do nothing, or put something before what it needs."""
+
+from collections.abc import Iterator
+
+from firstlight.commands.audit import apply_order, rule_hit
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import sequence, text
+from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
+from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
+from firstlight.model.remark import Remark
+from firstlight.model.source import ChartSource
+from firstlight.plan import cluster_facts
+from firstlight.repo.platform_view import AppliedObject, PlatformView
+
+_WAVE = "argocd.argoproj.io/sync-wave"
+_HEALTH = "a sync wave of Applications does not wait"
+_ROOTLESS = "sync waves order nothing here"
+_IDLE = (
+    _ROOTLESS,
+    "a sync wave on the Applications of an ApplicationSet orders nothing",
+    "a kustomization replaces this sync wave",
+)
+"""What the reader of Argo CD says of waves."""
+
+Waved = tuple[Component, Origin, int]
+
+
+def waves_unhealthy(scene: PlatformView) -> Iterator[Hit]:
+    """Waves of Applications that do not wait until those before are healthy."""
+    yield from _said(scene, (_HEALTH,))
+
+
+def waves_idle(scene: PlatformView) -> Iterator[Hit]:
+    """Waves that order nothing."""
+    yield from _said(scene, _IDLE)
+
+
+def _said(scene: PlatformView, starts: tuple[str, ...]) -> Iterator[Hit]:
+    found: dict[str, list[Remark]] = {}
+    for remark in scene.platform.remarks:
+        if remark.message.startswith(starts):
+            found.setdefault(remark.message, []).append(remark)
+    for message, (first, *more) in found.items():
+        evidence = tuple(FindingEvidence("and here", each.place) for each in more)
+        # The Application that brings them may be made elsewhere: by hand, by Terraform, by a chart.
+        severity = FindingSeverity.NOTE if message.startswith(_ROOTLESS) else None
+        yield Hit(message=message, place=first.place, fix=first.hint, evidence=evidence, severity=severity)
+
+
+def waves_early(scene: PlatformView) -> Iterator[Hit]:
+    """What comes in an earlier wave than what it needs: Applications of one parent, and objects of one Application."""
+    for cluster in scene.clusters:
+        waved: dict[str, list[Waved]] = {}
+        for component in scene.platform.components_of(cluster.name):
+            for origin in component.origins:
+                if origin.form is SourceForm.APPLICATION:
+                    waved.setdefault(origin.parent, []).append((component, origin, origin.wave or 0))
+        for parent, group in waved.items():
+            if parent:
+                yield from _applications(scene, group)
+    yield from _objects(scene)
+
+
+def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
+    waits = not any(each.message.startswith(_HEALTH) for each in scene.platform.remarks)
+    for component, origin, wave in group:
+        # A thing that comes with another one in an earlier wave is there in time.
+        for what, shown, who in _needs(scene, component, origin, group):
+            if not who or min(each[2] for each in who) <= wave:
+                continue
+            other, there, later = min(who, key=lambda each: each[2])
+            stated = scene.declaring(origin)
+            steps = ("metadata", "annotations", _WAVE)
+            yield Hit(
+                message=f"{origin.name} is in wave {wave}, and needs {what} of {there.name}, which is in wave {later}"
+                + (f": {origin.name} is never healthy, and the wave never ends" if waits else ""),
+                place=stated.at(*steps) if stated else origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=(shown, FindingEvidence(f"{other.name} is in wave {later}", there.place)),
+                # Without a health check of Applications the next wave comes in any case.
+                severity=None if waits else FindingSeverity.WARNING,
+            )
+            break
+
+
+def _needs(
+    scene: PlatformView, component: Component, origin: Origin, group: list[Waved]
+) -> Iterator[tuple[str, FindingEvidence, list[Waved]]]:
+    """What an Application needs: volumes, and kinds of its objects."""
+    classes = [each for each in group if each[0].role == "storage" and each[1].id != origin.id]
+    storage = _claims(scene, component, origin)
+    if storage is not None and component.role != "storage":
+        yield "the volumes", storage, classes
+    brought = apply_order.suppliers_of_kinds(scene, component.cluster)
+    for each in origin.stated:
+        who = {id(other) for _, other in brought.get(each.id.group, ())}
+        mine = [other for other in group if id(other[1]) in who]
+        # Argo CD's own kinds are there before it reads anything.
+        if who and len(mine) == len(who) and each.id.group != "argoproj.io":
+            yield f"the kind {each.id.kind}", FindingEvidence(f"{origin.name} has {each.id}", each.place), mine
+
+
+def _claims(scene: PlatformView, component: Component, origin: Origin) -> FindingEvidence | None:
+    """What shows that it does not start without volumes."""
+    for each in origin.stated:
+        if each.id.kind == "PersistentVolumeClaim" or sequence(each.value, "spec", "volumeClaimTemplates"):
+            return FindingEvidence(f"{each.id} claims volumes", each.place)
+    if not any(isinstance(each, ChartSource) for each in cluster_facts.sources(origin)):
+        return None
+    for path in (("server", "dataStorage", "enabled"), ("persistence", "enabled"), ("dataStorage", "enabled")):
+        given = scene.value(component, *path)
+        if given is not None and given.value is True:
+            return FindingEvidence(f"{'.'.join(path)} claims volumes", given.place)
+    return None
+
+
+def _objects(scene: PlatformView) -> Iterator[Hit]:
+    """Objects in an earlier wave than their namespace or their kind, in one Application."""
+    for component in scene.platform.components:
+        for origin in component.origins:
+            if origin.form is SourceForm.APPLICATION and any(_wave_of(each.value) for each in origin.stated):
+                yield from _in_one(component, origin)
+
+
+def _in_one(component: Component, origin: Origin) -> Iterator[Hit]:
+    items = [
+        AppliedObject(cluster=component.cluster, component=component, origin=origin, object=each)
+        for each in origin.stated
+    ]
+    namespaces = {each.object.id.name: each for each in items if each.object.id.kind == "Namespace"}
+    kinds = {_defined(each): each for each in items if each.object.id.kind == "CustomResourceDefinition"}
+    told: set[ObjectId] = set()
+    for item in items:
+        found = item.object.id
+        for base in (namespaces.get(found.namespace), kinds.get((found.group, found.kind))):
+            if base is None or base is item or base.object.id in told or _wave(base) <= _wave(item):
+                continue
+            told.add(base.object.id)
+            yield Hit(
+                message=f"{found} is in wave {_wave(item)}, before {base.object.id} in wave {_wave(base)}",
+                place=item.object.at("metadata", "annotations", _WAVE),
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=(FindingEvidence(str(base.object.id), base.object.at("metadata", "annotations", _WAVE)),),
+            )
+
+
+def _defined(item: AppliedObject) -> tuple[str, str]:
+    return text(item.value, "spec", "group"), text(item.value, "spec", "names", "kind")
+
+
+def _wave(item: AppliedObject) -> int:
+    return _wave_of(item.value)
+
+
+def _wave_of(value: object) -> int:
+    written = text(value, "metadata", "annotations", _WAVE).strip()
+    return int(written) if written.lstrip("-").isdecimal() and len(written) < 12 else 0
+
+
+# Applications whose deletion deletes what nobody wants to lose.
+
+
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+_LOST = {
+    "cni": "the network of every pod",
+    "storage": "what serves the volumes",
+    "engine": "the engine itself",
+}
+"""What goes with an Application, by the role of its component; CRDs do not, since Argo CD marks none as its own."""
+
+
+def deleting_finalizers(scene: PlatformView) -> Iterator[Hit]:
+    """Applications of the foundation, and those that bring others, that delete all they have when they are deleted."""
+    for component in scene.platform.components:
+        for origin in component.origins:
+            written = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
+            cascading = [each for each in written if each.partition("/")[0] == _FINALIZER]
+            if origin.form is not SourceForm.APPLICATION or not cascading:
+                continue
+            children = [
+                each
+                for each in scene.platform.components_of(component.cluster)
+                if any(inner.parent == origin.id for inner in each.origins)
+            ]
+            lost = _LOST.get(component.role) or _counted(children)
+            if not lost:
+                continue
+            stated = rule_hit.declaring_object(scene, origin)
+            edits: tuple[FileEdit, ...] = ()
+            if not origin.maker:
+                steps = ("metadata", "finalizers")
+                whole = len(written) == len(cascading)
+                edits = rule_hit.remove_edit(stated, *steps, *(() if whole else (written.index(cascading[0]),)))
+            yield Hit(
+                message=f"Application {origin.name} has the finalizer {cascading[0]}: deleted, it deletes {lost}",
+                place=stated.at("metadata", "finalizers") if stated else origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=tuple(
+                    FindingEvidence(f"it brings {each.name}", each.origins[0].place) for each in children[:8]
+                ),
+                edits=edits,
+                severity=None if component.role in _LOST else FindingSeverity.WARNING,
+            )
+
+
+def _counted(children: list[Component]) -> str:
+    return "" if not children else "an Application" if not children[1:] else f"{len(children)} Applications"
+
+
+# Applications that could not take over what bootstrap brought.
+
+
+_SERVER_SIDE = "ServerSideApply=true"
+_REPLACE = "Replace=true"
+
+
+def cannot_take_over(scene: PlatformView) -> Iterator[Hit]:
+    """Applications without server-side apply of components that bootstrap installs first."""
+    for component in scene.platform.components:
+        first = cluster_facts.origins(component, Side.BOOTSTRAP)
+        if not first or not cluster_facts.is_adopted(component):
+            continue
+        for origin in cluster_facts.origins(component, Side.GITOPS):
+            options = [str(each) for each in sequence(origin.definition, "spec", "syncPolicy", "syncOptions")]
+            replaces = _REPLACE in options
+            if origin.form is not SourceForm.APPLICATION or (_SERVER_SIDE in options and not replaces):
+                continue
+            stated = rule_hit.declaring_object(scene, origin)
+            is_set = bool(text(origin.maker, "kind"))
+            steps = (*(("spec", "template") if is_set else ()), "spec", "syncPolicy", "syncOptions")
+            why = f"{_REPLACE} wins over {_SERVER_SIDE}" if replaces else f"it has no {_SERVER_SIDE}"
+            yield Hit(
+                message=f"Application {origin.name} cannot take {component.name} over from bootstrap: {why}",
+                place=stated.at(*steps) if stated else origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=(FindingEvidence(f"bootstrap brings {component.name}, too", first[0].place),),
+                edits=() if replaces else rule_hit.append_edit(stated, *steps, value=_SERVER_SIDE),
+                fix=f"Leave {_REPLACE} out of syncOptions." if replaces else "",
+            )

@@ -1,0 +1,234 @@
+"""What the plan of a cluster finds already, as findings: it knows the order of a run, and rules need not."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from firstlight.commands.audit.bootstrap_needs import comes_after, reaches, users
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import sequence, text
+from firstlight.model import plan as model_plan
+from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.plan import Problem
+from firstlight.model.remark import Place
+from firstlight.plan import cluster_facts, product_tables
+from firstlight.plan.cluster_facts import ClusterFacts
+from firstlight.repo.platform_view import PlatformView
+
+
+def plan_problems(scene: PlatformView, *rules: str, severity: FindingSeverity | None = None) -> Iterator[Hit]:
+    """The problems of plans that have one of these rules."""
+    for cluster, plan in scene.plans.items():
+        for problem in plan.problems:
+            if problem.rule in rules:
+                yield problem_hit(problem, cluster, scene, severity=severity)
+
+
+def problem_hit(problem: Problem, cluster: str, scene: PlatformView, *, severity: FindingSeverity | None = None) -> Hit:
+    """What a plan has found, as the place where a rule fits."""
+    said = next((each.place for each in problem.chain if each.place is not None), None)
+    return Hit(
+        message=problem.message,
+        place=said or _declared(scene, cluster),
+        clusters=(cluster,),
+        component=problem.component,
+        evidence=tuple(FindingEvidence(f"{each.name} {each.says}".strip(), each.place) for each in problem.chain),
+        fix=problem.way_out,
+        severity=severity,
+    )
+
+
+def _declared(scene: PlatformView, cluster: str) -> Place:
+    found = scene.platform.cluster(cluster)
+    return found.place if found else Place(".")
+
+
+def cni_twice(scene: PlatformView) -> Iterator[Hit]:
+    """Talos's flannel beside another network plugin."""
+    return plan_problems(scene, "cni-twice")
+
+
+def cni_missing(scene: PlatformView) -> Iterator[Hit]:
+    """No network plugin in bootstrap."""
+    return plan_problems(scene, "cni-missing")
+
+
+def dns_twice(scene: PlatformView) -> Iterator[Hit]:
+    """Talos's CoreDNS beside another."""
+    return plan_problems(scene, "dns-twice")
+
+
+def dns_missing(scene: PlatformView) -> Iterator[Hit]:
+    """No cluster DNS before the engine."""
+    return plan_problems(scene, "dns-missing")
+
+
+def unschedulable(scene: PlatformView) -> Iterator[Hit]:
+    """What no node takes."""
+    return plan_problems(scene, "unschedulable")
+
+
+def versions_refused(scene: PlatformView) -> Iterator[Hit]:
+    """Versions that refuse each other."""
+    return plan_problems(scene, "version-refused")
+
+
+# What bootstrap needs and does not get in time.
+
+
+_LATE = ("-from-gitops", "-from-nowhere")
+_LATE_TOO = {"needs-gitops", "inline-kind-late", "webhook-before-service", "host-from-inside"}
+_ORDERED = {SourceForm.HELMFILE, SourceForm.HOOK}
+"""What helmfile runs side by side unless it is told the order."""
+
+
+def needs_from_gitops(scene: PlatformView) -> Iterator[Hit]:
+    """What bootstrap waits for and GitOps alone brings, and kinds that nothing brings."""
+    for cluster in scene.clusters:
+        for problem in scene.plans[cluster.name].problems:
+            is_late = problem.rule.endswith(_LATE) or problem.rule in _LATE_TOO
+            if (
+                is_late
+                and problem.severity != model_plan.ProblemSeverity.INFO
+                and any(each.place for each in problem.chain)
+            ):
+                hit = problem_hit(problem, cluster.name, scene, severity=_severity(problem))
+                yield dataclasses.replace(hit, message=problem.message.partition(";")[0])
+
+
+def _severity(problem: Problem) -> FindingSeverity | None:
+    if "were not rendered and may bring it" in problem.message:
+        return FindingSeverity.NOTE
+    return None if problem.severity == model_plan.ProblemSeverity.ERROR else FindingSeverity.WARNING
+
+
+def needs_missing(scene: PlatformView) -> Iterator[Hit]:
+    """Needs of bootstrap that nothing meets, and what uses the engine's kinds without needing it."""
+    for cluster in scene.clusters:
+        known = scene.facts[cluster.name]
+        for component in known.bootstrap:
+            for need in component.missing:
+                # Of what Flux waits for, another rule speaks.
+                if need.why not in (cluster_facts.TASK_ORDER, "dependsOn"):
+                    yield Hit(
+                        message=f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
+                        place=need.place,
+                        clusters=(cluster.name,),
+                        component=component.name,
+                    )
+        yield from _unordered(scene, cluster.name)
+
+
+def _unordered(scene: PlatformView, cluster: str) -> Iterator[Hit]:
+    """Of other kinds that come with their chart another rule speaks: they are better applied before."""
+    known = scene.facts[cluster]
+    for component in known.with_role("engine"):
+        for chart in cluster_facts.charts(component, Side.BOOTSTRAP):
+            about = product_tables.chart_crds_of(chart.name)
+            if about is None or not about.groups or not _is_ordered(scene, cluster, component.name):
+                continue
+            if any(set(about.groups) & set(_first(each)) for each in _crd_charts(scene, cluster)):
+                continue
+            for other, (made, place) in users(scene, cluster, about.groups, but=component.name):
+                if _is_ordered(scene, cluster, other.name) and not comes_after(known, other, component):
+                    yield Hit(
+                        message=f"{other.name} has {made} and does not need {component.name}, which brings that kind",
+                        place=place,
+                        clusters=(cluster,),
+                        component=other.name,
+                        evidence=(
+                            FindingEvidence(
+                                f"{component.name} brings its CRDs", cluster_facts.place(component, Side.BOOTSTRAP)
+                            ),
+                        ),
+                        fix=f"Write needs: [{chart.namespace}/{chart.release or component.name}] there.",
+                    )
+
+
+def _is_ordered(scene: PlatformView, cluster: str, name: str) -> bool:
+    component = scene.facts[cluster].by_name[name]
+    return any(each.form in _ORDERED for each in cluster_facts.origins(component, Side.BOOTSTRAP))
+
+
+def _crd_charts(scene: PlatformView, cluster: str) -> Iterator[str]:
+    for component in scene.facts[cluster].bootstrap:
+        if component.phase is Phase.CRDS:
+            yield from (each.name for each in cluster_facts.charts(component, Side.BOOTSTRAP))
+
+
+def _first(chart: str) -> tuple[str, ...]:
+    known = product_tables.chart_crds_of(chart)
+    return known.groups if known else ()
+
+
+# Whether bootstrap waits for the network before it goes on to the engine.
+
+
+_WAITS = re.compile(r"\brollout status\b|\bwait\b|\bcilium status\b|--wait\b|--atomic\b")
+_ASKED = re.compile(r"^[^#]*(?:rollout status|\bwait\b|cilium status|get (?:pods?|nodes?|ds|daemonset)).*")
+
+
+def cni_gate_missing(scene: PlatformView) -> Iterator[Hit]:
+    """A CNI in bootstrap that nothing waits for, with the engine after it."""
+    for cluster in scene.clusters:
+        known = scene.facts[cluster.name]
+        engines = known.with_role("engine")
+        for component in known.with_role("cni") if engines else ():
+            for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
+                if not _is_awaited(scene, known, component, origin):
+                    engine = engines[-1]
+                    after = FindingEvidence(
+                        f"{engine.name} is installed after it", cluster_facts.place(engine, Side.BOOTSTRAP)
+                    )
+                    yield Hit(
+                        message=f"nothing waits until {component.name} is up before {engine.name} is installed",
+                        place=origin.place,
+                        clusters=(cluster.name,),
+                        component=component.name,
+                        evidence=(after,),
+                        fix=_fix(origin),
+                    )
+
+
+def _is_awaited(scene: PlatformView, known: ClusterFacts, component: Component, origin: Origin) -> bool:
+    match origin.form:
+        case SourceForm.HELMFILE:
+            return _waits(origin) or any(_waits(each) for each in _between(known, component))
+        case SourceForm.HELM_COMMAND:
+            return bool(_WAITS.search(origin.command)) or _script_waits(scene, known)
+    # Talos applies inline manifests all at once and tries again; of other forms too little is known.
+    return True
+
+
+def _waits(origin: Origin) -> bool:
+    given = origin.definition
+    hooks: list[Any] = [each for each in sequence(given, "hooks") if "postsync" in sequence(each, "events")]
+    asked = any(_WAITS.search(text(each, "command")) or ".sh" in text(each, "command") for each in hooks)
+    return asked or any(given.get(key) is True for key in ("wait", "waitForJobs", "atomic"))
+
+
+def _between(known: ClusterFacts, cni: Component) -> Iterator[Origin]:
+    """Releases that the engine needs, and that need the network themselves: whoever waits for one waits for it."""
+    for engine in known.with_role("engine"):
+        for component in known.bootstrap:
+            is_between = reaches(known, engine.name, component.name) and reaches(known, component.name, cni.name)
+            if component.name not in (cni.name, engine.name) and is_between:
+                yield from (each for each in component.origins if each.form is SourceForm.HELMFILE)
+
+
+def _script_waits(scene: PlatformView, known: ClusterFacts) -> bool:
+    """Whether any script of bootstrap asks for nodes or pods to be ready."""
+    paths = {
+        origin.place.path
+        for component in known.bootstrap
+        for origin in cluster_facts.origins(component, Side.BOOTSTRAP)
+    }
+    return any(next(scene.lines(path, _ASKED.pattern), None) is not None for path in sorted(paths))
+
+
+def _fix(origin: Origin) -> str:
+    if origin.form is SourceForm.HELMFILE:
+        return "Write wait: true there, or a postsync hook with kubectl rollout status daemonset/…"
+    return "Add --wait, or kubectl rollout status daemonset/… after it."

@@ -1,0 +1,256 @@
+"""Cilium as Talos needs it."""
+
+import dataclasses
+import functools
+import ipaddress
+from collections.abc import Iterator
+
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Component
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.remark import Place
+from firstlight.plan import product_tables
+from firstlight.plan.version_matrix import minor
+from firstlight.repo import chart_values
+from firstlight.repo.chart_values import GivenValue, are_values_known
+from firstlight.repo.platform_view import PlatformView
+
+_PRISM_PORT = 7445
+_MODULES = "SYS_MODULE"
+_HOST_DNS = (1, 8)
+"""Since this version Talos's DNS on the host answers CoreDNS by default."""
+
+
+def ciliums(scene: PlatformView) -> Iterator[tuple[Cluster, Component]]:
+    """Every Cilium of a cluster of Talos machines that is installed from a chart."""
+    for cluster in scene.clusters:
+        if scene.facts[cluster.name].has_talos:
+            for component in scene.with_role("cni", cluster.name):
+                if chart_values.has_chart(component, "cilium"):
+                    yield cluster, component
+
+
+def _is_on(given: GivenValue | None) -> bool:
+    return given is not None and str(given.value).lower() in ("true", "strict")
+
+
+def _hit(component: Component, given: GivenValue | None, message: str, *evidence: FindingEvidence) -> Hit:
+    place = given.place if given else component.origins[0].place
+    return Hit(message=message, place=place, clusters=(component.cluster,), component=component.name, evidence=evidence)
+
+
+def proxy_twice(scene: PlatformView) -> Iterator[Hit]:
+    """kube-proxy of Talos beside Cilium, which replaces it."""
+    for cluster, component in ciliums(scene):
+        replaces = scene.value(component, "kubeProxyReplacement")
+        # It is the default, and where the repo has no machine config nothing tells.
+        runs = cluster.network.kube_proxy if cluster.network.kube_proxy is not None else bool(cluster.files)
+        if _is_on(replaces) and runs:
+            said = cluster.said.get("network.kube_proxy", cluster.place)
+            said_there = FindingEvidence("cluster.proxy.disabled is not true", said)
+            message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
+            yield _hit(component, replaces, message, said_there)
+
+
+def proxy_missing(scene: PlatformView) -> Iterator[Hit]:
+    """Neither kube-proxy nor Cilium in its place."""
+    for cluster, component in ciliums(scene):
+        replaces = scene.value(component, "kubeProxyReplacement")
+        is_told = replaces is not None or are_values_known(component)
+        if cluster.network.kube_proxy is False and is_told and not _is_on(replaces):
+            said = cluster.said.get("network.kube_proxy", cluster.place)
+            said_there = FindingEvidence("cluster.proxy.disabled is true", said)
+            message = "Talos runs no kube-proxy and Cilium does not replace it: no Service answers"
+            yield _hit(component, replaces, message, said_there)
+
+
+def api_address(scene: PlatformView) -> Iterator[Hit]:
+    """Cilium that replaces kube-proxy and does not ask KubePrism, or asks it at another port."""
+    for cluster, component in ciliums(scene):
+        host, port = scene.value(component, "k8sServiceHost"), scene.value(component, "k8sServicePort")
+        replaces = scene.value(component, "kubeProxyReplacement")
+        enabled, prism = _prism(cluster)
+        if host is None:
+            if _is_on(replaces) and are_values_known(component):
+                message = "Cilium replaces kube-proxy and is not told where the API server is: it never starts"
+                yield _hit(component, replaces, message)
+            continue
+        if str(host.value) not in ("localhost", "127.0.0.1", "::1"):
+            continue
+        wanted = str(prism)
+        if not enabled:
+            yield _hit(component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled")
+        elif port is None and are_values_known(component):
+            yield _hit(component, host, f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}")
+        elif port is not None and str(port.value) != wanted:
+            yield _hit(component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
+
+
+def _prism(cluster: Cluster) -> tuple[bool, int]:
+    enabled, port = True, _PRISM_PORT
+    for part in cluster.parts:
+        said = part.config.get("machine", "features", "kubePrism", "enabled")
+        enabled = said if isinstance(said, bool) else enabled
+        number = part.config.get("machine", "features", "kubePrism", "port")
+        port = number if isinstance(number, int) else port
+    return enabled, port
+
+
+def cgroup(scene: PlatformView) -> Iterator[Hit]:
+    """Cilium that would mount cgroups itself, which Talos does not let it."""
+    for _, component in ciliums(scene):
+        mounts = scene.value(component, "cgroup", "autoMount", "enabled")
+        root = scene.value(component, "cgroup", "hostRoot")
+        if mounts is not None and mounts.value is False:
+            if (root is None and are_values_known(component)) or (root is not None and root.value != "/sys/fs/cgroup"):
+                message = "cgroup.hostRoot is not /sys/fs/cgroup, where Talos has it"
+                yield _hit(component, root or mounts, message)
+        elif _is_on(scene.value(component, "securityContext", "privileged")):
+            continue  # such an agent may mount what it likes
+        elif mounts is not None or are_values_known(component):
+            yield _hit(component, mounts, "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups")
+
+
+def capabilities(scene: PlatformView) -> Iterator[Hit]:
+    """Cilium that asks for kernel modules, which Talos never lets pods load."""
+    for _, component in ciliums(scene):
+        given = scene.value(component, "securityContext", "capabilities", "ciliumAgent")
+        if given is not None and isinstance(given.value, list):
+            if _MODULES in given.value:
+                yield _hit(component, given, f"the agent asks for {_MODULES}, and Talos gives it to no pod")
+        elif (
+            given is None
+            and are_values_known(component)
+            and not _is_on(scene.value(component, "securityContext", "privileged"))
+        ):
+            message = f"the agent's capabilities are the chart's own, with {_MODULES}, which Talos gives to no pod"
+            yield _hit(component, None, message)
+
+
+def address_families(scene: PlatformView) -> Iterator[Hit]:
+    """Two families on one side and one on the other."""
+    for cluster, component in ciliums(scene):
+        talos = {ipaddress.ip_network(each, strict=False).version for each in cluster.network.pods if _is_range(each)}
+        six = scene.value(component, "ipv6", "enabled")
+        said = cluster.said.get("network.pods", cluster.place)
+        if not talos or (six is None and not are_values_known(component)):
+            continue
+        has_six = _is_on(six)
+        if (6 in talos) != has_six:
+            ours = "have an IPv6 range" if 6 in talos else "have no IPv6 range"
+            theirs = "ipv6.enabled is true" if has_six else "ipv6.enabled is not true"
+            said_there = FindingEvidence(f"podSubnets {', '.join(cluster.network.pods)}", said)
+            message = f"pods {ours} in Talos, and Cilium's {theirs}"
+            yield _hit(component, six, message, said_there)
+
+
+def _is_range(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def host_dns(scene: PlatformView) -> Iterator[Hit]:
+    """CoreDNS that asks Talos's DNS on the host, whose answers Cilium's own masquerading loses."""
+    for cluster, component in ciliums(scene):
+        masquerade = scene.value(component, "bpf", "masquerade")
+        legacy = scene.value(component, "bpf", "hostLegacyRouting")
+        if not _is_on(masquerade) or _is_on(legacy) or masquerade is None:
+            continue
+        forwards, place = _forwards(cluster)
+        if forwards:
+            evidence = (
+                [FindingEvidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
+            )
+            message = "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved"
+            yield _hit(component, masquerade, message, *evidence)
+
+
+def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
+    version = minor(cluster.talos)
+    # It is a default of generated configs: a whole one, which says its type itself, has what it says and no more.
+    is_whole = any(part.config.get("machine", "type") for part in cluster.parts)
+    forwards = version is not None and version >= _HOST_DNS and not is_whole
+    place: Place | None = None
+    steps = ("machine", "features", "hostDNS")
+    for part in cluster.parts:
+        for field in ("enabled", "forwardKubeDNSToHost"):
+            said = part.config.get(*steps, field)
+            if said is False:
+                return False, None
+            if said is True and field != "enabled":
+                forwards, place = True, part.config.place(*steps, field)
+    return forwards, place
+
+
+# What this version of Cilium has no more, and what its next one will not have.
+
+
+@dataclasses.dataclass(frozen=True)
+class DroppedCiliumFeature:
+    """A kind or a value that a version of Cilium has no more."""
+
+    since: str
+    instead: str
+    kind: str = ""
+    """``group/Kind``, or ``group/version/Kind`` where only the version is dropped."""
+    value: str = ""
+    """The way to the value."""
+    only: tuple[str, ...] = ()
+    """Only these texts of the value."""
+
+
+@functools.cache
+def _dropped() -> tuple[DroppedCiliumFeature, ...]:
+    """Everything that is known to be dropped."""
+    return product_tables.read_table("cilium_dropped.yaml", tuple[DroppedCiliumFeature, ...])
+
+
+def dropped_features(scene: PlatformView) -> Iterator[Hit]:
+    """What this version of Cilium has no more, or the next one will not have."""
+    for cluster in scene.clusters:
+        component = next((each for each in scene.with_role("cni", cluster.name) if "cilium" in each.name), None)
+        version = minor(component.version) if component else None
+        if component is None or version is None:
+            continue
+        for each in _dropped():
+            since = minor(each.since) or (0, 0)
+            is_gone = version >= since
+            when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"
+            if not is_gone and since[1] - version[1] > 1:
+                continue
+            severity = None if is_gone else FindingSeverity.WARNING
+            for hit in _uses(scene, cluster, component, each):
+                yield dataclasses.replace(hit, message=f"{when} {hit.message}", severity=severity)
+
+
+def _uses(scene: PlatformView, cluster: Cluster, component: Component, each: DroppedCiliumFeature) -> Iterator[Hit]:
+    if each.value:
+        given = scene.value(component, *each.value.split("."))
+        if given is not None and (not each.only or str(given.value).lower() in each.only):
+            shown = f"{each.value}: {given.value}" if each.only else each.value
+            yield Hit(
+                message=f"no value {shown}",
+                place=given.place,
+                clusters=(cluster.name,),
+                component=component.name,
+                fix=each.instead,
+            )
+        return
+    group, _, kind = each.kind.rpartition("/")
+    group, _, only = group.partition("/")
+    for item in scene.of_cluster(cluster.name, f"{group}/{kind}"):
+        if only and item.value.get("apiVersion") != f"{group}/{only}":
+            continue
+        what = f"no {only} of {kind}" if only else f"no {kind}"
+        yield Hit(
+            message=f"{what}, which {item.object.id.name} is",
+            place=item.object.place,
+            clusters=(cluster.name,),
+            component=item.component.name,
+            evidence=(FindingEvidence(f"Cilium {component.version}", component.origins[0].place),),
+            fix=each.instead,
+        )

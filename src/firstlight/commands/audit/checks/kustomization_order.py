@@ -1,0 +1,207 @@
+"""Kustomizations that need what another one brings, and do not come after it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from firstlight.commands.audit import apply_order, rule_hit, wording
+from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
+from firstlight.commands.audit.checks import bootstrap_order
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import at, text
+from firstlight.model.component import Side, SourceForm
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.plan import cluster_facts
+from firstlight.repo.platform_view import AppliedObject, PlatformView
+
+_ALWAYS = {"", "default", "kube-system", "kube-public", "kube-node-lease"}
+"""Namespaces that are there before anything is."""
+_FLUX = "toolkit.fluxcd.io"
+_SHOWN = 6
+
+Needed = tuple[str, str, FindingEvidence, bool]
+"""Whose, what, what shows it, and whether applying fails without."""
+Objects = Mapping[tuple[str, str, str], tuple[AppliedObject, ...]]
+
+
+def kinds_together(scene: PlatformView) -> Iterator[Hit]:
+    """Objects in one Kustomization with the chart that brings their kinds: neither is ever applied."""
+    for order in apply_order.order_of(scene):
+        brought = apply_order.suppliers_of_kinds(scene, order.cluster)
+        for name, (_, origin) in order.all.items():
+            below = order.below(name)
+            beside: dict[str, list[AppliedObject]] = defaultdict(list)
+            for item in _own(order, name):
+                others = _others(item, brought)
+                if others and all(apply_order.bringer(each) in below and each.id != origin.id for _, each in others):
+                    beside[item.object.id.group].append(item)
+            for group, items in beside.items():
+                is_certain = bool(scene.facts[order.cluster].bootstrap)
+                yield _beside(order, items, brought[group][0], is_certain=is_certain)
+
+
+def _beside(
+    order: KustomizationOrder, items: list[AppliedObject], supplier: apply_order.Supplier, *, is_certain: bool
+) -> Hit:
+    first, (_, bringer) = items[0], supplier
+    shown = (*(FindingEvidence(str(each.object.id), each.object.place) for each in items[:_SHOWN]),)
+    return Hit(
+        message=f"{first.origin.name} applies {first.object.id} and {bringer.form} {bringer.name}, which brings the "
+        f"kinds of {first.object.id.group}: on a new cluster Flux refuses the first, and applies neither",
+        place=first.object.place,
+        clusters=(order.cluster,),
+        component=first.component.name,
+        evidence=(*shown, FindingEvidence(f"{bringer.form} {bringer.name}", bringer.place)),
+        # Where the repo does not have the bootstrap of a cluster, that may bring the kinds.
+        severity=None if is_certain else FindingSeverity.WARNING,
+    )
+
+
+def _others(
+    item: AppliedObject, brought: Mapping[str, tuple[apply_order.Supplier, ...]]
+) -> tuple[apply_order.Supplier, ...]:
+    """Who brings the kind of an object, where that is one of GitOps and not there before Flux is."""
+    group = item.object.id.group
+    others = brought.get(group, ())
+    # Flux's own kinds are there before Flux reads anything.
+    is_before = group.endswith(_FLUX) or any(cluster_facts.in_bootstrap(component) for component, _ in others)
+    return () if is_before else others
+
+
+def _own(order: KustomizationOrder, name: str) -> Iterator[AppliedObject]:
+    """What a Kustomization applies itself."""
+    component, origin = order.all[name]
+    for each in origin.stated:
+        yield AppliedObject(cluster=order.cluster, component=component, origin=origin, object=each)
+
+
+def unordered(scene: PlatformView) -> Iterator[Hit]:
+    """Kustomizations that use what another one brings, and do not come after it; one finding each."""
+    for order in apply_order.order_of(scene):
+        kinds = apply_order.suppliers_of_kinds(scene, order.cluster)
+        named = apply_order.suppliers_of_objects(
+            scene,
+            order.cluster,
+            "/Namespace",
+            *(f"external-secrets.io/{each}" for each in apply_order.STORES),
+            *(f"cert-manager.io/{each}" for each in apply_order.ISSUERS),
+        )
+        elsewhere = _made(scene, order.cluster)
+        for name in order.all:
+            needs: dict[str, Needed] = {}
+            for item in _own(order, name):
+                for need in (*_kind(item, kinds), *_referred(item, named), *_namespace(item, named, elsewhere)):
+                    if _is_late(order, name, need[0]) and need[3] >= needs.get(need[0], need)[3]:
+                        needs[need[0]] = need
+            if needs:
+                yield _unordered(scene, order, name, needs)
+
+
+def _is_late(order: KustomizationOrder, name: str, other: str) -> bool:
+    """Whether nothing says that the other one comes first, and nothing speaks against it."""
+    if other not in order.all or other in order.before(name) or name in order.before(other):
+        return False
+    return other not in order.above(name) and name not in order.above(other)
+
+
+def _unordered(scene: PlatformView, order: KustomizationOrder, name: str, needs: Mapping[str, Needed]) -> Hit:
+    component, origin = order.all[name]
+    stated = rule_hit.declaring_object(scene, origin)
+    several = sorted(needs.values())
+    said = wording.listed_names(f"{what} of {short_name(other)}" for other, what, _, _ in several)
+    others = ", ".join(f"- name: {short_name(other)}" for other, _, _, _ in several)
+    return Hit(
+        message=f"{origin.name} needs {said}, and does not depend on {'it' if not several[1:] else 'them'}",
+        place=stated.at("spec", "dependsOn") if stated else origin.place,
+        clusters=(order.cluster,),
+        component=component.name,
+        evidence=tuple(evidence for _, _, evidence, _ in several),
+        fix=f"Add to dependsOn of {origin.name}: {others}.",
+        severity=None if any(hard for _, _, _, hard in several) else FindingSeverity.NOTE,
+    )
+
+
+def _kind(item: AppliedObject, kinds: Mapping[str, tuple[apply_order.Supplier, ...]]) -> Iterator[Needed]:
+    bringers = {apply_order.bringer(each) for _, each in _others(item, kinds)}
+    if len(bringers) == 1:
+        found = item.object.id
+        shown = FindingEvidence(f"{found} is of {found.group}", item.object.place)
+        yield bringers.pop(), f"the kind {found.kind}", shown, True
+
+
+def _referred(item: AppliedObject, named: Objects) -> Iterator[Needed]:
+    """Stores and issuers: nothing fails without, and what is made of them comes late."""
+    value, namespace = item.value, item.object.id.namespace
+    for path, plain in ((("spec", "secretStoreRef"), "SecretStore"), (("spec", "issuerRef"), "Issuer")):
+        if item.object.id.kind not in ("ExternalSecret", "Certificate") or not text(at(value, *path), "name"):
+            continue
+        kind = text(at(value, *path), "kind") or plain
+        key = kind, "" if kind.startswith("Cluster") else namespace, text(at(value, *path), "name")
+        bringers = {each.origin.id for each in named.get(key, ())}
+        if len(bringers) == 1:
+            yield (
+                bringers.pop(),
+                f"{kind} {key[2]}",
+                FindingEvidence(f"{item.object.id} uses it", item.object.at(*path)),
+                False,
+            )
+
+
+def _namespace(item: AppliedObject, named: Objects, elsewhere: frozenset[str]) -> Iterator[Needed]:
+    namespace = item.object.id.namespace
+    if namespace in _ALWAYS or namespace in elsewhere or "$" in namespace:
+        return
+    owners = {each.origin.id for each in named.get(("Namespace", "", namespace), ())}
+    if len(owners) == 1 and item.origin.id not in owners:
+        (name,) = owners
+        shown = FindingEvidence(f"{item.object.id} is in Namespace {namespace}", item.object.place)
+        yield name, f"Namespace {namespace}", shown, True
+
+
+def _made(scene: PlatformView, cluster: str) -> frozenset[str]:
+    """Namespaces that bootstrap or a chart makes."""
+    found = set()
+    for component in scene.platform.components_of(cluster):
+        for origin in component.origins:
+            for each in cluster_facts.charts(component, origin.side):
+                if origin.side is Side.BOOTSTRAP or at(origin.definition, "spec", "install", "createNamespace") is True:
+                    found.add(each.namespace)
+            if origin.side is Side.BOOTSTRAP:
+                found |= {each.name for each in origin.objects if each.kind == "Namespace"}
+                found |= {each.namespace for each in origin.objects}
+    return frozenset(found)
+
+
+# What waits for something that never comes.
+
+
+_GITOPS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE, SourceForm.APPLICATION)
+
+
+def depends_on_nothing(scene: PlatformView) -> Iterator[Hit]:
+    """A dependsOn that names what the cluster does not have, or what is suspended."""
+    for component in scene.platform.components:
+        if not any(each.form in _GITOPS for each in component.origins):
+            continue
+        for need in component.missing:
+            if need.why == apply_order.DEPENDS_ON:
+                yield Hit(
+                    message=f"{component.name} depends on {need.id}, which nothing deploys there",
+                    place=need.place,
+                    clusters=(component.cluster,),
+                    component=component.name,
+                )
+    yield from bootstrap_order.plan_problems(scene, "suspended-need", severity=FindingSeverity.WARNING)
+
+
+def depends_on_circles(scene: PlatformView) -> Iterator[Hit]:
+    """Kustomizations and HelmReleases that wait for each other."""
+    for cluster in scene.clusters:
+        for each in apply_order.waiting_circles(scene, cluster.name):
+            *names, last = (apply_order.shown_circle(origin) for _, origin in each.members)
+            yield Hit(
+                message=f"{', '.join(names)} and {last} wait for each other" if names else f"{last} waits for itself",
+                place=each.evidence[0].place or each.members[0][1].place,
+                clusters=(cluster.name,),
+                component=each.members[0][0].name,
+                evidence=each.evidence,
+            )

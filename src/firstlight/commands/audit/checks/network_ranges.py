@@ -1,0 +1,272 @@
+"""Whether pods, services, machines and load balancers have addresses of their own, and all agree on them."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from firstlight.commands.audit import cilium_settings, cluster_mesh, cluster_networks, wording
+from firstlight.commands.audit.cluster_networks import RangeSource
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document import within
+from firstlight.model import address_range
+from firstlight.model.cluster import Cluster
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.remark import Place
+from firstlight.repo import address_pools
+from firstlight.repo.platform_view import PlatformView
+
+Say = Callable[[PlatformView, Cluster], list[RangeSource]]
+"""One who asks all for a range."""
+
+
+def pods_differ(scene: PlatformView) -> Iterator[Hit]:
+    """A range of pods that others contradict."""
+    for cluster in scene.clusters:
+        sources = cluster_networks.pods(scene, cluster)
+        yield from _contradicted(cluster, sources, what="pods")
+        yield from _pool_beside_talos(scene, cluster)
+        yield from _live_pods(scene, cluster, sources)
+
+
+def services_differ(scene: PlatformView) -> Iterator[Hit]:
+    """A range of services that others contradict."""
+    for cluster in scene.clusters:
+        sources = cluster_networks.services(scene, cluster)
+        yield from _contradicted(cluster, sources, what="services")
+        yield from _live_services(scene, cluster, sources)
+
+
+def _contradicted(cluster: Cluster, sources: list[RangeSource], *, what: str) -> Iterator[Hit]:
+    """The one who gives the addresses comes first: it is what has to change, or all the others."""
+    if not sources:
+        return
+    first, *others = sources
+    against = [each for each in others if not cluster_networks.agree(first, each)]
+    if against:
+        said = " and ".join(f"{each} by {each.who}" for each in against)
+        yield Hit(
+            message=f"{what} are in {first} by {first.who}, and in {said}",
+            place=first.place,
+            clusters=(cluster.name,),
+            evidence=_evidence(cluster.name, (first, *against)),
+            key=f"{what} {cluster.name}",
+        )
+
+
+def _pool_beside_talos(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
+    """Cilium's own pool and Talos's range: nodes' ranges are not used, but Talos tells its own addresses by them."""
+    agents = cilium_settings.of(scene, cluster.name)
+    if agents is None or cilium_settings.mode(scene, agents) not in cilium_settings.POOL_MODES:
+        return
+    pool = next(iter(cluster_networks.pods(scene, cluster)), None)
+    talos = address_range.listed(list(cluster.network.pods))
+    if pool is None or "default" in pool.who or not address_range.uncovered(pool.spans, talos):
+        return
+    place = cluster.said.get("network.pods", cluster.place)
+    yield Hit(
+        message=f"Cilium's pool gives pods {pool}, and Talos takes {', '.join(map(str, talos))} for their range",
+        place=pool.place,
+        clusters=(cluster.name,),
+        component=agents.name,
+        evidence=_evidence(cluster.name, (pool, RangeSource("Talos", talos, place))),
+        fix="Write Cilium's pool as podSubnets of the machine config, so that Talos takes none of it for a node's.",
+        severity=FindingSeverity.NOTE,
+    )
+
+
+def _live_pods(scene: PlatformView, cluster: Cluster, sources: list[RangeSource]) -> Iterator[Hit]:
+    agents, live = cilium_settings.of(scene, cluster.name), scene.live.get(cluster.name)
+    if agents is None or live is None or cilium_settings.mode(scene, agents) != "kubernetes" or not sources:
+        return
+    first = sources[0]
+    strangers = {
+        str(within.at(node, "metadata", "name")): [str(each) for each in outside]
+        for node in live.of("/Node")
+        if (
+            outside := address_range.uncovered(
+                address_range.listed(within.sequence(node, "spec", "podCIDRs")), first.spans
+            )
+        )
+    }
+    if strangers:
+        shown = tuple(
+            FindingEvidence(f"{name}: podCIDRs {', '.join(outside)}", Place(cluster.name))
+            for name, outside in sorted(strangers.items())
+        )
+        yield Hit(
+            message=f"nodes have pods outside of {first}: {', '.join(sorted(strangers))}",
+            place=first.place,
+            clusters=(cluster.name,),
+            evidence=(*_evidence(cluster.name, (first,)), *shown),
+            fix="Declare the range that the nodes have: a node keeps its range until it is made anew.",
+        )
+
+
+def _live_services(scene: PlatformView, cluster: Cluster, sources: list[RangeSource]) -> Iterator[Hit]:
+    live = scene.live.get(cluster.name)
+    if live is None or not sources:
+        return
+    first = sources[0]
+    for each in live.of("/Service"):
+        if (within.at(each, "metadata", "namespace"), within.at(each, "metadata", "name")) != ("default", "kubernetes"):
+            continue
+        outside = address_range.uncovered(address_range.listed([within.at(each, "spec", "clusterIP")]), first.spans)
+        if outside:
+            yield Hit(
+                message=f"the cluster's services are not in {first}: kubernetes is {outside[0]}",
+                place=first.place,
+                clusters=(cluster.name,),
+                evidence=(
+                    *_evidence(cluster.name, (first,)),
+                    FindingEvidence(f"Service default/kubernetes {outside[0]}", Place(cluster.name)),
+                ),
+            )
+
+
+def overlap(scene: PlatformView) -> Iterator[Hit]:
+    """Ranges that share addresses: in a cluster, or between clusters of a mesh."""
+    for cluster in scene.clusters:
+        yield from _inside(scene, cluster)
+    yield from _between(scene)
+
+
+def _inside(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
+    pods, services = (_believed(scene, cluster, say) for say in (cluster_networks.pods, cluster_networks.services))
+    pods = cluster_networks.used_first(pods) if pods else None
+    machines = _machines(cluster)
+    pools = [
+        RangeSource(f"the pool {each.name}", (block,), each.place)
+        for each in address_pools.pools(scene, cluster.name)
+        for block in each.blocks
+    ]
+    named = [("pods", pods), ("services", services)]
+    for (what, one), (other, two) in itertools.combinations([(what, each) for what, each in named if each], 2):
+        yield from _shared(cluster.name, (what, one), (other, two))
+    for what, one in [(what, each) for what, each in named if each]:
+        yield from _on_machines(cluster.name, what, one, machines)
+    for pool in pools:
+        for what, one in [(what, each) for what, each in named if each]:
+            yield from _shared(cluster.name, (pool.who, pool), (what, one))
+        # What services ask for by name is safe; only one that asks for none may get a machine's address.
+        yield from _on_machines(cluster.name, pool.who, pool, machines, severity=FindingSeverity.WARNING)
+
+
+def _shared(cluster: str, one: tuple[str, RangeSource], two: tuple[str, RangeSource]) -> Iterator[Hit]:
+    (what, first), (other, second) = one, two
+    pair = next(address_range.overlapping(first.spans, second.spans), None)
+    if pair is not None:
+        yield Hit(
+            message=f"{what} ({pair[0]}) and {other} ({pair[1]}) share addresses",
+            place=first.place,
+            clusters=(cluster,),
+            evidence=_evidence(cluster, (first, second)),
+        )
+
+
+def _on_machines(
+    cluster: str,
+    what: str,
+    source: RangeSource,
+    machines: list[RangeSource],
+    *,
+    severity: FindingSeverity | None = None,
+) -> Iterator[Hit]:
+    """A range that machines have their addresses in: one finding for all of them."""
+    taken = [each for each in machines if next(address_range.overlapping(source.spans, each.spans), None) is not None]
+    if taken:
+        names = wording.listed_names(f"{each.who} ({each})" for each in taken)
+        yield Hit(
+            message=f"{what} ({source}) and {names} share addresses",
+            place=source.place,
+            clusters=(cluster,),
+            evidence=_evidence(cluster, (source, *taken)),
+            severity=severity,
+        )
+
+
+def _machines(cluster: Cluster) -> list[RangeSource]:
+    found = []
+    for each in cluster.machines:
+        address = address_range.address(each.address.partition("/")[0])
+        if address is not None:
+            found.append(RangeSource(f"the machine {each.name}", (address,), each.place))
+    vip = address_range.address(cluster.network.vip)
+    if vip is not None:
+        found.append(RangeSource("the VIP", (vip,), cluster.said.get("network.vip", cluster.place)))
+    return found
+
+
+def _believed(scene: PlatformView, cluster: Cluster, say: Say) -> RangeSource | None:
+    return cluster_networks.believed(say(scene, cluster))
+
+
+def _between(scene: PlatformView) -> Iterator[Hit]:
+    mesh = [each for one in cluster_mesh.members(scene) if (each := scene.platform.cluster(one.cluster))]
+    for one, two in itertools.combinations(mesh, 2):
+        for what, other, say, severity in (
+            ("pods", "pods", (cluster_networks.pods, cluster_networks.pods), None),
+            ("pods", "services", (cluster_networks.pods, cluster_networks.services), None),
+            ("services", "pods", (cluster_networks.services, cluster_networks.pods), None),
+            # Cilium allows it; only those who route to services of another cluster cannot.
+            ("services", "services", (cluster_networks.services, cluster_networks.services), FindingSeverity.NOTE),
+        ):
+            first, second = _believed(scene, one, say[0]), _believed(scene, two, say[1])
+            if first is None or second is None or _is_disputed(scene, one, say[0]) or _is_disputed(scene, two, say[1]):
+                continue
+            if pair := next(address_range.overlapping(first.spans, second.spans), None):
+                yield Hit(
+                    message=f"{what} of {one.name} ({pair[0]}) and {other} of {two.name} ({pair[1]}) share addresses",
+                    place=first.place,
+                    clusters=(one.name, two.name),
+                    evidence=(*_evidence(one.name, (first,)), *_evidence(two.name, (second,))),
+                    severity=severity,
+                )
+
+
+def _is_disputed(scene: PlatformView, cluster: Cluster, say: Say) -> bool:
+    """Whether nobody can tell the range before those who contradict each other about it agree, which is said once."""
+    sources = say(scene, cluster)
+    return any(not cluster_networks.agree(sources[0], each) for each in sources[1:])
+
+
+def native_routing(scene: PlatformView) -> Iterator[Hit]:
+    """A range of native routing that leaves out pods of another cluster of the mesh."""
+    mesh = cluster_mesh.members(scene)
+    for member in mesh:
+        if not cilium_settings.is_native(scene, member.agents) or not _masquerades(scene, member.agents):
+            continue
+        said = cilium_settings.said(scene, member.agents, "ipv4NativeRoutingCIDR")
+        own = address_range.listed([said.value]) if said else ()
+        if said is None or not own:
+            continue
+        missing = []
+        for other in mesh:
+            cluster = scene.platform.cluster(other.cluster)
+            if other.cluster == member.cluster or cluster is None:
+                continue
+            pods = _believed(scene, cluster, cluster_networks.pods)
+            if pods and address_range.uncovered([each for each in pods.spans if each.version == own[0].version], own):
+                missing.append((other.cluster, pods))
+        if missing:
+            said_others = ", ".join(f"{pods} of {name}" for name, pods in missing)
+            yield Hit(
+                message=f"ipv4NativeRoutingCIDR {own[0]} does not cover the pods of the mesh: {said_others}",
+                place=said.place,
+                clusters=(member.cluster,),
+                component=member.agents.name,
+                evidence=(
+                    FindingEvidence(f"{member.cluster}: ipv4NativeRoutingCIDR {own[0]}", said.place),
+                    *(each for name, pods in missing for each in _evidence(name, (pods,))),
+                ),
+            )
+
+
+def _masquerades(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> bool:
+    """Whether the range decides what is masqueraded: not if nothing is, nor if an agent with a list of its own does."""
+    masquerade = cilium_settings.said(scene, agents, "enableIPv4Masquerade")
+    listed_ones = cilium_settings.said(scene, agents, "ipMasqAgent", "enabled")
+    is_off = masquerade is not None and str(masquerade.value).lower() == "false"
+    return not is_off and not (listed_ones is not None and cilium_settings.is_on(listed_ones.value))
+
+
+def _evidence(cluster: str, sources: tuple[RangeSource, ...]) -> tuple[FindingEvidence, ...]:
+    return tuple(FindingEvidence(f"{cluster}: {each} by {each.who}", each.place) for each in sources)

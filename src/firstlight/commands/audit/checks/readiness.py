@@ -1,0 +1,186 @@
+"""Whether Flux knows when something is ready, and when it tries again."""
+
+import re
+from collections.abc import Iterator
+
+from firstlight.commands.audit import apply_order, rule_hit, wording
+from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import at, sequence, text
+from firstlight.model.component import ObjectId, Origin, SourceForm
+from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
+from firstlight.model.remark import Place
+from firstlight.plan import pod_needs
+from firstlight.repo.platform_view import PlatformView
+
+_PASSIVE = {
+    "ConfigMap", "Secret", "Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+    "PriorityClass", "StorageClass", "RuntimeClass", "IngressClass", "GatewayClass", "VolumeSnapshotClass",
+    "NetworkPolicy", "LimitRange", "ResourceQuota", "PrometheusRule", "ServiceMonitor", "PodMonitor",
+    "CustomResourceDefinition",
+}  # fmt: skip
+"""Kinds that are as ready as they get once they are applied; for CRDs Flux waits in any case."""
+_RUNNING = ("Kustomization", "HelmRelease")
+_SOURCES = "source.toolkit.fluxcd.io"
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_LONGEST = 40
+"""Characters of a duration that somebody means."""
+_GATE = "DefaultToRetryOnFailure=true"
+_LONG = 15 * 60
+_VERY_LONG = 60 * 60
+_RETRY = "2m"
+
+
+def dependencies(scene: PlatformView) -> Iterator[Hit]:
+    """Kustomizations that others depend on, and that are ready as soon as they are applied."""
+    for order in apply_order.order_of(scene):
+        for name, dependents in sorted(order.dependents.items()):
+            found = _unproven(order, name) if name in order.all else []
+            if not found:
+                continue
+            component, origin = order.all[name]
+            first = next((each for each in found if _runs(each)), found[0])
+            stated = rule_hit.declaring_object(scene, origin)
+            evidence = [
+                FindingEvidence(f"{short_name(each)} depends on it", _need(order, each, name)) for each in dependents
+            ]
+            yield Hit(
+                message=f"{origin.name} is ready as soon as it is applied, whether {_works(first)} or not, "
+                "and others depend on it",
+                place=stated.at("spec", "wait") if stated else origin.place,
+                clusters=(order.cluster,),
+                component=component.name,
+                evidence=tuple(evidence[:10]),
+                key=f"{origin.id} is not waited for",
+                # What is only configured, such as an issuer, others find in time or try again.
+                severity=None if _runs(first) else FindingSeverity.NOTE,
+            )
+
+
+def _runs(found: ObjectId) -> bool:
+    """Whether an object brings pods, so that it takes its time to be ready."""
+    return found.kind in _RUNNING or (found.group, found.kind) in pod_needs.TEMPLATES
+
+
+def _works(found: ObjectId) -> str:
+    return f"{found.kind} {found.name} {'is ready' if found.kind == 'Kustomization' else 'works'}"
+
+
+def _need(order: KustomizationOrder, name: str, other: str) -> Place | None:
+    return next((need.place for need in order.all[name][1].needs if need.id == other), None)
+
+
+def _unproven(order: KustomizationOrder, name: str) -> list[ObjectId]:
+    """What nobody waits for; nothing where there is nothing to wait for, or somebody does."""
+    _, origin = order.all[name]
+    spec = at(origin.definition, "spec")
+    if at(spec, "wait") is True or sequence(spec, "healthChecks") or _is_expected(order, name):
+        return []
+    found = []
+    above = [order.applied[each] for each in order.above(name)[1:]]
+    for each in origin.stated:
+        # What those above apply as well is theirs: that there are two owners is another matter.
+        if each.id.kind in _PASSIVE or each.id.group == _SOURCES or any(each.id in ids for ids in above):
+            continue
+        child = f"kustomization/{each.id.namespace}/{each.id.name}"
+        # What brings it, and what itself waits for it, it cannot wait for.
+        if each.id.kind == "Kustomization" and (child in order.above(name) or name in order.before(child)):
+            continue
+        if (each.id.group, each.id.kind) == ("", "Service"):
+            continue
+        found.append(each.id)
+    return found
+
+
+def _is_expected(order: KustomizationOrder, name: str) -> bool:
+    """Whether all that depend on it say themselves what they expect of it."""
+    said = [
+        text(each, "readyExpr")
+        for other in order.dependents[name]
+        for each in sequence(order.all[other][1].definition, "spec", "dependsOn")
+        if text(each, "name") == short_name(name)
+    ]
+    return bool(said) and all(said)
+
+
+def retries(scene: PlatformView) -> Iterator[Hit]:
+    """Kustomizations that are tried again only after a long interval; one finding a cluster."""
+    for order in apply_order.order_of(scene):
+        found = [origin for _, origin in order.all.values() if _waits_long(origin)]
+        if found:
+            yield _again(scene, order.cluster, sorted(found, key=lambda each: each.place))
+
+
+def _again(scene: PlatformView, cluster: str, origins: list[Origin]) -> Hit:
+    edits: list[FileEdit] = []
+    evidence = []
+    for each in origins:
+        stated = rule_hit.declaring_object(scene, each)
+        said = f"{each.name}: interval {text(each.definition, 'spec', 'interval')}"
+        evidence.append(FindingEvidence(said, stated.at("spec", "interval") if stated else None))
+        edits += rule_hit.set_edit(stated, "spec", "retryInterval", value=_RETRY)
+    longest = max(_seconds(text(each.definition, "spec", "interval")) for each in origins)
+    names, verb = wording.listed_names(each.name for each in origins), "is" if len(origins) == 1 else "are"
+    return Hit(
+        message=f"{names} {verb} tried again only after the whole interval when something fails",
+        place=evidence[0].place or origins[0].place,
+        clusters=(cluster,),
+        evidence=tuple(evidence),
+        edits=tuple(edits),
+        key="Kustomizations without retryInterval",
+        severity=None if longest >= _VERY_LONG else FindingSeverity.NOTE,
+    )
+
+
+def releases(scene: PlatformView) -> Iterator[Hit]:
+    """HelmReleases that Flux gives up after the first failure; one finding a cluster."""
+    for cluster in scene.clusters:
+        if _retries_by_default(scene, cluster.name):
+            continue
+        found = [
+            origin
+            for component in scene.platform.components_of(cluster.name)
+            for origin in component.origins
+            if origin.form is SourceForm.HELM_RELEASE and _gives_up(origin)
+        ]
+        if not found:
+            continue
+        found.sort(key=lambda each: each.place)
+        verb = "is" if len(found) == 1 else "are"
+        stated = rule_hit.declaring_object(scene, found[0])
+        yield Hit(
+            message=f"{wording.listed_names(each.name for each in found)} {verb} given up after the first failed install",
+            place=stated.at("spec", "install") if stated else found[0].place,
+            clusters=(cluster.name,),
+            evidence=tuple(FindingEvidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in found),
+            key="HelmReleases without retries",
+        )
+
+
+def _gives_up(origin: Origin) -> bool:
+    """Whether a failed install is never tried again: without retries it is not, whatever the interval is."""
+    install = at(origin.definition, "spec", "install")
+    return not at(install, "remediation", "retries") and text(install, "strategy", "name") != "RetryOnFailure"
+
+
+def _retries_by_default(scene: PlatformView, cluster: str) -> bool:
+    """Whether helm-controller is told to try again what says nothing else."""
+    kinds = ("fluxcd.controlplane.io/FluxInstance", "apps/Deployment", "helm.toolkit.fluxcd.io/HelmRelease")
+    return any(
+        _GATE in str(each.value)
+        for each in scene.of_cluster(cluster, *kinds)
+        if each.component.role == "engine" or each.object.id.name in ("helm-controller", "flux-instance")
+    )
+
+
+def _waits_long(origin: Origin) -> bool:
+    spec = at(origin.definition, "spec")
+    return not at(spec, "retryInterval") and _seconds(text(spec, "interval")) >= _LONG
+
+
+def _seconds(written: str) -> float:
+    """A duration of Go in seconds; 0 where it is none."""
+    if not written or len(written) > _LONGEST or _DURATION.sub("", written):
+        return 0
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(written))

@@ -1,0 +1,253 @@
+"""Keys and configs that are where they must not be: in Git, in clear, or readable by everybody."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from firstlight.commands.audit import wording
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import at, sequence
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.component import Component, Side
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.remark import Place
+from firstlight.model.source import DirectorySource
+from firstlight.plan import cluster_facts
+from firstlight.repo.platform_view import PlatformView
+from firstlight.repo.secrecy.clear_secrets import is_placeholder, is_secret
+
+TALOS_SECRETS = "unencrypted Talos secrets in Git"
+"""How the reader of Talos files begins what it says of them."""
+_MOST = 5
+_RULES = (".sops.yaml", ".sops.yml")
+_CREDENTIALS = ("client-key-data", "token", "password")
+_NO_SECRET = ("ENC[", "${", "{{", "op://", "ref+", "vault:", "$(", "<")
+_AGE = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{20,}")
+_PRIVATE = re.compile(r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*\n\s*[A-Za-z0-9+/=]{8,}\s*$", re.MULTILINE)
+"""With a line of the key itself: templates of Secrets have the first line and a variable."""
+_KEYS = (("a private key of age", "AGE-SECRET-KEY-1", _AGE), ("a private key", "PRIVATE KEY-----", _PRIVATE))
+_TEXTS = (
+    ".yaml", ".yml", ".json", ".txt", ".key", ".pem", ".agekey", ".env", ".sh", ".toml", "kubeconfig", "talosconfig",
+    "id_rsa", "id_ed25519", "id_ecdsa", ".j2", ".gotmpl", ".tpl", ".tf", ".tfvars", ".ini", ".conf", ".cfg",
+)  # fmt: skip
+
+
+def talos_secrets(scene: PlatformView) -> Iterator[Hit]:
+    """Talos's own secrets in clear."""
+    for remark in scene.platform.remarks:
+        if remark.message.startswith(TALOS_SECRETS):
+            yield Hit(message=remark.message, place=remark.place, fix=remark.hint)
+
+
+def secrets_in_clear(scene: PlatformView) -> Iterator[Hit]:
+    """Secrets whose values stand in Git."""
+    for each in scene.clear_secrets:
+        keys = wording.listed_names(each.keys, _MOST)
+        yield Hit(message=f"{each.id} stands in Git unencrypted: {keys}", place=each.place, key=str(each.id))
+
+
+def _told(scene: PlatformView) -> frozenset[str]:
+    """Files whose secrets other rules tell of."""
+    talos = [each.place.path for each in scene.platform.remarks if each.message.startswith(TALOS_SECRETS)]
+    return frozenset([*talos, *(each.place.path for each in scene.clear_secrets)])
+
+
+def kubeconfigs(scene: PlatformView) -> Iterator[Hit]:
+    """Kubeconfigs with the key or token of a user."""
+    for path in scene.files.files:
+        text = scene.files.text(path) if _may_hold(path) else None
+        if not text or not any(each in text for each in _CREDENTIALS) or "kind: Config" not in text.replace('"', ""):
+            continue
+        for document in scene.files.documents(path):
+            yield from _of_kubeconfig(document)
+
+
+def _of_kubeconfig(document: YamlDocument) -> Iterator[Hit]:
+    value = document.value
+    if not isinstance(value, Mapping) or value.get("kind") != "Config" or "sops" in value:
+        return
+    for number, each in enumerate(sequence(value, "users")):
+        for key in _CREDENTIALS:
+            found = at(each, "user", key)
+            if isinstance(found, str) and found and not found.startswith(_NO_SECRET):
+                name = str(at(each, "name"))
+                yield Hit(
+                    message=f"a kubeconfig with the {key} of {name} stands in Git",
+                    place=document.place("users", number, "user", key),
+                    key=f"{key} of {name}",
+                )
+                break
+
+
+def private_keys(scene: PlatformView) -> Iterator[Hit]:
+    """Private keys, of age or of TLS; those in Secrets are told of as Secrets."""
+    told = _told(scene)
+    for path in scene.files.files:
+        text = scene.files.text(path) if path.endswith(_TEXTS) and path not in told else None
+        if not text or "ENC[AES256" in text:
+            continue
+        for what, mark, expression in _KEYS:
+            # A mark is found at once, and few files have one; an expression goes through all of a text.
+            if mark in text and (match := expression.search(text)):
+                yield Hit(
+                    message=f"{what} stands in Git", place=Place(path, text.count("\n", 0, match.start()) + 1), key=what
+                )
+                break
+
+
+def _may_hold(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.endswith((".yaml", ".yml", ".json")) or "kubeconfig" in name or name == "config"
+
+
+def world_readable(scene: PlatformView) -> Iterator[Hit]:
+    """Files with keys that others on this machine may read."""
+    for path, mode in sorted(scene.modes.items()):
+        if mode & 0o077:
+            yield Hit(
+                message=f"{path} holds keys, and its mode {mode & 0o777:04o} lets others read it",
+                place=Place(path),
+                fix=f"chmod 600 {path}",
+                key="mode",
+            )
+
+
+def unencrypted_sops(scene: PlatformView) -> Iterator[Hit]:
+    """Files that are called encrypted and are not, without those whose secrets are told of already."""
+    told = _told(scene)
+    for path in scene.files.files:
+        name = path.rpartition("/")[2]
+        if not re.search(r"\.sops\.(?:ya?ml|json)$", name) or name in _RULES or path in told:
+            continue
+        values = [each.value for each in scene.files.documents(path) if each.value is not None]
+        if values and not any(_is_encrypted(each) for each in values):
+            yield Hit(message=f"{name} is called encrypted, and is not", place=Place(path, 1), key="clear")
+
+
+def missing_rules(scene: PlatformView) -> Iterator[Hit]:
+    """Encrypted files that no rule of sops covers: whoever edits or adds one encrypts it for nobody, or not at all."""
+    rules = [path for path in scene.files.files if path.rpartition("/")[2] in _RULES]
+    encrypted = [path for path in scene.files.files if _looks_encrypted(scene, path)]
+    if encrypted and not rules:
+        yield Hit(
+            message=f"{len(encrypted)} files are encrypted with sops, and no .sops.yaml says for whom",
+            place=Place(encrypted[0], 1),
+            key="no rules",
+        )
+        return
+    covering = [(path.rpartition("/")[0], each) for path in rules for each in _expressions(scene, path)]
+    left = [path for path in encrypted if not any(_covers(base, each, path) for base, each in covering)]
+    if left:
+        yield Hit(
+            message=f"no rule of sops covers {wording.listed_names(left)}",
+            place=Place(left[0], 1),
+            evidence=tuple(FindingEvidence(path, Place(path, 1)) for path in left[:_MOST]),
+            key="uncovered",
+        )
+
+
+def _covers(base: str, expression: re.Pattern[str] | None, path: str) -> bool:
+    """Whether a rule covers a file: its expression is for paths below the directory that its file is in."""
+    above = f"{base}/" if base else ""
+    return path.startswith(above) and (expression is None or bool(expression.search(path.removeprefix(above))))
+
+
+def _expressions(scene: PlatformView, path: str) -> Iterator[re.Pattern[str] | None]:
+    """What the rules of a file cover; None for everything."""
+    for document in scene.files.documents(path):
+        for rule in sequence(document.value, "creation_rules"):
+            written = at(rule, "path_regex")
+            if written is None:
+                yield None
+                continue
+            try:
+                yield re.compile(str(written))
+            except re.error:
+                yield None  # what Go may understand is taken for covering
+
+
+def _looks_encrypted(scene: PlatformView, path: str) -> bool:
+    if not path.endswith((".yaml", ".yml", ".json")):
+        return False
+    text = scene.files.text(path) or ""
+    return "ENC[AES256_GCM" in text and any(_is_encrypted(each.value) for each in scene.files.documents(path))
+
+
+def _is_encrypted(value: Any) -> bool:
+    return isinstance(at(value, "sops", "mac"), str)
+
+
+# Secrets that still have to be put in: what is applied is the placeholder.
+
+
+_EXAMPLE = re.compile(r"example|sample|template|docs?/|README|\.tmpl|\.dist", re.I)
+_VAULT_PLUGIN = "avp.kubernetes.io/path"
+"""Argo CD's Vault plugin fills in what stands between angle brackets."""
+_DEEPEST = 30
+
+
+def placeholders(scene: PlatformView) -> Iterator[Hit]:
+    """Placeholders in Secrets, in values of charts and in machine configs."""
+    for item in scene.of_kind("/Secret"):
+        yield from _of_secret(item.value, item.object.at, item.cluster, item.component.name)
+    for component, document in _applied(scene):
+        yield from _of_secret(document.value, document.place, component.cluster, component.name)
+    for component in scene.platform.components:
+        for layer in scene.values(component):
+            yield from _of_values(layer.value, layer.at, component.cluster, component.name)
+    for cluster in scene.clusters:
+        for part in cluster.parts:
+            yield from _of_values(part.config.value, part.config.place, cluster.name, "")
+
+
+def _applied(scene: PlatformView) -> Iterator[tuple[Component, YamlDocument]]:
+    """The documents of files that commands of bootstrap apply."""
+    for component in scene.platform.components:
+        for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
+            for source in cluster_facts.sources(origin) if not origin.stated else ():
+                path = source.path if isinstance(source, DirectorySource) else ""
+                if path and scene.files.is_file(path):
+                    yield from ((component, each) for each in scene.files.documents(path))
+
+
+def _of_secret(value: Any, place: Callable[..., Place], cluster: str, component: str) -> Iterator[Hit]:
+    if at(value, "kind") != "Secret" or at(value, "apiVersion") != "v1":
+        return
+    if at(value, "metadata", "annotations", _VAULT_PLUGIN):
+        return
+    for field in ("stringData", "data"):
+        inner = at(value, field)
+        for key, each in inner.items() if isinstance(inner, Mapping) else ():
+            if is_placeholder(each) or (field == "data" and is_placeholder(_decoded(each))):
+                name = at(value, "metadata", "name")
+                yield from _hit(f"{key} of Secret {name}", place(field, key), cluster, component)
+
+
+def _of_values(
+    value: Any, place: Callable[..., Place], cluster: str, component: str, path: tuple[str, ...] = ()
+) -> Iterator[Hit]:
+    for key, each in value.items() if isinstance(value, Mapping) and len(path) < _DEEPEST else ():
+        below = (*path, str(key))
+        if isinstance(each, Mapping):
+            yield from _of_values(each, place, cluster, component, below)
+        elif is_secret(str(key)) and is_placeholder(each):
+            yield from _hit(".".join(below), place(*below), cluster, component)
+
+
+def _decoded(value: Any) -> str:
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return ""
+
+
+def _hit(what: str, place: Place, cluster: str, component: str) -> Iterator[Hit]:
+    if not _EXAMPLE.search(place.path):
+        yield Hit(
+            message=f"{what} is a placeholder",
+            place=place,
+            clusters=(cluster,) if cluster else (),
+            component=component,
+        )

@@ -1,0 +1,233 @@
+"""Machine configs that do not fit what is installed, or are dangerous to leave so."""
+
+import re
+from collections.abc import Iterator
+
+from firstlight.commands.audit import wording
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.within import at, sequence
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Component, Origin, Owner, Side, SourceForm
+from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.remark import Place
+from firstlight.model.rendition import Object
+from firstlight.plan import boundary, cluster_facts
+from firstlight.plan.version_bump import allows
+from firstlight.repo.platform_view import AppliedObject, PlatformView
+
+SERVICE_CONFIG = "ExtensionServiceConfig"
+CONFIGURED = frozenset(
+    {
+        "cloudflared",
+        "lldpd",
+        "nebula",
+        "netbird",
+        "newt",
+        "nut-client",
+        "tailscale",
+        "zerotier",
+    }
+)
+"""Extensions whose services wait for an ExtensionServiceConfig and do nothing before."""
+
+
+def wiping(scene: PlatformView) -> Iterator[Hit]:
+    """A disk that is wiped whenever Talos is installed to it."""
+    for cluster in scene.clusters:
+        for part in cluster.parts:
+            steps = ("machine", "install", "wipe")
+            if part.config.get(*steps) is True:
+                yield Hit(
+                    message="machine.install.wipe is true: whoever installs the machine anew loses what the disk holds",
+                    place=part.config.place(*steps),
+                    clusters=(cluster.name,),
+                )
+
+
+def unconfigured_extensions(scene: PlatformView) -> Iterator[Hit]:
+    """An extension whose service waits for a config that nobody gives it."""
+    for cluster in scene.clusters:
+        configured = {name for name, _ in _configs(scene, cluster)}
+        for name, place in sorted(_extensions(cluster).items()):
+            if name in CONFIGURED - configured and _knows_all_configs(cluster):
+                yield Hit(
+                    message=f"the extension {name} is installed, and no machine config has an {SERVICE_CONFIG} for it",
+                    place=place,
+                    clusters=(cluster.name,),
+                    evidence=tuple(_left_out(scene, name)),
+                )
+
+
+def _left_out(scene: PlatformView, name: str) -> Iterator[FindingEvidence]:
+    """Service configs that stand in a file of their own, for a command that somebody has to remember."""
+    for path in scene.files.files:
+        if path.endswith((".yaml", ".yml")) and SERVICE_CONFIG in (scene.files.text(path) or ""):
+            for document in scene.files.documents(path):
+                if at(document.value, "kind") == SERVICE_CONFIG and at(document.value, "name") == name:
+                    yield FindingEvidence("a file has one that no machine config takes in", document.place())
+
+
+def missing_extensions(scene: PlatformView) -> Iterator[Hit]:
+    """A config for the service of an extension that no machine has."""
+    for cluster in scene.clusters:
+        installed = _extensions(cluster)
+        # Where nothing says what is installed, everything may be.
+        if not installed or any(not each.extensions for each in cluster.machines):
+            continue
+        for name, place in _configs(scene, cluster):
+            if name not in installed:
+                evidence = FindingEvidence(f"installed: {', '.join(sorted(installed))}", next(iter(installed.values())))
+                yield Hit(
+                    message=f"{SERVICE_CONFIG} {name} is for an extension that no machine has installed",
+                    place=place,
+                    clusters=(cluster.name,),
+                    evidence=(evidence,),
+                )
+
+
+def _configs(scene: PlatformView, cluster: Cluster) -> Iterator[tuple[str, Place]]:
+    """The service configs, by the name of their extension: documents of machine config, and talhelper's own field."""
+    for part in cluster.parts:
+        if part.kind == SERVICE_CONFIG and part.config.text("name"):
+            yield part.config.text("name"), part.config.place("name")
+    for path in _talconfigs(cluster):
+        for document in scene.files.documents(path):
+            groups = [
+                ("controlPlane",),
+                ("worker",),
+                *(("nodes", n) for n in range(len(sequence(document.value, "nodes")))),
+            ]
+            for steps in groups:
+                for number, each in enumerate(sequence(document.value, *steps, "extensionServices")):
+                    yield str(at(each, "name")), document.place(*steps, "extensionServices", number)
+
+
+def _talconfigs(cluster: Cluster) -> list[str]:
+    return [path for path, kinds in cluster.documents.items() if "talconfig" in kinds]
+
+
+def _knows_all_configs(cluster: Cluster) -> bool:
+    """Whether machine configs were read at all: those of Omni, or of a template tool, may be elsewhere."""
+    return bool(cluster.parts or _talconfigs(cluster))
+
+
+def _extensions(cluster: Cluster) -> dict[str, Place]:
+    """The extensions of a cluster's machines, without their publishers, and where the first machine is declared."""
+    found: dict[str, Place] = {}
+    for machine in cluster.machines:
+        for each in machine.extensions:
+            found.setdefault(each.rpartition("/")[2].partition(":")[0], machine.place)
+    return found
+
+
+# Manifests that Talos itself applies: few, and nobody else's.
+
+
+_FORMS = {SourceForm.INLINE_MANIFEST, SourceForm.EXTRA_MANIFEST}
+_ROLES = {"cni", "engine", "dns", "crds", "certificates", "metrics", "load-balancers"}
+"""What Talos's own documentation embeds, or what the network and the engine cannot start without."""
+_NEEDED = re.compile(r"cloud-controller|\bccm\b|csr|cert-approver|metrics-server|gateway-api")
+"""Nodes are not initialised, or kubelets have no certificates, without these."""
+_SHOWN = 60
+"""Characters of a value."""
+_WORKLOADS = {"Deployment", "DaemonSet", "StatefulSet", "CronJob"}
+
+
+def inline_beyond_core(scene: PlatformView) -> Iterator[Hit]:
+    """Workloads among the inline manifests that are neither the network nor the engine."""
+    for component, origin in _inline(scene):
+        workloads = [each for each in origin.objects if each.kind in _WORKLOADS]
+        if component.role not in _ROLES and workloads and not _NEEDED.search(component.name):
+            yield Hit(
+                message=f"{component.name} is an inline manifest, and neither the network nor the engine",
+                place=origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=tuple(FindingEvidence(f"it has {each}", origin.place) for each in workloads[:3]),
+            )
+
+
+def inline_owned_twice(scene: PlatformView) -> Iterator[Hit]:
+    """An inline manifest that Git owns as well, of the same version as far as that is known."""
+    for component, origin, theirs in _also_in_git(scene):
+        if not _are_apart(component) and not _changed(scene, component, origin):
+            yield Hit(
+                message=f"{component.name} is embedded in the machine config, and Git owns it as well",
+                place=origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=(FindingEvidence(f"Git has it as {theirs.form}", theirs.place),),
+                # With a firstlight.yaml the handover releases it from Talos.
+                severity=FindingSeverity.NOTE if scene.platform.declared is not None else None,
+            )
+
+
+def inline_stale(scene: PlatformView) -> Iterator[Hit]:
+    """An inline manifest of another version than Git has, or with objects that Git has otherwise."""
+    for component, origin in _inline(scene):
+        changed = () if _are_apart(component) else tuple(_changed(scene, component, origin))
+        if changed:
+            names = wording.listed_names(what for what, _, _ in changed)
+            yield Hit(
+                message=f"Git has {names} otherwise than the machine config: the next upgrade-k8s takes it back",
+                place=changed[0][1],
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=tuple(each for _, _, both in changed[:3] for each in both),
+            )
+    for component, origin, theirs in _also_in_git(scene):
+        if _are_apart(component):
+            embedded, wanted = cluster_facts.versions(component)
+            yield Hit(
+                message=f"{component.name} is embedded as {embedded}, and Git has {wanted}: "
+                "the next upgrade-k8s takes it back",
+                place=origin.place,
+                clusters=(component.cluster,),
+                component=component.name,
+                evidence=(FindingEvidence(f"{wanted} in Git", theirs.place),),
+            )
+
+
+def _changed(
+    scene: PlatformView, component: Component, origin: Origin
+) -> list[tuple[str, Place, tuple[FindingEvidence, ...]]]:
+    """Embedded objects that Git has as well and that differ: what, where, and both sides of the first difference."""
+    theirs = {each.object.id: each.object for each in scene.items if _is_gits(each, component.cluster)}
+    found: list[tuple[str, Place, tuple[FindingEvidence, ...]]] = []
+    for mine in origin.stated:
+        other = theirs.get(mine.id)
+        compared = boundary.compare([Object(mine.value)], [Object(other.value)]) if other else ()
+        for each in (one.differences[0] for one in compared if one.differences):
+            assert other is not None
+            path, place = ".".join(str(step) for step in each.path), mine.at(*each.path)
+            both = (
+                FindingEvidence(f"embedded: {path}: {(each.bootstrap or 'nothing')[:_SHOWN]}", place),
+                FindingEvidence(f"in Git: {path}: {(each.gitops or 'nothing')[:_SHOWN]}", other.at(*each.path)),
+            )
+            found.append((str(mine.id), place, both))
+    return found
+
+
+def _is_gits(item: AppliedObject, cluster: str) -> bool:
+    return item.cluster == cluster and item.origin.side is Side.GITOPS
+
+
+def _are_apart(component: Component) -> bool:
+    embedded, wanted = cluster_facts.versions(component)
+    return bool(embedded and wanted) and allows(wanted, embedded) is False
+
+
+def _inline(scene: PlatformView) -> Iterator[tuple[Component, Origin]]:
+    for component in scene.platform.components:
+        for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
+            if origin.form in _FORMS:
+                yield component, origin
+
+
+def _also_in_git(scene: PlatformView) -> Iterator[tuple[Component, Origin, Origin]]:
+    """Inline workloads whose component Git has; a Job that installs something is not the thing itself."""
+    for component, origin in _inline(scene):
+        theirs = cluster_facts.origins(component, Side.GITOPS)
+        has_workloads = any(each.kind in _WORKLOADS for each in origin.objects)
+        if component.owner is Owner.GITOPS and theirs and has_workloads:
+            yield component, origin, theirs[0]

@@ -1,0 +1,85 @@
+"""An audit as data."""
+
+from typing import Any
+
+from firstlight.model.finding import Audit, Excused, Finding, FindingEvidence, Matrix
+from firstlight.model.remark import Place
+
+
+def data(audit: Audit) -> dict[str, Any]:
+    """The whole answer."""
+    found = {
+        "repo": audit.repo,
+        "clusters": list(audit.clusters),
+        "findings": [finding(each) for each in audit.findings],
+        "excused": [_excused(each) for each in audit.excused],
+        "reasons": dict(audit.reasons),
+        "remedies": list(audit.remedies),
+        "matrix": matrix(audit.matrix) if audit.matrix is not None else None,
+        "rules": audit.rules,
+        "files": audit.files,
+        "asked": list(audit.asked),
+        "skipped": list(audit.skipped),
+    }
+    cleaned: dict[str, Any] = _clean(found)
+    return cleaned
+
+
+def finding(found: Finding) -> dict[str, Any]:
+    """One finding."""
+    return {
+        "rule": found.rule,
+        "severity": str(found.severity),
+        "message": found.message,
+        **_place(found.place),
+        "clusters": list(found.clusters),
+        "component": found.component,
+        "evidence": [_evidence(each) for each in found.evidence],
+        "fix": found.fix,
+        "fixable": bool(found.edits),
+        "key": found.key,
+    }
+
+
+def matrix(found: Matrix) -> dict[str, Any]:
+    """Patterns against clusters."""
+    return {
+        "columns": list(found.columns),
+        "references": found.references,
+        "rows": [
+            {
+                "pattern": row.pattern,
+                "title": row.title,
+                "cells": [
+                    {"standing": str(cell.standing), "why": cell.why, "rules": list(cell.rules)} for cell in row.cells
+                ],
+            }
+            for row in found.rows
+        ],
+    }
+
+
+def _excused(one: Excused) -> dict[str, Any]:
+    excuse = _place(one.place) if one.place is not None else None
+    return {**finding(one.finding), "by": str(one.by), "reason": one.reason, "until": one.until, "excuse": excuse}
+
+
+def _evidence(one: FindingEvidence) -> dict[str, Any]:
+    return {"text": one.text, "place": str(one.place) if one.place else None}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"path": place.path, "line": place.line, "column": place.column}
+
+
+def _clean(value: Any) -> Any:
+    """Names of files that are no text show their bytes: JSON has no place for them."""
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {_clean(key): _clean(each) for key, each in value.items()}
+        case list():
+            return [_clean(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,141 @@
+"""What clusters answer when they are asked: lists of the kinds that rules look at, and of nothing else.
+
+Clusters and kinds are asked at the same time. Nothing is written. Of Secrets only names, labels and annotations are
+fetched, never what is in them.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.clients.kube.discovery import ApiCatalog
+from firstlight.repo.platform_view import LiveObjects
+
+PATIENCE = 60.0
+"""Seconds that a cluster has for all of its answers."""
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+ClientOpener = Callable[[], contextlib.AbstractAsyncContextManager[kube.Client]]
+"""Opens the API of a cluster; raises where that cannot be done."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AuditedKind:
+    """A kind that rules look at."""
+
+    kind: str
+    """``group/Kind``; ``/Node`` for the core group."""
+    is_outline: bool = False
+    """Whether metadata alone is fetched."""
+    fields: str = ""
+    """A field selector, for kinds of which there are many and one is meant."""
+
+
+KINDS = (
+    AuditedKind("/Node"),
+    AuditedKind("/Service"),
+    AuditedKind("/Secret", is_outline=True),
+    AuditedKind("/ConfigMap", fields="metadata.name=cilium-config"),
+    AuditedKind("/PersistentVolume"),
+    AuditedKind("cilium.io/CiliumLoadBalancerIPPool"),
+    AuditedKind("metallb.io/IPAddressPool"),
+    AuditedKind("ceph.rook.io/CephCluster"),
+    AuditedKind("kustomize.toolkit.fluxcd.io/Kustomization", is_outline=True),
+    AuditedKind("helm.toolkit.fluxcd.io/HelmRelease", is_outline=True),
+    AuditedKind("argoproj.io/Application", is_outline=True),
+)
+
+
+async def asked(
+    ways: Mapping[str, ClientOpener], *, say: Callable[[str], None] = lambda text: None
+) -> tuple[dict[str, LiveObjects], dict[str, str], tuple[str, ...]]:
+    """What clusters answer, those that did not with why, and what of the others could not be seen.
+
+    Args:
+        ways: The way to each cluster.
+        say: Told what is being done.
+
+    Raises:
+        errors.Refused: What answers is another cluster.
+    """
+    found: dict[str, LiveObjects] = {}
+    unreached: dict[str, str] = {}
+    unseen: list[str] = []
+
+    async def one(name: str, opened: ClientOpener) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE), opened() as client:
+                found[name], problems = await look(client)
+                unseen.extend(f"{name}: {each}" for each in problems)
+        except TimeoutError:
+            unreached[name] = f"it did not answer within {PATIENCE:.0f} s"
+        except (errors.ClientError, errors.ConfigError) as error:
+            unreached[name] = error.message
+        say(f"asking clusters, {len(found) + len(unreached)} of {len(ways)}")
+
+    say(f"asking {len(ways)} clusters" if len(ways) > 1 else "asking the cluster")
+    try:
+        async with asyncio.TaskGroup() as group:
+            for name, opened in ways.items():
+                group.create_task(one(name, opened))
+    except* errors.FirstlightError as failed:
+        raise failed.exceptions[0] from None
+    return dict(sorted(found.items())), unreached, tuple(sorted(unseen))
+
+
+async def look(client: kube.Client, kinds: Sequence[AuditedKind] = KINDS) -> tuple[LiveObjects, tuple[str, ...]]:
+    """What one cluster has of some kinds, and which of them it does not show.
+
+    Raises:
+        errors.ClientError: It does not answer.
+    """
+    catalog = await client.catalog()
+    served = {each.kind: version for each in kinds if (version := _version(catalog, each.kind))}
+    answers = await asyncio.gather(*(_listed(client, each, served[each.kind]) for each in kinds if each.kind in served))
+    objects: dict[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
+    problems = []
+    for each, answer in zip((each for each in kinds if each.kind in served), answers, strict=True):
+        group, _, kind = each.kind.rpartition("/")
+        if isinstance(answer, str):
+            problems.append(answer)
+        else:
+            objects[group, kind] = answer
+    return LiveObjects(objects=objects, at=time.time()), tuple(problems)
+
+
+async def _listed(client: kube.Client, wanted: AuditedKind, version: str) -> tuple[Mapping[str, Any], ...] | str:
+    """All objects of a kind; or why they cannot be seen."""
+    kind = wanted.kind.rpartition("/")[2]
+    try:
+        listing = await client.list(version, kind, fields=wanted.fields, metadata_only=wanted.is_outline)
+    except (kube.Forbidden, kube.ServerError, kube.UnknownKind) as error:
+        return error.message
+    # Lists leave out what their items are.
+    return tuple({"apiVersion": version, "kind": kind, **_plain(each)} for each in listing.items)
+
+
+def _plain(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without the notes of writers, which may repeat what is secret."""
+    metadata = {key: each for key, each in (obj.get("metadata") or {}).items() if key != "managedFields"}
+    if isinstance(metadata.get("annotations"), Mapping):
+        metadata["annotations"] = {key: each for key, each in metadata["annotations"].items() if key != _APPLIED}
+    return {**obj, "metadata": metadata}
+
+
+def _version(catalog: ApiCatalog, kind: str) -> str:
+    """The apiVersion in which a kind is served: the preferred one if it has it."""
+    group, _, name = kind.rpartition("/")
+    versions = [version for version, each in catalog.resources if each == name and _group(version) == group]
+    preferred = catalog.preferred.get(group, "")
+    wanted = f"{group}/{preferred}" if group and preferred and "/" not in preferred else preferred
+    return wanted if wanted in versions else next(iter(sorted(versions, reverse=True)), "")
+
+
+def _group(version: str) -> str:
+    return version.rpartition("/")[0]

@@ -1,0 +1,82 @@
+"""An audit in the form that was asked for, on the screen or in a file."""
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from firstlight import errors
+from firstlight.clients import path_safety
+from firstlight.commands.audit import data, markdown, page, sarif
+from firstlight.commands.audit import text as audit_text
+from firstlight.commands.audit.audit_request import AuditOptions
+from firstlight.commands.audit.rule_form import AuditCard
+from firstlight.drawing import safe, table
+from firstlight.model.finding import Audit
+
+Cards = "Callable[[], tuple[AuditCard, ...]]"
+
+
+def show(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard, ...]]) -> None:
+    """Print it, or write it to a file.
+
+    Args:
+        audit: The answer.
+        wishes: In which form, and where to.
+        cards: All rules, for forms that carry them.
+    """
+    text = shown(audit, wishes, cards)
+    if wishes.out is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    write(wishes.out, text)
+
+    print(f"{audit_text.counts(audit)}\nwritten to {wishes.out}", file=sys.stderr)
+
+
+def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard, ...]]) -> str:
+    """The answer in the form that was asked for."""
+    match wishes.form:
+        case "json":
+            return json(data.data(audit))
+        case "sarif":
+            return json(sarif.sarif(audit, cards(), everything=wishes.everything))
+        case "markdown":
+            return _ended(markdown.markdown(audit))
+        case "html":
+            return _ended(page.page(audit, cards()))
+        case _:
+            columns = table.terminal_columns() if wishes.out is None else 100
+            colour = wishes.out is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+            return _ended(audit_text.text(audit, columns=columns, everything=wishes.everything, colour=colour))
+
+
+def json(value: Any) -> str:
+    """Indented for people, stable for programs."""
+    return safe.json(value, indent=2) + "\n"
+
+
+def write(path: Path, text: str) -> None:
+    """Put a file in its place, whole or not at all.
+
+    Raises:
+        errors.UsageError: That cannot be done.
+    """
+    path_safety.check_replaceable(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(text)
+        os.replace(beside, path)
+    except OSError as error:
+        raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"

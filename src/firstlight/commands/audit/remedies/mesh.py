@@ -1,0 +1,192 @@
+"""ClusterMesh connected through GitOps: one authority from a store, the values of each cluster, and their order."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from firstlight.commands.audit import address_pins, cluster_mesh
+from firstlight.commands.audit.checks import multi_cluster, network_ranges, pools
+from firstlight.commands.audit.cluster_mesh import MeshMember
+from firstlight.commands.audit.remedies import mesh_authority, native_routing
+from firstlight.commands.audit.rule_remedy import Remedy
+from firstlight.document import within
+from firstlight.model.cluster import Cluster
+from firstlight.model.component import Owner, Side, SourceForm
+from firstlight.model.decision import ProcedureStep
+from firstlight.model.finding import EditVerb, FileEdit, Finding
+from firstlight.repo import gitops_tree
+from firstlight.repo.chart_values import ValuesLayer
+from firstlight.repo.platform_view import PlatformView
+
+_PORT = 2379
+_SERVICE = "clustermesh.apiserver.service"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Peer:
+    """What the others have to know of a cluster."""
+
+    member: MeshMember
+    cluster: Cluster
+    name: str
+    address: str
+
+
+def connect(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
+    """How the clusters of the mesh are connected by what the repo says."""
+    peers = [
+        _Peer(each, cluster, cluster_mesh.name(scene, each.agents), _address(scene, each))
+        for each in cluster_mesh.members(scene)
+        if (cluster := scene.platform.cluster(each.cluster))
+    ]
+    authority = mesh_authority.plan(scene, [each.member for each in peers])
+    refused, questions = list(_refusals(scene)), [*_questions(scene, peers), *authority.questions]
+    edits: list[FileEdit] = []
+    if not refused:
+        edits = [*native_routing.edits(scene), *authority.edits, *_values(scene, peers, authority.method)]
+    return Remedy(
+        rule=findings[0].rule if findings else "mesh-not-connected",
+        title=f"Connect {' and '.join(each.cluster.name for each in peers)} to one mesh, from the repo",
+        steps=() if refused else tuple(_steps(scene, peers, authority)),
+        edits=tuple(edits),
+        refused=tuple(refused),
+        open_questions=() if refused else tuple(dict.fromkeys(questions)),
+    )
+
+
+def _address(scene: PlatformView, member: MeshMember) -> str:
+    """The address that the mesh's API server is pinned to."""
+    for pin in address_pins.pins(scene, member.cluster):
+        if pin.component == member.agents.name and pin.who.endswith(_SERVICE):
+            return str(pin.address)
+    return ""
+
+
+def _refusals(scene: PlatformView) -> Iterator[str]:
+    """What no connection can work with."""
+    for hit in (*multi_cluster.shared_ids(scene), *multi_cluster.mesh_unidentified(scene)):
+        yield f"{hit.message}: give each cluster a name and an id first; its workloads restart for it"
+    mesh = {each.cluster for each in cluster_mesh.members(scene)}
+    for hit in network_ranges.overlap(scene):
+        if len(hit.clusters) > 1 and hit.severity is None and set(hit.clusters) <= mesh:
+            yield f"{hit.message}: one of the clusters has to be built anew with other ranges first"
+
+
+def _questions(scene: PlatformView, peers: Sequence[_Peer]) -> Iterator[str]:
+    for each in peers:
+        if not each.address:
+            yield (
+                f"At which address do others reach the mesh's API server of {each.cluster.name}? "
+                f"Pin it: {_SERVICE} with type LoadBalancer and the annotation lbipam.cilium.io/ips"
+            )
+    for each in peers:
+        if not _layers(scene, each.member):
+            yield f"Where are Cilium's values of {each.cluster.name}? No file of the repo gives its clustermesh"
+    for each in peers:
+        yield from gitops_tree.shared(scene, each.cluster)
+    if _share_files(scene, peers):
+        yield (
+            "Which variable names the other cluster? The clusters share one file of values: "
+            "write clustermesh.config.clusters with variables that each cluster fills in"
+        )
+    mesh = {each.cluster.name for each in peers}
+    for hit in network_ranges.pods_differ(scene):
+        if hit.severity is None and mesh & set(hit.clusters):
+            yield f"Which range is right? {hit.message} ({hit.place})"
+
+
+def _layers(scene: PlatformView, member: MeshMember) -> list[ValuesLayer]:
+    """The files with its mesh, one for each half: bootstrap's and GitOps' must stay equal."""
+    found: list[ValuesLayer] = []
+    for side in (Side.BOOTSTRAP, Side.GITOPS):
+        mine = [each for each in scene.values(member.component, side) if each.file and "clustermesh" in each.value]
+        found += mine[-1:]
+    return found
+
+
+def _share_files(scene: PlatformView, peers: Sequence[_Peer]) -> bool:
+    files = [name for peer in peers for name in {each.file for each in _layers(scene, peer.member)}]
+    return len(files) != len(set(files))
+
+
+def _values(scene: PlatformView, peers: Sequence[_Peer], method: str) -> Iterator[FileEdit]:
+    """The values of each cluster; nothing where one is not known, for half a mesh helps nobody."""
+    if _share_files(scene, peers) or not all(each.address and _layers(scene, each.member) for each in peers):
+        return
+    for peer in peers:
+        others = [{"name": each.name, "ips": [each.address], "port": _PORT} for each in peers if each.name != peer.name]
+        for layer in _layers(scene, peer.member):
+            values: list[tuple[tuple[str, ...], object]] = [
+                (("useAPIServer",), True), (("config", "enabled"), True), (("config", "clusters"), others),
+            ]  # fmt: skip
+            if method == "certmanager":
+                auto = ("apiserver", "tls", "auto")
+                values += [
+                    ((*auto, "enabled"), True),
+                    ((*auto, "method"), method),
+                    ((*auto, "certManagerIssuerRef"), mesh_authority.ISSUER),
+                ]
+            for path, value in values:
+                if within.at(layer.value, "clustermesh", *path) != value:
+                    steps = (*layer.prefix, "clustermesh", *path)
+                    yield FileEdit(
+                        path=layer.file, verb=EditVerb.SET, steps=steps, value=value, document=layer.document
+                    )  # fmt: skip
+
+
+def _steps(
+    scene: PlatformView, peers: Sequence[_Peer], authority: mesh_authority.MeshAuthorityPlan
+) -> Iterator[ProcedureStep]:
+    mesh = {each.cluster.name for each in peers}
+    for hit in pools.pinned_outside(scene):
+        if set(hit.clusters) <= mesh and _SERVICE in hit.message:
+            yield ProcedureStep(
+                side=Side.GITOPS,
+                text=f"First let a pool have it: {hit.message}",
+                command="firstlight audit --remedy pin-outside-pool",
+            )
+    yield from native_routing.steps(scene)
+    yield from authority.steps
+    for peer in peers:
+        for item in peer.member.secrets:
+            yield ProcedureStep(
+                side=Side.GITOPS,
+                text=f"Take {item.object.id} ({item.object.place}) out of {peer.cluster.name}: "
+                "from now on the chart writes that Secret",
+            )
+    for peer in peers:
+        yield _rolling(peer)
+        yield ProcedureStep(
+            side=None,
+            text=f"See that the API server of the mesh has its address {peer.address}".rstrip(),
+            command=f"kubectl --context {peer.cluster.name} --namespace kube-system get service clustermesh-apiserver",
+        )
+    for peer in peers:
+        yield ProcedureStep(
+            side=None,
+            text=f"See that {peer.cluster.name} has found the others",
+            command=f"cilium clustermesh status --context {peer.cluster.name} --wait",
+        )
+    hands = [str(each.place) for hit in multi_cluster.mesh_by_hand(scene) for each in hit.evidence[len(hit.clusters) :]]
+    if hands:
+        yield ProcedureStep(side=None, text=f"Take away what says that it is done by hand: {', '.join(hands)}")
+
+
+def _rolling(peer: _Peer) -> ProcedureStep:
+    """Who brings the values: where bootstrap owns Cilium, GitOps cannot."""
+    cluster, component = peer.cluster.name, peer.member.component
+    if component.owner is Owner.GITOPS:
+        return ProcedureStep(
+            side=Side.GITOPS, text=f"Push the values of {cluster} and let GitOps bring them: its agents roll"
+        )
+    command = f"firstlight up {cluster}"
+    for origin in component.origins:
+        if origin.form is SourceForm.HELMFILE:
+            command = f"helmfile --file {origin.place.path} --environment {cluster} --selector name={origin.name} apply"
+    return ProcedureStep(
+        side=Side.BOOTSTRAP,
+        text=f"Bring the values of {cluster}, one cluster at a time: Cilium is bootstrap's there, and its agents roll",
+        command=command,
+    )
+
+
+REMEDIES = {"mesh-not-connected": connect, "mesh-by-hand": connect, "mesh-own-authorities": connect}

@@ -1,0 +1,97 @@
+"""One place where a rule fits; the rule's card makes a finding of it."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.component import ObjectId, Origin, Stated
+from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence, FindingSeverity
+from firstlight.model.remark import Place
+from firstlight.repo.platform_view import PlatformView
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One place where a rule fits."""
+
+    message: str
+    """What is wrong here; a sentence without a full stop."""
+    place: Place
+    clusters: tuple[str, ...] = ()
+    component: str = ""
+    evidence: tuple[FindingEvidence, ...] = ()
+    fix: str = ""
+    """What to do here, where more can be said than the rule says for all."""
+    edits: tuple[FileEdit, ...] = ()
+    key: str = ""
+    """What makes it the same after lines have moved; the message by default."""
+    severity: FindingSeverity | None = None
+    """Milder than the rule's own, where this one hurts less."""
+
+
+# Edits of objects where they are written; none where something made them, or a patch says it elsewhere.
+
+
+def set_edit(stated: Stated | None, *steps: str | int, value: Any) -> tuple[FileEdit, ...]:
+    """Set a value of an object."""
+    return _edit(stated, EditVerb.SET, steps, value)
+
+
+def append_edit(stated: Stated | None, *steps: str | int, value: Any) -> tuple[FileEdit, ...]:
+    """One more item at the end of a list of an object."""
+    return _edit(stated, EditVerb.APPEND, steps, value)
+
+
+def remove_edit(stated: Stated | None, *steps: str | int) -> tuple[FileEdit, ...]:
+    """Take a value of an object away."""
+    return _edit(stated, EditVerb.REMOVE, steps, None)
+
+
+def _edit(stated: Stated | None, verb: EditVerb, steps: tuple[str | int, ...], value: Any) -> tuple[FileEdit, ...]:
+    if stated is None or stated.way is None:
+        return ()
+    document, above = stated.way
+    return (FileEdit(path=stated.place.path, verb=verb, steps=(*above, *steps), value=value, document=document),)
+
+
+# The object that declares an origin, with the way to its lines: also where nothing of the repo applies it.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Written:
+    """An object as it stands in a file."""
+
+    document: YamlDocument = dataclasses.field(repr=False)
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.document.value
+        return found
+
+    @property
+    def place(self) -> Place:
+        return Place(self.document.path, self.document.line)
+
+    @property
+    def id(self) -> ObjectId:
+        return ObjectId.of(self.value)
+
+    @property
+    def way(self) -> tuple[int, tuple[str | int, ...]] | None:
+        return self.document.index, ()
+
+    def at(self, *steps: str | int) -> Place:
+        return self.document.place(*steps)
+
+
+def declaring_object(scene: PlatformView, origin: Origin) -> Stated | None:
+    """The object that declares an origin; a root is applied by nobody, and found in its file."""
+    stated = scene.declaring(origin)
+    if stated is not None or not scene.files.is_file(origin.place.path):
+        return stated
+    for document in scene.files.documents(origin.place.path):
+        # An item of a list has its own line, and is not found: then there is no way to it.
+        if isinstance(document.value, Mapping) and document.line == origin.place.line:
+            return _Written(document)
+    return None

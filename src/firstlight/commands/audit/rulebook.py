@@ -1,0 +1,264 @@
+"""Files with audit rules in, the book out: ours, a team's before them, and those that installed packages bring."""
+
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import importlib.resources
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from firstlight.commands.audit import declarative_rules, excuses
+from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRule
+from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document.mistakes import FormMistakes, parsed, short
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.finding import Finding, FindingEvidence, FindingSeverity
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.remote_url import without_credentials
+from firstlight.repo.platform_view import PlatformView
+
+Check = Callable[[PlatformView], Iterable[Hit]]
+ENTRY_POINTS = "firstlight.audit"
+"""The group of entry points by which packages bring rules: each is a ``PackagedRule``, or a list of them."""
+_CHECKS = "firstlight.commands.audit.checks"
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+"""What comments can name that excuse findings of a rule."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PackagedRule:
+    """A rule that an installed package brings: its card, and the function that finds it."""
+
+    rule: AuditRule
+    check: Check
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AuditRulebook:
+    """What an audit looks for."""
+
+    rules: Mapping[str, AuditRule]
+    """By id, a team's before ours."""
+    patterns: tuple[AuditPattern, ...] = ()
+    own: frozenset[str] = frozenset()
+    """Ids of the rules that the team has written itself."""
+    replaced: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    """Ids of our rules that others of the team's have taken the place of, and where those are."""
+    packaged: Mapping[str, Check] = dataclasses.field(default_factory=dict, repr=False)
+
+    def check(self, rule: AuditRule) -> Check:
+        """The function that finds what a rule is about."""
+        if rule.id in self.packaged:
+            return self.packaged[rule.id]
+        if rule.check:
+            return _function(rule.check)
+        return functools.partial(declarative_rules.hits, rule)
+
+
+def read_rulebook(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[PackagedRule] = ()) -> AuditRulebook:
+    """Our rules and a team's, which come first; files are given with their paths.
+
+    Raises:
+        Mistaken: A file says something that it must not say; everything that is wrong is said at once.
+    """
+    own, ours, brought = _read(files), _ours(), tuple(packaged)
+    fixed = {each.id: each for file in ours for each in file.rules if each.group == excuses.GROUP}
+    seen: dict[str, Place] = {}
+    remarks = [remark for file, document in own for remark in _problems(file, document, seen, fixed)]
+    if remarks:
+        raise FormMistakes(remarks)
+    rules: dict[str, AuditRule] = dict(fixed)
+    for rule in (
+        *(each for file, _ in own for each in file.rules),
+        *(each.rule for each in brought),
+        *(each for file in ours for each in file.rules),
+    ):
+        rules.setdefault(rule.id, rule)
+    patterns: dict[str, AuditPattern] = {}
+    for pattern in (each for file in (*(file for file, _ in own), *ours) for each in file.patterns):
+        patterns.setdefault(pattern.id, pattern)
+    mine = frozenset(each.id for file, _ in own for each in file.rules)
+    return AuditRulebook(
+        rules=rules,
+        patterns=tuple(patterns.values()),
+        own=mine,
+        replaced={each.id: seen[each.id] for file in ours for each in file.rules if each.id in mine},
+        packaged={each.rule.id: each.check for each in brought if each.rule.id not in mine},
+    )
+
+
+def packaged_rules() -> list[PackagedRule]:
+    """The rules of installed packages."""
+    found: list[PackagedRule] = []
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        loaded = point.load()
+        found += [loaded] if isinstance(loaded, PackagedRule) else list(loaded)
+    return found
+
+
+def _read(files: Iterable[tuple[str, bytes]]) -> list[tuple[AuditFile, YamlDocument]]:
+    read: list[tuple[AuditFile, YamlDocument]] = []
+    remarks: list[Remark] = []
+    for path, data in sorted(files):
+        try:
+            read.append(parsed(data, path, AuditFile))
+        except FormMistakes as mistaken:
+            remarks += mistaken.remarks
+    if remarks:
+        raise FormMistakes(remarks)
+    return read
+
+
+def _problems(
+    file: AuditFile, document: YamlDocument, seen: dict[str, Place], fixed: Mapping[str, AuditRule]
+) -> Iterator[Remark]:  # fmt: skip
+    """What the form alone does not see."""
+    for number, rule in enumerate(file.rules):
+        place = document.place("rules", number)
+        if not _ID.fullmatch(rule.id):
+            hint = "Write letters, digits, dots and dashes alone."
+            yield Remark(place, Grade.ERROR, f"{rule.id[:60]!r} cannot be the id of a rule", hint)
+        if rule.id in fixed:
+            hint = "Give yours another id: what is excused stays in sight."
+            yield Remark(place, Grade.ERROR, f"rule {rule.id} cannot be replaced", hint)
+        if rule.id in seen:
+            yield Remark(place, Grade.ERROR, f"there is another rule {rule.id} at {seen[rule.id]}", "Keep one of them.")
+        seen.setdefault(rule.id, place)
+        if bool(rule.check) == bool(rule.find):
+            hint = "Write find: with what it finds, or check: with the name of a function of firstlight's."
+            yield Remark(place, Grade.ERROR, f"rule {rule.id} needs either find or check", hint)
+        if rule.check and _resolved(rule.check) is None:
+            yield Remark(place, Grade.ERROR, f"there is no check {short(rule.check)}", "Write find: instead.")
+        if rule.find and not rule.says:
+            yield Remark(place, Grade.ERROR, f"rule {rule.id} has nothing to say", "Write says: with a sentence.")
+        for problem in declarative_rules.problems(rule):
+            yield Remark(place, Grade.ERROR, f"rule {rule.id}: {problem}")
+
+
+def our_files() -> list[tuple[str, bytes]]:
+    """Our own files, with their paths."""
+    root = importlib.resources.files("firstlight.commands.audit").joinpath("rules")
+    names = sorted(each.name for each in root.iterdir() if each.name.endswith(".yaml"))
+    return [(f"rules/{name}", root.joinpath(name).read_bytes()) for name in names]
+
+
+@functools.cache
+def _ours() -> tuple[AuditFile, ...]:
+    # A test has proved them.
+    return tuple(file for file, _ in _read(our_files()))
+
+
+def _function(name: str) -> Check:
+    found = _resolved(name)
+    assert found is not None, name
+    return found
+
+
+@functools.cache
+def _files_of_checks() -> frozenset[str]:
+    return frozenset(each.name for each in pkgutil.iter_modules(importlib.import_module(_CHECKS).__path__))
+
+
+def _resolved(name: str) -> Check | None:
+    file, _, function = name.rpartition(".")
+    module = f"{_CHECKS}.{file}"
+    # Only what is there is imported: a name is a stranger's, and Python follows each of its dots.
+    if file not in _files_of_checks():
+        return None
+    found: Check | None = getattr(importlib.import_module(module), function, None)
+    # Not what a module has from elsewhere, nor what it keeps to itself.
+    is_check = inspect.isfunction(found) and found.__module__ == module and not function.startswith("_")
+    return found if is_check else None
+
+
+# Rules of ours that a team's own have taken the place of: whoever reads an audit must know.
+
+
+REPLACED_RULE = "rule-replaced"
+
+
+def replaced_findings(book: AuditRulebook, *, tried: Collection[str]) -> Iterator[Finding]:
+    """One for each of them, if the rule about them was among those that were tried."""
+    card = book.rules.get(REPLACED_RULE)
+    if card is None or REPLACED_RULE not in tried:
+        return
+    for name, place in book.replaced.items():
+        yield Finding(
+            rule=REPLACED_RULE,
+            severity=FindingSeverity(card.severity),
+            message=f"this takes the place of firstlight's rule {name}",
+            place=place,
+            fix=card.fix,
+            key=name,
+        )
+
+
+# All rules over a scene: what each finds, once for all clusters that share it.
+
+
+_LINES = re.compile(r"(?<=\w):\d+(?::\d+)?(?![\w.]|:[\w:.])|\bline \d+")
+"""Where something stands within a file, as messages say it."""
+
+
+def findings(
+    scene: PlatformView, book: AuditRulebook, *, only: Iterable[str] = (), clusters: Iterable[str] = ()
+) -> list[Finding]:
+    """What all rules find, the worst first.
+
+    Args:
+        scene: What they look at.
+        book: The rules.
+        only: Ids of rules; all by default.
+        clusters: Only findings that concern one of these, or the repo as a whole; all by default.
+    """
+    wanted, concerned = frozenset(only), frozenset(clusters)
+    found = [
+        each
+        for rule in book.rules.values()
+        if not wanted or rule.id in wanted
+        for each in _of_rule(rule, book.check(rule), scene)
+        if not concerned or not each.clusters or concerned & set(each.clusters)
+    ]
+    return in_order(found)
+
+
+def in_order(found: Iterable[Finding]) -> list[Finding]:
+    """The worst first, then by place."""
+    return sorted(found, key=lambda each: (-each.severity.rank, each.place, each.rule, each.message))
+
+
+def _of_rule(rule: AuditRule, check: Callable[[PlatformView], Iterable[Hit]], scene: PlatformView) -> Iterator[Finding]:
+    """What one rule finds; the same place in several clusters is one finding."""
+    merged: dict[tuple[str, str, str], Finding] = {}
+    for hit in check(scene):
+        found = _finding(rule, hit)
+        key = str(found.place), found.message, found.component
+        first = merged.get(key)
+        if first is None:
+            merged[key] = found
+        else:
+            clusters = tuple(sorted({*first.clusters, *found.clusters}))
+            evidence = tuple(dict.fromkeys((*first.evidence, *found.evidence)))
+            merged[key] = dataclasses.replace(first, clusters=clusters, evidence=evidence)
+    yield from merged.values()
+
+
+def _finding(rule: AuditRule, hit: Hit) -> Finding:
+    own = FindingSeverity(rule.severity)
+    severity = min(own, hit.severity or own, key=lambda each: each.rank)
+    return Finding(
+        rule=rule.id,
+        severity=severity,
+        # Not only where it is shown: baselines and caches keep it, too.
+        message=without_credentials(hit.message),
+        place=hit.place,
+        clusters=tuple(sorted(set(hit.clusters))),
+        component=hit.component,
+        evidence=tuple(FindingEvidence(without_credentials(each.text), each.place) for each in hit.evidence),
+        fix=without_credentials(hit.fix or rule.fix),
+        edits=hit.edits,
+        key=without_credentials(hit.key or _LINES.sub("", hit.message)),
+    )

@@ -1,0 +1,175 @@
+"""An audit as text: what each rule has found, the worst first, with places, evidence and what to do."""
+
+from collections.abc import Sequence
+
+from firstlight.commands.audit import finding_words
+from firstlight.commands.audit import matrix as audit_matrix
+from firstlight.drawing import decision_words, table
+from firstlight.model.finding import Audit, Finding, FindingEvidence, FindingSeverity, Matrix
+
+_EVIDENCE = 5
+_BODY = " " * 6
+"""Before what is said of a place."""
+_COLOURS = {
+    FindingSeverity.CRITICAL: "1;31",
+    FindingSeverity.ERROR: "31",
+    FindingSeverity.WARNING: "33",
+    FindingSeverity.NOTE: "2",
+}
+
+
+def text(audit: Audit, *, columns: int, everything: bool = False, colour: bool = False) -> str:
+    """The whole answer.
+
+    Args:
+        audit: The answer.
+        columns: How wide the terminal is.
+        everything: Excused findings, and all evidence, as well.
+        colour: Severities in colour.
+    """
+    limit = 0 if everything else _EVIDENCE
+    parts = [_group(each, audit, columns, limit=limit, colour=colour) for each in finding_words.groups(audit)]
+    parts += [_excused(audit, columns)] if everything else []
+    parts += [matrix(audit.matrix, columns=columns)] if audit.matrix is not None else []
+    parts += [[counts(audit), *_ending(audit, columns)]]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def counts(audit: Audit) -> str:
+    """``2 errors, 3 warnings``: how much of what there is, and how much was looked at."""
+    excused = f", {len(audit.excused)} excused" if audit.excused else ""
+    return f"{finding_words.counts(audit.findings)}{excused}   {finding_words.looked(audit)}"
+
+
+def matrix(found: Matrix, *, columns: int) -> list[str]:
+    """Patterns against clusters."""
+    return audit_matrix.matrix_lines(found, columns=columns)
+
+
+def news(before: Audit, after: Audit, *, columns: int) -> list[str]:
+    """What is new and what is gone."""
+    old = {_known_by(each) for each in before.findings}
+    new = {_known_by(each) for each in after.findings}
+    lines: list[str] = []
+    for each in after.findings:
+        if _known_by(each) not in old:
+            lines.append(
+                f"new    {finding_words.MARKS[each.severity]} {each.severity}   {decision_words.plain(each.rule)}"
+            )
+            lines += _finding(each, after, columns, limit=_EVIDENCE)
+    for each in before.findings:
+        if _known_by(each) not in new:
+            said = f"gone   {decision_words.plain(each.rule)}   {decision_words.plain(each.place.path)}: {decision_words.plain(each.message)}"
+            lines.append(table.cut(said, columns))
+    return lines
+
+
+def _known_by(found: Finding) -> tuple[str, str, str]:
+    return found.rule, found.place.path, found.key
+
+
+def _group(group: finding_words.RuleFindings, audit: Audit, columns: int, *, limit: int, colour: bool) -> list[str]:
+    """The rule with its reason once, then each place."""
+    head = f"{finding_words.MARKS[group.severity]} {group.severity}"
+    head = f"\x1b[{_COLOURS[group.severity]}m{head}\x1b[0m" if colour else head
+    amount = f"   {decision_words.number(len(group.findings), 'finding')}" if len(group.findings) > 1 else ""
+    lines = [f"{head}   {decision_words.plain(group.rule)}{amount}"]
+    lines += _labelled("why", group.why, columns)
+    lines += _labelled("--fix" if group.is_fixable else "fix", group.fix, columns)
+    rows = _rows(group, audit, columns)
+    if rows:
+        return [*lines, *rows]
+    for each in group.findings:
+        lines += _finding(each, audit, columns, limit=limit, with_fix=not group.fix)
+    return lines
+
+
+def _rows(group: finding_words.RuleFindings, audit: Audit, columns: int) -> list[str]:
+    """A line a finding, where there is so little to say that it fits; else nothing."""
+    if any(each.evidence for each in group.findings) or (not group.fix and any(each.fix for each in group.findings)):
+        return []
+    rows = [
+        [decision_words.plain(str(each.place)), finding_words.clusters(each, audit), decision_words.plain(each.message)]
+        for each in group.findings
+    ]
+    rows = rows if any(row[1] for row in rows) else [[row[0], row[2]] for row in rows]
+    lines = table.render(rows, indent="  ")
+    return lines if all(table.width(each) <= columns for each in lines) else []
+
+
+def _finding(
+    found: Finding, audit: Audit, columns: int, *, limit: int, with_fix: bool = True
+) -> list[str]:  # fmt: skip
+    """The place and the clusters, then what is said of it."""
+    where, place = finding_words.clusters(found, audit), decision_words.plain(str(found.place))
+    lines = [f"  {place}   {where}"] if where else [f"  {place}"]
+    if where and table.width(lines[0]) > columns:
+        lines = [f"  {place}", *(f"{_BODY}in {each}" for each in table.wrap(where, columns - len(_BODY) - 3))]
+    lines += [f"{_BODY}{each}" for each in table.wrap(decision_words.plain(found.message), columns - len(_BODY))]
+    lines += _evidence(found.evidence, columns, limit=limit)
+    if with_fix and found.fix:
+        label = "--fix" if found.edits else "fix"
+        first, *rest = table.wrap(decision_words.plain(found.fix), columns - len(_BODY) - len(label) - 2)
+        lines += [f"{_BODY}{label}: {first}", *(f"{_BODY}{' ' * len(label)}  {each}" for each in rest)]
+    return lines
+
+
+def _evidence(found: Sequence[FindingEvidence], columns: int, *, limit: int) -> list[str]:
+    """What shows it, each with its place beside it or, where that is too wide, below."""
+    shown = found[:limit] if limit else found
+    rows = [
+        (decision_words.plain(each.text), decision_words.plain(str(each.place)) if each.place else "") for each in shown
+    ]
+    indent = f"{_BODY}- "
+    room = columns - len(indent)
+    longest = max((table.width(said) for said, place in rows if place), default=0)
+    widest = max((table.width(place) for _, place in rows), default=0)
+    is_beside = longest + len(table.GAP) + widest <= room
+    lines: list[str] = []
+    for said, place in rows:
+        if is_beside and place:
+            lines.append(f"{indent}{said}{' ' * (longest - table.width(said))}{table.GAP}{place}")
+            continue
+        first, *rest = table.wrap(said, room)
+        lines += [f"{indent}{first}", *(f"{_BODY}  {each}" for each in rest)]
+        # A place stays whole, so that it can be copied.
+        lines += [f"{_BODY}    {place}"] if place else []
+    more = len(found) - len(shown)
+    return [*lines, *([f"{_BODY}  and {more} more"] if more else [])]
+
+
+def _excused(audit: Audit, columns: int) -> list[str]:
+    lines: list[str] = []
+    for one in audit.excused:
+        lines.append(f"  {decision_words.plain(one.finding.rule)}   {decision_words.plain(str(one.finding.place))}")
+        for said in (decision_words.plain(one.finding.message), finding_words.excuse(one)):
+            lines += [f"{_BODY}{each}" for each in table.wrap(said, columns - len(_BODY))]
+    return [f"excused ({len(audit.excused)})", *lines] if lines else []
+
+
+def _ending(audit: Audit, columns: int) -> list[str]:
+    """What was not looked at, and what can be done next."""
+    lines = [""]
+    for each in finding_words.unseen(audit):
+        lines += _labelled("not seen" if len(lines) == 1 else "", each, columns)
+    rows = _next(audit)
+    shown = [line for row in table.wrapped(rows, columns=columns - 2 - table.LABEL) for line in row] if rows else []
+    lines += table.labelled("next", shown)
+    return lines if len(lines) > 1 else []
+
+
+def _next(audit: Audit) -> list[list[str]]:
+    if not audit.findings:
+        return [["firstlight audit --everything", "what is excused, too"]] if audit.excused else []
+    rows = [[f"firstlight audit --explain {finding_words.groups(audit)[0].rule}", "what it looks for, and why"]]
+    fixable = finding_words.fixable(audit)
+    if fixable:
+        rows.append(["firstlight audit --fix", f"makes {fixable} of these right; --patch shows how"])
+    if audit.remedies:
+        others = f"; also {', '.join(audit.remedies[1:])}" if audit.remedies[1:] else ""
+        rows.append([f"firstlight audit --remedy {audit.remedies[0]}", f"step by step{others}"])
+    return rows
+
+
+def _labelled(label: str, said: str, columns: int) -> list[str]:
+    return table.labelled(label, table.wrap(said, max(20, columns - table.LABEL - 2))) if said else []

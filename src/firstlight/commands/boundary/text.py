@@ -1,0 +1,133 @@
+"""The boundary as text: for each component what differs, in words, and what will come of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from firstlight.drawing import safe, table
+from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, Consequence, LifecycleEvent
+from firstlight.model.component import ObjectId
+from firstlight.model.plan import ProblemSeverity
+
+_WORDS = 6
+"""Differences of one object that are shown before the rest is counted."""
+_MARKS = {
+    BoundaryStanding.EQUAL: "=",
+    BoundaryStanding.DIFFERENT: "≠",
+    BoundaryStanding.ONLY_BOOTSTRAP: "‹",
+    BoundaryStanding.ONLY_GITOPS: "›",
+}
+_SEVERITIES = {ProblemSeverity.ERROR: "✘", ProblemSeverity.WARNING: "!", ProblemSeverity.INFO: "·"}
+
+
+def text(boundaries: Sequence[Boundary], *, columns: int, everything: bool = False) -> str:
+    """All components.
+
+    Args:
+        boundaries: What both sides apply.
+        columns: How wide the terminal is.
+        everything: Every difference, and objects that are equal too.
+    """
+    if not boundaries:
+        return "nothing is applied by both bootstrap and GitOps"
+    parts = [component(each, columns=columns, everything=everything) for each in boundaries]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def component(boundary: Boundary, *, columns: int, everything: bool = False) -> list[str]:
+    """One component: a line, its objects, what will come of it."""
+    counts = Counter(each.standing for each in boundary.objects)
+    facts = ", ".join(f"{counts[standing]} {standing}" for standing in BoundaryStanding if counts[standing])
+    alone = "stays with Talos" if boundary.stays else "nothing is applied"
+    state = facts or ("not compared" if boundary.remarks else alone)
+    first, then = boundary.versions
+    versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
+    lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
+    lines += [
+        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ") for each in boundary.remarks
+    ]
+    for each in boundary.objects:
+        if each.standing != BoundaryStanding.EQUAL or everything:
+            lines += _object(each, columns, everything=everything)
+    if boundary.stays:
+        row = [f"{_SEVERITIES[boundary.stays.severity]} {boundary.stays.event}", "all of it", boundary.stays.effect]
+        lines += table.render([row], indent="  ", columns=columns)
+    return [*lines, *_outcomes(boundary.objects, columns)]
+
+
+def named(identity: ObjectId) -> str:
+    """An object as people call it: ``Deployment kube-system/cilium-operator``."""
+    return safe.text(str(identity))
+
+
+def _object(compared: ComparedObject, columns: int, *, everything: bool) -> list[str]:
+    shown = compared.differences if everything else compared.differences[:_WORDS]
+    lines = [f"  {_MARKS[compared.standing]} {named(compared.id)}"]
+    for each in shown:
+        flags = " (pods are replaced)" if each.rolls else " (cannot be changed)" if each.is_fixed else ""
+        lines.append(table.cut(f"      {safe.text(each.words)}{flags}".replace("\n", " "), columns))
+    if len(compared.differences) > len(shown):
+        lines.append(f"      … and {len(compared.differences) - len(shown)} more: --everything")
+    return lines
+
+
+def _outcomes(objects: Iterable[ComparedObject], columns: int) -> list[str]:
+    """What each event does, with how many objects; the worst first."""
+    counts = Counter(consequence for each in objects for consequence in each.consequences)
+    order = list(ProblemSeverity)
+
+    def rank(pair: tuple[Consequence, int]) -> tuple[int, int, str]:
+        return (list(LifecycleEvent).index(pair[0].event), order.index(pair[0].severity), pair[0].effect)
+
+    rows = [
+        [f"{_SEVERITIES[each.severity]} {each.event}", f"{number} object{'s' if number > 1 else ''}", each.effect]
+        for each, number in sorted(counts.items(), key=rank)
+    ]
+    return table.render(rows, indent="  ", columns=columns)
+
+
+# The boundary as data, for ``boundary --output json``: stable names, Secrets masked.
+
+
+def data(boundaries: Sequence[Boundary]) -> dict[str, Any]:
+    """All components."""
+    return {"equal": all(each.is_equal for each in boundaries), "components": [_boundary(each) for each in boundaries]}
+
+
+def _boundary(each: Boundary) -> dict[str, Any]:
+    return {
+        "component": each.component,
+        "cluster": each.cluster,
+        "versions": {"bootstrap": each.versions[0], "gitops": each.versions[1]},
+        "equal": each.is_equal,
+        "stays": {"event": each.stays.event, "effect": each.stays.effect} if each.stays else None,
+        "objects": [_compared(item) for item in each.objects],
+        "remarks": [
+            {"grade": remark.grade, "path": remark.place.path, "line": remark.place.line, "message": remark.message}
+            for remark in each.remarks
+        ],
+    }
+
+
+def _compared(each: ComparedObject) -> dict[str, Any]:
+    return {
+        "group": each.id.group,
+        "kind": each.id.kind,
+        "namespace": each.id.namespace,
+        "name": each.id.name,
+        "standing": each.standing,
+        "differences": [
+            {
+                "path": difference.path,
+                "bootstrap": difference.bootstrap,
+                "gitops": difference.gitops,
+                "words": difference.words,
+                "replacesPods": difference.rolls,
+                "immutable": difference.is_fixed,
+            }
+            for difference in each.differences
+        ],
+        "consequences": [
+            {"event": item.event, "effect": item.effect, "severity": item.severity} for item in each.consequences
+        ],
+    }

@@ -1,0 +1,248 @@
+"""Whether everything that changed can be read: YAML, firstlight.yaml, machine configs, and objects by their schema."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from firstlight import errors
+from firstlight.clients import talosctl
+from firstlight.clients.talosctl import Talosctl
+from firstlight.commands.decide.checks import check_input, note, object_schema
+from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
+from firstlight.commands.decide.checks.note import Note
+from firstlight.document import yaml_reader
+from firstlight.document.yaml_reader import YamlDialect
+from firstlight.model.change import Matter
+from firstlight.model.cluster import MachineRole
+from firstlight.model.decision import Decision, Touched
+from firstlight.model.machine_config import MachineDraft
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.secret import Secret
+from firstlight.render.machines import machine_drafts
+from firstlight.repo.declaration import declaration_form
+from firstlight.repo.work_tree import YAML
+
+_TEMPLATED = (Matter.CHART, Matter.MACHINE, Matter.RELEASE)
+"""Files that may be templates: what is in braces is no YAML, and need not be."""
+_NEEDS = "which nothing deploys"
+"""What a remark says of a need; that is for another check."""
+
+
+async def look(decision: Decision, scene: CheckInput) -> list[Note]:
+    """What is wrong, in the order in which it would be noticed."""
+    paths = [each for each in scene.paths if each.endswith(YAML) and scene.after.tree.is_file(each)]
+    matters = {item.change.place.path: item.change.matter for item in decision.items}
+    broken = [found for path in paths for found in _yaml(path, matters.get(path), scene)]
+    notes = [*broken, *_declaration(scene), *_remarks(scene)]
+    notes += await look_at_machine_configs(decision, scene)
+    notes += await object_schema.look(decision, scene)
+    if paths and not any(each.place and each.place.path in paths for each in broken):
+        notes.insert(0, note.passed(f"{len(paths)} changed YAML file{'' if len(paths) == 1 else 's'} can be read"))
+    return notes
+
+
+def _yaml(path: str, matter: Matter | None, scene: CheckInput) -> Iterator[Note]:
+    """A file as its reader sees it: Talos has other rules than Kubernetes."""
+    data = scene.after.tree.bytes(path)
+    if data is None:
+        return
+    if matter in _TEMPLATED and (b"{{" in data or b"{%" in data):
+        yield note.skipped(f"{path} is a template")
+        return
+    dialect = YamlDialect.TALOS if matter == Matter.MACHINE else YamlDialect.KUBERNETES
+    for remark in yaml_reader.read(data, path, dialect=dialect).remarks:
+        if remark.grade == Grade.ERROR:
+            yield _failed(remark)
+        elif remark.grade == Grade.WARNING:
+            yield note.person(remark.message, todo=remark.hint, place=remark.place)
+
+
+def _declaration(scene: CheckInput) -> Iterator[Note]:
+    """firstlight.yaml, if there is one; what is wrong with it has remarks."""
+    platform = scene.after.platform
+    if platform.declared is not None and declaration_form.FILE in scene.paths:
+        yield note.passed(f"{declaration_form.FILE} is valid")
+    elif platform.is_misdeclared:
+        wrong = [
+            each for each in platform.remarks if each.place.path == declaration_form.FILE and each.grade == Grade.ERROR
+        ]
+        yield from (_failed(each) for each in wrong)
+        if not wrong:
+            yield note.failed(f"{declaration_form.FILE} is wrong", todo="see: firstlight inventory")
+
+
+def _remarks(scene: CheckInput) -> Iterator[Note]:
+    """What the repo's reader did not find wrong before, and does now."""
+    before = {(each.place.path, each.message) for each in scene.before.platform.remarks} if scene.before else set()
+    read = {path for path in scene.paths if path.endswith(YAML)}
+    for each in _wrong(scene.after.platform.remarks):
+        is_said = each.place.path == declaration_form.FILE and scene.after.platform.is_misdeclared
+        if (each.place.path, each.message) not in before and not is_said and not _is_of_file(each, scene, read):
+            yield _failed(each)
+
+
+def _wrong(remarks: Iterable[Remark]) -> Iterator[Remark]:
+    return (each for each in remarks if each.grade == Grade.ERROR and _NEEDS not in each.message)
+
+
+def _is_of_file(remark: Remark, scene: CheckInput, read: set[str]) -> bool:
+    """Whether reading the file alone has said it already."""
+    if remark.place.path not in read:
+        return False
+    data = scene.after.tree.bytes(remark.place.path)
+    return data is not None and any(
+        each.message == remark.message
+        for dialect in YamlDialect
+        for each in yaml_reader.read(data, remark.place.path, dialect=dialect).remarks
+    )
+
+
+def _failed(remark: Remark) -> Note:
+    return note.failed(remark.message, todo=remark.hint, place=remark.place)
+
+
+# Machine configs as talosctl validates them: made of the repo's drafts with keys that are thrown away.
+
+
+_AT_ONCE = 2
+
+
+async def look_at_machine_configs(decision: Decision, scene: CheckInput) -> list[Note]:
+    """Every machine of the clusters whose machine files differ."""
+    names = sorted({name for item in decision.items if item.change.matter == Matter.MACHINE for name in item.clusters})
+    if not names:
+        return []
+    if scene.talosctl is None:
+        todo = "firstlight tools install talosctl"
+        return [note.skipped("the machine configs were not validated: there is no talosctl", todo=todo)]
+    notes: list[Note] = []
+    for name in names:
+        notes += await _of_cluster(name, scene, Talosctl(scene.talosctl))
+    return notes
+
+
+async def _of_cluster(name: str, scene: CheckInput, client: Talosctl) -> list[Note]:
+    cluster = scene.after.platform.cluster(name)
+    if cluster is None:
+        return []
+    if cluster.omni_template:
+        return [
+            note.skipped(
+                f"{name}: Omni makes and validates the machine configs", todo="omnictl cluster template validate"
+            )
+        ]
+    drafts, remarks = machine_drafts.machine_drafts(scene.after.platform, cluster, tree=scene.after.tree)
+    wrong = [each for each in remarks if each.grade == Grade.ERROR]
+    if wrong:
+        return [note.failed(each.message, todo=each.hint, place=each.place) for each in wrong]
+    if not drafts:
+        return [note.skipped(f"{name}: the repo declares no machines of which configs could be made")]
+    secrets = await client.gen_secrets(talos_version=cluster.talos)
+    limit = asyncio.Semaphore(_AT_ONCE)
+    found = await asyncio.gather(*(_validated(each, secrets, client, limit) for each in drafts))
+    notes = [each for some in found for each in some]
+    fine = [draft.machine.name for draft, some in zip(drafts, found, strict=True) if not some]
+    return [*notes, note.passed(f"talosctl accepts the config of {', '.join(fine)}")] if fine else notes
+
+
+async def _validated(draft: MachineDraft, secrets: Secret, client: Talosctl, limit: asyncio.Semaphore) -> list[Note]:
+    name, place = draft.machine.name, draft.machine.place
+    pieces = [*draft.patches, *([draft.whole] if draft.whole is not None else [])]
+    if locked := [each.reference for each in pieces if each.text is None]:
+        return [note.skipped(f"{name}: {', '.join(locked)} is encrypted, and is not decrypted for a check")]
+    async with limit:
+        try:
+            validation = await client.validate(await _made(draft, secrets, client))
+        except talosctl.TalosRejected as error:
+            todo = "see the patches of this machine"
+            return [note.failed(f"{name}: no config comes of its declaration: {error.detail}", todo=todo, place=place)]
+        except errors.UsageError as error:
+            return [note.failed(f"{name}: {error.message}", todo=error.hint, place=place)]
+    notes = [
+        note.failed(f"{name}: {each}", todo="correct it in the patches", place=place) for each in validation.problems
+    ]
+    return notes + [note.person(f"{name}: {each}", place=place) for each in validation.warnings]
+
+
+async def _made(draft: MachineDraft, secrets: Secret, client: Talosctl) -> Secret:
+    patches = [each.text for each in draft.patches if each.text is not None]
+    if draft.whole is not None and draft.whole.text is not None:
+        config = draft.whole.text
+    else:
+        config = await client.gen_config(
+            "controlplane" if draft.machine.role is MachineRole.CONTROL_PLANE else "worker",
+            cluster=draft.cluster,
+            endpoint=draft.endpoint,
+            secrets=secrets,
+            kubernetes_version=draft.kubernetes.removeprefix("v"),
+            talos_version=draft.talos,
+            install_disk=draft.install_disk,
+            install_image=draft.install_image,
+            dns_domain=draft.dns_domain,
+            additional_sans=draft.sans,
+        )
+    return await client.patch_config(config, patches) if patches else config
+
+
+# Whether the touched components can be rendered, before and after.
+
+
+async def look_at_rendering(decision: Decision, scene: CheckInput) -> list[Note]:
+    """What of it cannot be rendered, and whether it could be before."""
+    touched = check_input.touched(decision)
+    if not touched:
+        return [note.skipped("it belongs to no component that could be rendered")]
+    if scene.unrendered:
+        return [note.skipped(f"nothing was rendered: {scene.unrendered}")]
+    notes = [found for each in touched for found in _of(each, scene)]
+    fine = [each for each in touched if not _errors(scene.after, each)]
+    if fine and not notes:
+        names = ", ".join(dict.fromkeys(each.component for each in fine))
+        notes.append(note.passed(f"rendered before and after: {names}" if scene.before else f"rendered: {names}"))
+    return notes
+
+
+def _of(touched: Touched, scene: CheckInput) -> list[Note]:
+    name = f"{touched.component} of {touched.cluster}"
+    if not scene.after.rendered(touched.cluster, touched.component):
+        if scene.after.component(touched.cluster, touched.component) is None:
+            return []  # it is removed
+        return [note.skipped(f"{name} was not rendered")]
+    after = _errors(scene.after, touched)
+    before = _errors(scene.before, touched) if scene.before is not None else ()
+    if not after:
+        was = [note.passed(f"{name} is rendered now, and could not be before: {before[0].message}")] if before else []
+        return was
+    found = []
+    for each in after:
+        says = f"{name} cannot be rendered: {each.message}"
+        if scene.is_offline and _is_elsewhere(each):
+            found.append(note.skipped(says, todo=each.hint))
+        elif before:
+            # The change has not broken it, and what is wrong may be this computer's: a chart that it cannot fetch.
+            found.append(note.person(f"{says}, and could not be before", todo=each.hint, place=each.place))
+        else:
+            todo = each.hint or f"see: firstlight render {touched.component}"
+            found.append(note.failed(says, todo=todo, place=each.place))
+    return found
+
+
+def render_problem(version: RenderedRevision, touched: Touched, scene: CheckInput) -> str:
+    """Why a component could not be rendered; empty where it could, was not tried, or is only not here."""
+    wrong = (each for each in _errors(version, touched) if not (scene.is_offline and _is_elsewhere(each)))
+    return next((each.message for each in wrong), "")
+
+
+def _is_elsewhere(remark: Remark) -> bool:
+    """Whether it could be rendered if something were fetched, as the store of charts says."""
+    return "offline" in remark.message
+
+
+def _errors(version: RenderedRevision | None, touched: Touched) -> tuple[Remark, ...]:
+    if version is None:
+        return ()
+    return tuple(
+        remark
+        for each in version.rendered(touched.cluster, touched.component)
+        for remark in each.remarks
+        if remark.grade == Grade.ERROR
+    )

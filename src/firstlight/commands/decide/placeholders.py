@@ -1,0 +1,274 @@
+"""What the placeholders of procedures stand for: the names that a repo has for the things of a change."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from firstlight.commands.decide import machine_names
+from firstlight.commands.decide import sides as decide_sides
+from firstlight.commands.decide.decision_facts import DecisionFacts
+from firstlight.commands.decide.git_names import GitNames, branches
+from firstlight.commands.decide.rule_form import PLACEHOLDER, StepForm
+from firstlight.commands.decide.touched import DecisionContext
+from firstlight.document.within import mapping, sequence
+from firstlight.model.change import Level
+from firstlight.model.cluster import Engine
+from firstlight.model.component import Component, Origin, Side, SourceForm
+from firstlight.model.decision import DecisionItem
+
+_FORMS = {
+    "kustomization": SourceForm.KUSTOMIZATION,
+    "helmrelease": SourceForm.HELM_RELEASE,
+    "application": SourceForm.APPLICATION,
+    "orphan": SourceForm.APPLICATION,
+}
+_NEEDED = ("topic", "fresh", "undo", "files", "patch", "mentions")
+"""What a step cannot do without."""
+_WANTED = ("image", "to", "machine")
+"""What a command cannot do without."""
+_OBJECT = ("name", "namespace")
+_OPTIONS = ("asked", "carried", "which", "revert", "policy", "patch")
+"""What we have written ourselves, options included."""
+_DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_REVERT = "git revert --no-edit {revert}"
+_RESTORE = "git restore --source={since} --staged --worktree -- {files} && git commit"
+_FLAGS = {"prune": "--auto-prune", "selfHeal": "--self-heal", "allowEmpty": "--allow-empty"}
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+Values = Mapping[str, str | Sequence[str]]
+
+
+class PlaceholderNames:
+    """What placeholders stand for, for some of the items."""
+
+    def __init__(
+        self,
+        items: Sequence[DecisionItem],
+        everything: Sequence[DecisionItem],
+        scene: DecisionContext,
+        facts: DecisionFacts,
+        *,
+        sides: Collection[Side | None] = (),
+        is_back: bool = False,
+    ) -> None:
+        """Names for steps of these items.
+
+        Args:
+            items: Those that need the steps.
+            everything: All items of the change.
+            scene: Both states of the platform.
+            facts: What is known besides.
+            sides: The sides of the rulings that need the steps.
+            is_back: Whether the change is taken back, so that what was before it is there afterwards.
+        """
+        self._items, self._scene, self._sides = items, scene, sides
+        self._then, self._once = scene.after, scene.before
+        if is_back and scene.before is not None:
+            self._then, self._once = scene.before, scene.after
+        self._facts = facts
+        self._is_revertible = bool(facts.revert or not facts.is_committed or not facts.since)
+        platform = scene.after.platform
+        clusters = [platform.cluster(name) for item in items for name in item.clusters]
+        followed = [each.branch for each in (*clusters, *platform.clusters) if each is not None and each.branch]
+        named = branches(everything, facts, followed=followed)
+        self._git = GitNames(facts, named, branch=followed[0] if followed else "main")
+        self._all_files = sorted({*changed_files(everything), *facts.besides})
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether an engine's branch has the change already."""
+        return self._git.branches.is_merged
+
+    def taken_back(self, step: StepForm) -> StepForm:
+        """The step, with files put back where ``git revert`` fails."""
+        if self._is_revertible or _REVERT not in step.command:
+            return step
+        return msgspec.structs.replace(step, command=step.command.replace(_REVERT, _RESTORE))
+
+    def each(self, step: StepForm) -> Iterator[Values]:
+        """The values of each thing that a step is written for, each once."""
+        everywhere = {**self._git.values(step.stage), "files": self._files(step), "mentions": self._facts.mentions}
+        named = {match["name"] for text in (step.command, step.text) for match in PLACEHOLDER.finditer(text)}
+        if not all(everywhere[name] for name in named & set(_NEEDED)):
+            return
+        found: dict[tuple[object, ...], Values] = {}
+        for values in self._values(step):
+            whole = {**everywhere, **values}
+            found.setdefault(tuple((name, str(value)) for name, value in sorted(whole.items())), whole)
+        yield from found.values()
+
+    def _files(self, step: StepForm) -> list[str]:
+        """What ``git add`` takes: nothing of what is staged already, or stands in a patch alone."""
+        facts = self._facts
+        if step.stage == "add" and (facts.is_staged or self._git.patch):
+            return []
+        return [each for each in self._all_files if step.stage != "add" or each not in facts.unaddable]
+
+    def _values(self, step: StepForm) -> Iterator[Values]:
+        clusters = [name for name in self._clusters() if self._is_meant(name, step)]
+        components = [
+            each
+            for each in self._components()
+            if self._is_meant(each.cluster, step) and self._is_gone(each) is step.gone
+        ]
+        match step.each:
+            case "":
+                if clusters or (not step.engine and step.omni is not True):
+                    yield {}
+            case "carried":
+                if (carried := self._git.carried) is not None:
+                    yield {"carried": carried}
+            case "look":
+                yield from self._looks(step, clusters)
+            case "cluster":
+                yield from ({"cluster": name} for name in clusters)
+            case _ if step.each in machine_names.OF_MACHINES:
+                for name in clusters:
+                    yield from ({"cluster": name, **each} for each in self._machines(step, name))
+            case "component":
+                yield from map(self._component, components)
+            case "components":
+                for name in dict.fromkeys(each.cluster for each in components):
+                    mine = [each.name for each in components if each.cluster == name]
+                    yield {"cluster": name, "components": mine}
+            case "inline":
+                for each in components:
+                    if any(origin.form is SourceForm.INLINE_MANIFEST for origin in each.origins):
+                        yield {"cluster": each.cluster, "component": each.name}
+            case _:
+                yield from self._declared(step)
+
+    def _looks(self, step: StepForm, clusters: Sequence[str]) -> Iterator[Values]:
+        """How the same is asked while looking at each cluster; as it was asked, where that was one of them."""
+        looked = self._facts.looked
+        for name in clusters:
+            asked = looked if name in looked else ("--cluster", name)
+            yield {"cluster": name, "asked": [*self._git.asked(step.stage), *asked]}
+        if not clusters:
+            yield {"cluster": ""}
+
+    def _machines(self, step: StepForm, name: str) -> Iterator[Values]:
+        before = self._scene.before
+        mine = [each for each in self._items if name in each.clusters]
+        then, once = self._scene.after.platform.cluster(name), before.platform.cluster(name) if before else None
+        return machine_names.named(step.each, mine, then=then, once=once)
+
+    def _clusters(self) -> list[str]:
+        return list(dict.fromkeys(name for item in self._items for name in item.clusters))
+
+    def _is_meant(self, cluster: str, step: StepForm) -> bool:
+        """Whether a step is for clusters like this one: by its engine, and by who keeps its machines."""
+        platform, before = self._scene.after.platform, self._scene.before
+        found = platform.cluster(cluster) or (before.platform.cluster(cluster) if before else None)
+        engine = (found.engine if found else None) or platform.engine
+        is_omni = bool(found and found.omni_template)
+        return (not step.engine or engine == Engine(step.engine)) and step.omni in (None, is_omni)
+
+    def _components(self) -> list[Component]:
+        """Components of the items as they are now, else as they were."""
+        found: dict[tuple[str, str], Component] = {}
+        belongings = [each for each in (self._then, self._once) if each is not None]
+        for item in self._items:
+            for touched in item.touched:
+                key = (touched.cluster, touched.component)
+                for belonging in belongings:
+                    for each in belonging.named(*key):
+                        found.setdefault(key, each)
+        # A file may be about what bootstrap keeps and about what Git owns: each has steps of its own.
+        mine = [each for each in found.values() if decide_sides.owned(each) in self._sides]
+        return mine or list(found.values())
+
+    def _is_gone(self, component: Component) -> bool:
+        """Whether it is not there any more when all is done."""
+        return not self._then.named(component.cluster, component.name)
+
+    def _is_new(self, component: Component) -> bool:
+        """Whether it comes with what is done."""
+        return self._once is not None and not self._once.named(component.cluster, component.name)
+
+    def _component(self, component: Component) -> Values:
+        return {
+            "cluster": component.cluster,
+            "component": component.name,
+            "version": component.version,
+            "dependents": self._scene.dependents(component),
+        }
+
+    def _declared(self, step: StepForm) -> Iterator[Values]:
+        """Objects of the engine: those that apply what is there or was, or those that go."""
+        form = _FORMS[step.each]
+        form = SourceForm.KUSTOMIZATION if (step.each, step.engine) == ("orphan", "flux") else form
+        for each in self._components():
+            if not self._is_meant(each.cluster, step):
+                continue
+            if not step.gone and step.each != "orphan":
+                yield from self._appliers(each, form)
+            elif self._is_gone(each):
+                own = [origin for origin in each.origins if origin.form is form]
+                left = [origin for origin in own if step.each != "orphan" or _leaves_objects(origin)]
+                yield from (_declaration(each, origin) for origin in left)
+
+    def _appliers(self, component: Component, form: SourceForm, seen: tuple[str, ...] = ()) -> Iterator[Values]:
+        """What applies a component: its own, else that of the nearest that brings it and is still there.
+
+        What is new is only there once the one that brings it was asked.
+        """
+        own = [] if self._is_gone(component) else [each for each in component.origins if each.form is form]
+        is_alone = form is SourceForm.HELM_RELEASE or component.name in seen
+        if not is_alone and (not own or self._is_new(component)):
+            for each in self._parents(component)[:1]:
+                yield from self._appliers(each, form, (*seen, component.name))
+        yield from (_declaration(component, each) for each in own)
+
+    def _parents(self, component: Component) -> Sequence[Component]:
+        if not component.parent:
+            return ()
+        then = self._then.named(component.cluster, component.parent)
+        return then or (self._once.named(component.cluster, component.parent) if self._once else ())
+
+
+def is_typeable(command: str, values: Values) -> bool:
+    """Whether a program takes the names in a command for names: one like ``--all`` it would take for an option."""
+    for name in {match["name"] for match in PLACEHOLDER.finditer(command)} - set(_OPTIONS):
+        value = values.get(name, "")
+        for each in [value] if isinstance(value, str) else value:
+            if each.startswith("-") or (name in _OBJECT and not _DNS.fullmatch(each)):
+                return False
+    return True
+
+
+def is_known(command: str, values: Values) -> bool:
+    """Whether all is known that a command cannot do without."""
+    return all(values.get(match["name"]) for match in PLACEHOLDER.finditer(command) if match["name"] in _WANTED)
+
+
+def _declaration(component: Component, origin: Origin) -> Values:
+    found = {"cluster": component.cluster, "component": component.name, "name": origin.name}
+    return {**found, "namespace": origin.namespace or "default", "policy": _policy(origin)}
+
+
+def _leaves_objects(origin: Origin) -> bool:
+    """Whether what it brought stays when it is deleted; what a set of Applications makes, the set sees to."""
+    definition = origin.definition
+    if origin.form is SourceForm.KUSTOMIZATION:
+        spec = mapping(definition, "spec")
+        policy = spec.get("deletionPolicy", "MirrorPrune")
+        return policy == "Orphan" or (policy == "MirrorPrune" and spec.get("prune") is not True)
+    if definition.get("kind") != "Application" or mapping(origin.maker):
+        return False
+    return not any(str(each).startswith(_FINALIZER) for each in sequence(definition, "metadata", "finalizers"))
+
+
+def _policy(origin: Origin) -> list[str]:
+    """What ``argocd app set --sync-policy`` gives an Application back what it has with."""
+    policy = mapping(origin.definition, "spec", "syncPolicy")
+    automated = mapping(policy, "automated")
+    if not isinstance(policy.get("automated"), Mapping) or automated.get("enabled") is False:
+        return ["none"]
+    return ["automated", *(flag for name, flag in _FLAGS.items() if automated.get(name) is True)]
+
+
+def changed_files(items: Iterable[DecisionItem]) -> list[str]:
+    """The files that differ; those that only a rendering led to do not."""
+    changes = [each.change for each in items if each.change.level is Level.SOURCE]
+    return sorted({path for each in changes for path in (each.place.path, each.old_path) if path})

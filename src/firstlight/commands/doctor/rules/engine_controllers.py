@@ -1,0 +1,165 @@
+"""The engine itself: whether its controllers are there and run, whether it comes to its objects, whether it rests."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from firstlight.commands.doctor import engine_state, error_messages, rule_finding, workload_groups
+from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document.within import at, text
+from firstlight.engines import revisions
+from firstlight.engines.controllers import NEEDED_CONTROLLERS
+from firstlight.gates import conditions
+from firstlight.model.cluster import Engine
+from firstlight.model.verdict import Waiting
+from firstlight.observe.cluster.observation import ClusterObservation, name_of
+
+_OBJECTS = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE, engine_state.APPLICATION)
+
+
+def engine_down(scene: ClusterObservation) -> Iterator[RuleFinding]:
+    """Controllers of an engine that are not there, or of which none runs."""
+    there = {
+        workload_groups.controller_of(each): each
+        for each in workload_groups.pod_groups(scene)
+        if workload_groups.is_engine(each)
+    }
+    for name, group in sorted(there.items()):
+        if group.workload is None or workload_groups.ready_pods(group) or at(group.workload, "spec", "replicas") == 0:
+            if group.workload is not None and at(group.workload, "spec", "replicas") == 0:
+                yield _scaled_down(name, group)
+            continue
+        if isinstance(workload_groups.group_verdict(group, scene), Waiting) and scene.is_over(
+            conditions.created(group.workload), times=2
+        ):
+            yield _down(name, group, scene)
+    yield from _missing(scene, set(there))
+
+
+def _down(name: str, group: workload_groups.PodGroup, scene: ClusterObservation) -> RuleFinding:
+    nodes = {text(each, "spec", "nodeName") for each in group.pods}
+    return RuleFinding(
+        rule="engine-down",
+        subject=f"controller {name}",
+        says=f"{name} does not run: nothing that it reconciles goes on",
+        evidence=(rule_finding.of_field(group.value, "status", f"0 of {len(group.pods)} pods are ready"),),
+        next=(
+            rule_finding.kubectl("describe", group.value),
+            rule_finding.command(f"kubectl -n {group.namespace} get pods -o wide"),
+        ),
+        since=min(
+            (conditions.created(each) or scene.now for each in group.pods), default=conditions.created(group.value)
+        ),
+        names=frozenset({rule_finding.ENGINE}),
+        needs=rule_finding.names(
+            group.subject,
+            rule_finding.NETWORK,
+            (f"Node {each}" for each in nodes if each),
+            (rule_finding.network_of(each) for each in nodes if each),
+            f"Namespace {group.namespace}",
+        ),
+    )
+
+
+def _scaled_down(name: str, group: workload_groups.PodGroup) -> RuleFinding:
+    return RuleFinding(
+        rule="engine-scaled-down",
+        subject=group.subject,
+        says=f"{name} is scaled to no replicas: nothing that it reconciles goes on",
+        evidence=(rule_finding.of_field(group.value, "spec.replicas", 0),),
+        next=(
+            rule_finding.command(f"kubectl -n {group.namespace} scale {_short(group.value)}/{group.name} --replicas=1"),
+        ),
+        since=engine_state.written(group.value, "replicas")[1],
+        names=frozenset({rule_finding.controller(name), rule_finding.ENGINE}),
+    )
+
+
+def _short(value: Mapping[str, Any]) -> str:
+    return text(value, "kind").lower()
+
+
+def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding]:
+    """Controllers that must be there, since their objects are."""
+    engine = scene.cluster.engine
+    if engine is None or not scene.is_listed("apps/Deployment") or not scene.is_listed("apps/StatefulSet"):
+        return
+    kinds = (engine_state.KUSTOMIZATION,) if engine is Engine.FLUX else (engine_state.APPLICATION,)
+    waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
+    for name in NEEDED_CONTROLLERS[engine]:
+        if name not in there and waiting:
+            yield RuleFinding(
+                rule="engine-missing",
+                subject=f"controller {name}",
+                says=f"{name} is not in the cluster, and {rule_finding.counted(len(waiting), 'object')} wait for it",
+                evidence=(rule_finding.of_field(waiting[0], "metadata.creationTimestamp", "nobody reconciles it"),),
+                next=(rule_finding.command(f"firstlight up {scene.cluster.name} --until engine", "brings the engine"),),
+                names=frozenset({rule_finding.ENGINE}),
+            )
+
+
+def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
+    """What Flux's operator cannot bring."""
+    for value, reason, said in engine_state.failing(scene, "fluxcd.controlplane.io/FluxInstance"):
+        yield RuleFinding(
+            rule="engine-instance",
+            subject=name_of(value),
+            says=f"{name_of(value)}: the operator cannot bring Flux: {conditions.said(said) or reason}",
+            evidence=(rule_finding.of_condition(value, "Ready"),),
+            next=(
+                rule_finding.kubectl("describe", value),
+                rule_finding.command("kubectl -n flux-system logs deployment/flux-operator"),
+            ),
+            since=conditions.condition_since(value, "Ready"),
+            names=frozenset({rule_finding.ENGINE}),
+            needs=rule_finding.names(
+                rule_finding.controller("flux-operator"),
+                error_messages.needs_of_apply(said, text(value, "metadata", "namespace")),
+            ),
+        )
+
+
+def silent_objects(scene: ClusterObservation) -> Iterator[RuleFinding]:
+    """Objects of an engine that it has not come to."""
+    for value in engine_state.silent(scene, *_OBJECTS, *engine_state.SOURCES):
+        yield RuleFinding(
+            rule="engine-silent",
+            subject=name_of(value),
+            says=f"{name_of(value)} was never reconciled: it has no status",
+            evidence=(
+                rule_finding.of_field(
+                    value, "metadata.creationTimestamp", text(value, "metadata", "creationTimestamp")
+                ),
+            ),
+            next=(rule_finding.kubectl("describe", value),),
+            since=conditions.created(value),
+            needs=rule_finding.names(engine_state.rests_on(value), rule_finding.ENGINE),
+        )
+
+
+def revisions_behind(scene: ClusterObservation) -> Iterator[RuleFinding]:
+    """Kustomizations that have applied an older revision than their source has for long."""
+    for value in scene.of(engine_state.KUSTOMIZATION):
+        kind, _, place = engine_state.reference(value, "spec", "sourceRef").partition(" ")
+        space, _, name = place.partition("/")
+        source = scene.one(f"source.toolkit.fluxcd.io/{kind}", name, namespace=space)
+        offered, applied = text(source, "status", "artifact", "revision"), text(value, "status", "lastAppliedRevision")
+        since = conditions.moment(text(source, "status", "artifact", "lastUpdateTime"))
+        is_well = (
+            conditions.is_true(value, "Ready") and not engine_state.is_resting(value) and not conditions.is_going(value)
+        )
+        if is_well and offered and applied and offered != applied and scene.is_over(since, times=20):
+            yield RuleFinding(
+                rule="revision-behind",
+                subject=name_of(value),
+                says=f"{name_of(value)} has applied {revisions.short(applied)}, though its source has had "
+                f"{revisions.short(offered)} for long",
+                evidence=(rule_finding.of_field(value, "status.lastAppliedRevision", applied),),
+                next=(
+                    rule_finding.command(
+                        f"flux reconcile kustomization {text(value, 'metadata', 'name')} "
+                        f"-n {text(value, 'metadata', 'namespace')}"
+                    ),
+                ),
+                since=since,
+                needs=rule_finding.names(engine_state.rests_on(value), rule_finding.ENGINE),
+            )

@@ -1,0 +1,172 @@
+"""``firstlight drift``: how a cluster differs from what Git renders, who did it, and the way back."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import click
+
+from firstlight import errors
+from firstlight.cli import means as cli_means
+from firstlight.cli import output, which_cluster, which_repo
+from firstlight.clients import kube
+from firstlight.commands.drift import correct as drift_correct
+from firstlight.commands.drift import drift as drift_room
+from firstlight.commands.drift import expected_state
+from firstlight.commands.drift import text as drift_text
+from firstlight.commands.drift.applied_commit import CorrectionContext
+from firstlight.commands.drift.expected_state import ExpectedState
+from firstlight.drawing import safe, table
+from firstlight.journal import state_files
+from firstlight.model.drift import Drift
+
+FAILED = 1
+DRIFTED = 2
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--component", "components", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--correct", is_flag=True, help="Ask the engine to put Git's form back, and wait for it.")
+@click.option("--as-owner", is_flag=True, help="With --correct: in the engine's place, if it is down or leaves it.")
+@click.option("--watch", is_flag=True, help="Go on looking, and print what comes and goes.")
+@click.option("--yes", is_flag=True, help="Apply and remove in the engine's place without asking.")
+@click.option("--uid", default="", help="With --correct: the UID of kube-system of the cluster that is meant.")
+@click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
+@which_cluster.options
+@which_repo.option
+@output.option
+def drift(
+    cluster: str, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, uid: str,
+    offline: bool, kubeconfig: Path | None, context: str, root: Path | None, form: str,
+) -> int:  # fmt: skip
+    """Live state against Git's render: changed, missing, extra, wrong owner; with who wrote it, and when.
+
+    Defaults, other ways to write the same and what the repo declares to be ignored are no drift. Nothing is written
+    without --correct. Exit code 2 means drift, 1 that something could not be compared.
+    """
+    if as_owner and not correct:
+        raise errors.UsageError("--as-owner is a way to correct", hint="Write --correct --as-owner.")
+    if uid and not correct:
+        raise errors.UsageError("--uid is for --correct", hint="Without it nothing is written.")
+    if watch and correct:
+        raise errors.UsageError("--watch only looks", hint="Correct first, then watch.")
+    wishes = _Wishes(
+        components=components, correct=correct, as_owner=as_owner, watch=watch, yes=yes, uid=uid, form=form
+    )  # fmt: skip
+    way = (kubeconfig, context)
+    return asyncio.run(_drift(cluster, wishes, way=way, root=root, offline=offline))
+
+
+class _Wishes:
+    """What was typed."""
+
+    def __init__(
+        self, *, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, uid: str, form: str
+    ) -> None:  # fmt: skip
+        self.components = components
+        self.correct = correct
+        self.as_owner = as_owner
+        self.watch = watch
+        self.yes = yes
+        self.uid = uid
+        self.form = form
+
+
+async def _drift(
+    cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
+) -> int:
+    async with _opened(cluster, wishes, way=way, root=root, offline=offline) as (scene, client, state):
+        if wishes.watch:
+            return await _watched(scene, client, wishes.form)
+        return await _once(scene, client, wishes, state)
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    cluster: str, wishes: _Wishes, *, way: tuple[Path | None, str], root: Path | None, offline: bool
+) -> AsyncIterator[tuple[ExpectedState, kube.Client, Path]]:
+    """What is compared, and the API; a cluster that does not answer is told before anything is rendered."""
+    platform = which_repo.platform(root)
+    one = which_cluster.cluster_of(platform, cluster)
+    state = state_files.directory_of(platform.root)
+    config = which_cluster.config(state, one.name, kubeconfig=way[0], context=way[1])
+    async with which_cluster.opened(config, agent="drift", state=state, cluster=one.name) as client:
+        means = await cli_means.user_means(platform, offline=offline, keep=False)
+        try:
+            scene = await expected_state.prepare(platform, one.name, means, components=wishes.components)
+            yield scene, client, state
+        finally:
+            await means.close()
+
+
+async def _once(scene: ExpectedState, client: kube.Client, wishes: _Wishes, state: Path) -> int:
+    found = await drift_room.look(scene, client)
+    if wishes.correct and found.drifted:
+
+        def tell(text: str) -> None:
+            print(f"  {safe.name(text)}", file=sys.stderr, flush=True)
+
+        how = drift_correct.CorrectionOptions(as_owner=wishes.as_owner)
+        found = await drift_correct.correct(
+            scene, client, found, wishes=how, tell=tell, ground=CorrectionContext(state=state, uid=wishes.uid),
+            confirm=lambda text: wishes.yes or _agreed(text), agree=_agreed,
+        )  # fmt: skip
+    _print(found, scene, wishes.form)
+    return exit_code(found, is_committed=_is_committed(scene))
+
+
+async def _watched(scene: ExpectedState, client: kube.Client, form: str) -> int:
+    """Until Ctrl-C, which is no failure."""
+    last: Drift | None = None
+    try:
+        async with contextlib.aclosing(drift_room.watch(scene, client)) as looks:
+            async for each in looks:
+                if form == "json":
+                    _write_line(drift_text.data(each))
+                elif last is None:
+                    _print(each, scene, form)
+                    print("\nwatching; Ctrl-C ends it", file=sys.stderr, flush=True)
+                else:
+                    print("\n".join(drift_text.news(last, each)), flush=True)
+                last = each
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        print("\nno longer watching", file=sys.stderr)
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+    return exit_code(last, is_committed=_is_committed(scene)) if last is not None else FAILED
+
+
+def _is_committed(scene: ExpectedState) -> bool:
+    """Whether what was rendered is what the commit has."""
+    return drift_text.is_committed(scene.problems)
+
+
+def exit_code(found: Drift, *, is_committed: bool = True) -> int:
+    """What it means to a shell: of what the engine does not have, neither drift nor its absence can be told."""
+    if found.is_of_another_commit or not is_committed:
+        return FAILED
+    if found.drifted:
+        return DRIFTED
+    return FAILED if found.unread else 0
+
+
+def _agreed(question: str) -> bool:
+    return sys.stdin.isatty() and click.confirm(f"{safe.text(question)}\nGo on?", default=False, err=True)
+
+
+def _print(found: Drift, scene: ExpectedState, form: str) -> None:
+    if form == "json":
+        output.write_json(drift_text.data(found))
+    else:
+        columns = table.terminal_columns()
+        print(drift_text.text(found, columns=columns, kept=scene.kept, problems=scene.problems), flush=True)
+
+
+def _write_line(value: object) -> None:
+    """One document a line, for programs that read as it comes."""
+    sys.stdout.write(safe.json(value) + "\n")
+    sys.stdout.flush()

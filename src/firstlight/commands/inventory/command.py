@@ -1,0 +1,52 @@
+"""``firstlight inventory``: what a repo describes, read as it is."""
+
+import difflib
+from pathlib import Path
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo
+from firstlight.commands.inventory import data, text
+from firstlight.drawing import table
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Grade
+
+FINDINGS = 2
+
+
+@click.command()
+@click.argument("cluster", default="")
+@click.option("--tree", "as_tree", is_flag=True, help="Who brings what, as a tree.")
+@click.option("--component", default="", metavar="NAME", help="One component, whole: sources, halves, dependents.")
+@click.option("--everything", is_flag=True, help="Every remark, where else some stand for many.")
+@which_repo.option
+@output.option
+def inventory(cluster: str, as_tree: bool, component: str, everything: bool, root: Path | None, form: str) -> int:
+    """Clusters, machines and components of a repo, and an honest list of what was not understood.
+
+    Nothing is executed, and nothing outside the repo is read. Exit code 2 means that a file says something wrong.
+    """
+    platform = which_repo.only(which_repo.platform(root, as_it_is=True), cluster)
+    if component:
+        _show_component(platform, component, form)
+        return 0
+    if form == "json":
+        output.write_json(data.data(platform))
+    elif as_tree:
+        print("\n".join(text.tree(platform)))
+    else:
+        print(text.text(platform, columns=table.terminal_columns(), everything=everything))
+    return FINDINGS if any(each.grade == Grade.ERROR for each in platform.remarks) else 0
+
+
+def _show_component(platform: Platform, name: str, form: str) -> None:
+    found = [each for each in platform.components if each.name == name]
+    if not found:
+        near = difflib.get_close_matches(name, sorted({each.name for each in platform.components}), n=3)
+        raise errors.UsageError(f"there is no component {name}", hint=f"There is {', '.join(near)}." if near else "")
+    if form == "json":
+        dependents = platform.dependents()
+        output.write_json({"components": [data.component(each, dependents) for each in found]})
+        return
+    print("\n\n".join("\n".join(text.card(platform, each)) for each in found))

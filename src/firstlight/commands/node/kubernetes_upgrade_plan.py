@@ -1,0 +1,187 @@
+"""The plan of an upgrade of Kubernetes: one minor at a time, as the Talos of each machine allows, and said by the repo.
+
+``talosctl upgrade-k8s`` writes the new version into the configs of all machines. A repo that says the old one would
+take it back with the next config that it gives them, so it must say the new one before.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from firstlight.model import upgrade_plan
+from firstlight.model.cluster import MachineRole
+from firstlight.model.upgrade_plan import (
+    DeclaredVersion,
+    KubernetesUpgrade,
+    MachineUpgrade,
+    Refusal,
+    UpgradeCandidate,
+    UpgradePlan,
+    UpgradeProduct,
+    UpgradeRound,
+    WholeVersion,
+)
+from firstlight.plan import version_matrix
+
+
+def plan_kubernetes_upgrade(
+    machines: Sequence[UpgradeCandidate], target: str, *, cluster: str, runs: str, declared: DeclaredVersion
+) -> UpgradePlan:
+    """What would be done, and what speaks against it.
+
+    Args:
+        machines: All machines of the cluster, as they were found.
+        target: The version that is wanted.
+        cluster: Its name.
+        runs: The version of the API server.
+        declared: What the repo says of Kubernetes.
+    """
+    wanted = upgrade_plan.parse_version(target)
+    if wanted is None:
+        refusal = Refusal(f"{target[:40]!r} is no version of Kubernetes", "Write it whole: --kubernetes v1.36.1")
+        return UpgradePlan(cluster=cluster, product=UpgradeProduct.KUBERNETES, refusals=(refusal,))
+    text = upgrade_plan.with_v(target)
+    moves = tuple(_move(each, runs, text, wanted) for each in machines)
+    refusals = [*_silent(machines), *_of_runs(machines, runs, text, wanted)]
+    refusals += [each for now in machines for each in _of_talos(now, text, wanted)]
+    refusals += _of_repo(declared, text, wanted, cluster)
+    return UpgradePlan(
+        cluster=cluster,
+        product=UpgradeProduct.KUBERNETES,
+        rounds=(UpgradeRound(version=text, moves=moves),),
+        refusals=tuple(dict.fromkeys(refusals)),
+        warnings=tuple(dict.fromkeys(_doubts(machines))),
+        repo=_repo(declared, text, cluster),
+    )
+
+
+def _move(now: UpgradeCandidate, runs: str, text: str, wanted: WholeVersion) -> MachineUpgrade:
+    """A control plane has the version when the API server has it, too."""
+    is_plane = now.machine.role is MachineRole.CONTROL_PLANE
+    before = runs if is_plane and not _has(runs, wanted) else now.kubelet
+    return MachineUpgrade(machine=now.machine, before=before, after=text, is_done=_has(before, wanted))
+
+
+def _has(runs: str, wanted: WholeVersion) -> bool:
+    found = upgrade_plan.parse_version(runs)
+    return found is not None and found >= wanted
+
+
+def _silent(machines: Sequence[UpgradeCandidate]) -> Iterator[Refusal]:
+    for each in machines:
+        if each.why:
+            yield Refusal(
+                f"{each.machine.name} {each.why}",
+                "Bring it back first: every machine gets the new version.",
+            )
+
+
+def _of_runs(machines: Sequence[UpgradeCandidate], runs: str, text: str, wanted: WholeVersion) -> Iterator[Refusal]:
+    found = upgrade_plan.parse_version(runs)
+    if found is None:
+        yield Refusal("the API server does not say its version")
+        return
+    if wanted < found:
+        yield Refusal(f"Kubernetes {runs} runs, which is later than {text}: it is not downgraded", "")
+        return
+    kubelets = [parsed for each in machines if (parsed := upgrade_plan.parse_version(each.kubelet)) is not None]
+    oldest = min([found, *kubelets])
+    if wanted.major != oldest.major or wanted.minor - oldest.minor > 1:
+        yield Refusal(
+            f"Kubernetes {oldest.major}.{oldest.minor} runs, and {text} is more than one minor away",
+            f"First: firstlight node upgrade --kubernetes v{oldest.major}.{oldest.minor + 1}.N",
+        )
+
+
+def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterator[Refusal]:
+    span = _span(now)
+    if span is None:
+        return
+    first, last = version_matrix.minor(span[0]) or wanted.line, version_matrix.minor(span[1]) or wanted.line
+    if not first <= wanted.line <= last:
+        message = (
+            f"{now.machine.name} runs Talos {now.talos}, which is for Kubernetes {span[0]} to {span[1]}, not {text}"
+        )
+        yield Refusal(message, "First: firstlight node upgrade --talos" if wanted.line > last else "Take a newer one.")
+
+
+def _span(now: UpgradeCandidate) -> tuple[str, str] | None:
+    line = version_matrix.minor(now.talos)
+    return version_matrix.table()["talos"].kubernetes.get(f"{line[0]}.{line[1]}") if line else None
+
+
+def _doubts(machines: Sequence[UpgradeCandidate]) -> Iterator[str]:
+    for each in machines:
+        if each.talos and _span(each) is None:
+            yield f"with which Kubernetes Talos {each.talos} goes is not known here: look it up in its release notes"
+
+
+def _of_repo(declared: DeclaredVersion, text: str, wanted: WholeVersion, cluster: str) -> Iterator[Refusal]:
+    if declared.version and upgrade_plan.parse_version(declared.version) != wanted:
+        where = f"{declared.place} says" if declared.place else "the repo says"
+        yield Refusal(
+            f"{where} Kubernetes {declared.version}: with the next config of a machine it would be that again",
+            f"Write {text} there, and run this again; nothing is upgraded by the repo alone.",
+        )
+    elif not declared.version:
+        yield Refusal(
+            "the repo says no version of Kubernetes: the next config of a machine would have talosctl's own",
+            f"Write clusters.{cluster}.kubernetes: {text} in firstlight.yaml, and run this again.",
+        )
+
+
+def _repo(declared: DeclaredVersion, text: str, cluster: str) -> str:
+    if declared.version and upgrade_plan.parse_version(declared.version) == upgrade_plan.parse_version(text):
+        return f"the repo says {text} already ({declared.place})" if declared.place else f"the repo says {text} already"
+    return f"the repo must say clusters.{cluster}.kubernetes: {text} first"
+
+
+# What ``talosctl upgrade-k8s`` would do to objects, held against who owns them: Git's are not touched by Talos.
+#
+# Talos brings its manifests into force with every upgrade of Kubernetes. An inline manifest from the day of the bootstrap
+# puts an object back to what it was then, and one that Talos once had and has no more is deleted: so CNIs are lost.
+
+
+SHOWN = 5
+_DEPRECATED = re.compile(r"(?P<resource>[a-z]+\.v\d\S*)\s+(?P<count>\d+)")
+_RELEASE = "Let Talos release what Git owns: firstlight handover."
+_ACCEPT = "Or agree to it: --accept-manifests"
+
+
+def manifest_refusals(
+    *, written: Sequence[str], deleted: Sequence[str], besides: Sequence[str], unknown: str = "", is_pruned: bool = True
+) -> Iterator[Refusal]:
+    """What nobody has agreed to.
+
+    Args:
+        written: Objects of Git that would be written over.
+        deleted: Objects of Git that would be deleted.
+        besides: What else would be deleted.
+        unknown: Why it is not known.
+        is_pruned: Whether anything would be deleted at all.
+    """
+    if unknown:
+        yield Refusal(f"what the upgrade would do to Talos's manifests is not known: {unknown}", _ACCEPT)
+    if written:
+        yield Refusal(f"it would write over {_some(written)}, which Git owns", f"{_RELEASE} {_ACCEPT}")
+    if deleted and is_pruned:
+        yield Refusal(f"it would delete {_some(deleted)}, which Git owns", f"{_RELEASE} Or delete nothing: --no-prune")
+    if besides and is_pruned:
+        hint = f"Delete nothing: --no-prune. {_ACCEPT}"
+        yield Refusal(f"it would delete {_some(besides)}, which no manifest brings any more", hint)
+
+
+def manifest_changes(upgrade: KubernetesUpgrade) -> tuple[str, ...]:
+    """What happens to each object that does not stay as it is."""
+    return tuple(f"{each.action} {each.subject}" for each in upgrade.manifests if each.action != "unchanged")
+
+
+def deprecation_warnings(upgrade: KubernetesUpgrade) -> Iterator[str]:
+    """The kinds that the new version serves no more in the version that is used, as talosctl counts them."""
+    for line in upgrade.text.splitlines():
+        if match := _DEPRECATED.fullmatch(line.strip()):
+            yield f"{match['count']} {match['resource']}: deprecated or gone in the new version"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

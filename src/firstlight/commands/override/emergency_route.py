@@ -1,0 +1,93 @@
+"""Which way an emergency is met: is the cluster accessible, and does its engine work?"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.commands.doctor import error_messages
+from firstlight.document.within import mapping, sequence, text
+from firstlight.engines import controllers
+from firstlight.model.cluster import Cluster, Engine
+from firstlight.model.override import EmergencyPath, EmergencyRoute
+
+_OFTEN = {Engine.FLUX: "helm-controller"}
+"""Without these it brings only parts of it."""
+_GIT = ("source.toolkit.fluxcd.io/v1", "GitRepository")
+_APPLICATION = ("argoproj.io/v1alpha1", "Application")
+ACCESSIBLE, FUNCTIONAL = "is the cluster accessible", "does the engine work"
+
+
+def unreachable(error: errors.FirstlightError) -> EmergencyRoute:
+    """The way where the API does not answer."""
+    return EmergencyRoute(path=EmergencyPath.RECOVERY, answers=((ACCESSIBLE, False, error.message),))
+
+
+async def route(cluster: Cluster, client: kube.Client) -> EmergencyRoute:
+    """Ask the two questions.
+
+    Raises:
+        errors.ClientError: The API stops answering.
+    """
+    ready = await client.ready()
+    if not ready.is_ready:
+        failed = ", ".join(ready.failed[:3]) or "it says no more"
+        return EmergencyRoute(
+            path=EmergencyPath.RECOVERY, answers=((ACCESSIBLE, False, f"the API is not ready: {failed}"),)
+        )
+    version = str((await client.version()).get("gitVersion") or "")
+    accessible = (ACCESSIBLE, True, f"the API answers, Kubernetes {version}".rstrip())
+    trouble = await _trouble(cluster, client)
+    if trouble:
+        return EmergencyRoute(path=EmergencyPath.OVERRIDE, answers=(accessible, (FUNCTIONAL, False, trouble)))
+    seen = f"the controllers of {cluster.engine} run, and reach Git"
+    return EmergencyRoute(path=EmergencyPath.EXPEDITED, answers=(accessible, (FUNCTIONAL, True, seen)))
+
+
+async def _trouble(cluster: Cluster, client: kube.Client) -> str:
+    """Why the engine does not bring what Git has; empty if it does."""
+    if cluster.engine is None:
+        return "no engine is declared"
+    needed = {*controllers.NEEDED_CONTROLLERS[cluster.engine], *filter(None, [_OFTEN.get(cluster.engine)])}
+    found: dict[str, Mapping[str, Any]] = {}
+    for kind in ("Deployment", "StatefulSet"):
+        for each in (await client.list("apps/v1", kind)).items:
+            # A chart may put the name of its release before that of a controller; the label has it alone.
+            names = {text(each, "metadata", "name"), text(each, "metadata", "labels", "app.kubernetes.io/name")}
+            found |= dict.fromkeys(names & needed, each)
+    if missing := [each for each in controllers.NEEDED_CONTROLLERS[cluster.engine] if each not in found]:
+        return f"there is no {missing[0]}"
+    if down := [name for name, each in sorted(found.items()) if not _is_up(each)]:
+        return f"{down[0]} has no ready pod"
+    return await (_unfetched(client) if cluster.engine is Engine.FLUX else _uncompared(client))
+
+
+def _is_up(workload: Mapping[str, Any]) -> bool:
+    return int(mapping(workload, "status").get("readyReplicas") or 0) > 0
+
+
+async def _uncompared(client: kube.Client) -> str:
+    try:
+        items = (await client.list(*_APPLICATION)).items
+    except kube.UnknownKind:
+        return "Application is not served: Argo CD is not installed"
+    for each in items:
+        for condition in sequence(each, "status", "conditions"):
+            said = text(condition, "message")
+            if text(condition, "type") == "ComparisonError" and (rule := error_messages.git_rule(said)):
+                name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
+                return f"Application {name} is not compared with Git: {error_messages.REPOSITORY_RULES[rule]}"
+    return ""
+
+
+async def _unfetched(client: kube.Client) -> str:
+    try:
+        items = (await client.list(*_GIT)).items
+    except kube.UnknownKind:
+        return "GitRepository is not served: Flux is not installed"
+    for each in items:
+        for condition in sequence(each, "status", "conditions"):
+            if text(condition, "type") == "FetchFailed" and text(condition, "status") == "True":
+                name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
+                return f"GitRepository {name} cannot be fetched: {text(condition, 'message')}"
+    return ""

@@ -1,0 +1,249 @@
+"""The part of ``firstlight render`` that embeds a component into a machine config: ``--inline`` and ``--check``."""
+
+import asyncio
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, renderers
+from firstlight.commands.render import inline_text
+from firstlight.drawing import table
+from firstlight.model import source
+from firstlight.model.component import Component, Side
+from firstlight.model.platform import Platform
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.rendition import Object, Rendition
+from firstlight.model.source import Embedded
+from firstlight.plan import well_known
+from firstlight.render.component_renderer import Renderer
+from firstlight.render.inline import edited_file, embedding, inline_argocd, requirements
+from firstlight.render.inline.embedding import EmbeddingRequest
+from firstlight.repo.work_tree import WorkTree
+
+STALE = 2
+REFUSED = 3
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class InlineOptions:
+    """What was typed."""
+
+    file: str = ""
+    """Empty for where the inline manifest already is."""
+    name: str = ""
+    """Empty for the name that it has there, else that of the component."""
+    check: bool = False
+    dry_run: bool = False
+    allowed: Sequence[str] = ()
+    create_namespaces: bool = False
+    with_root: bool = False
+    to_omni: bool = False
+    form: str = "text"
+
+
+def option(function: F) -> F:
+    """Adds the options; ``typed`` makes sense of them.
+
+    ``inline`` is None where ``--inline`` is not given, and empty where it has no file. The others are ``name``,
+    ``check``, ``dry_run``, ``allow_secret``, ``create_namespace``, ``with_root`` and ``as_omni_manifest``.
+    """
+    for each in reversed([
+        click.option(
+            "--inline", is_flag=False, flag_value="", default=None, metavar="[FILE]",
+            help="Embed it into a Talos patch or an Omni template; without FILE where it already is.",
+        ),
+        click.option("--name", default="", help="What the inline manifest is called.  [default: as the component]"),
+        click.option("--check", is_flag=True, help="With --inline: write nothing; exit 2 and a diff if it is stale."),
+        click.option("--dry-run", is_flag=True, help="With --inline: write nothing, and show what would change."),
+        click.option("--allow-secret", multiple=True, metavar="NAME", help="Embed this Secret with its data."),
+        click.option("--create-namespace", is_flag=True, help="With --inline: add namespaces that nothing creates."),
+        click.option("--with-root", is_flag=True, help="With --inline: add the root Application and its project."),
+        click.option("--as-omni-manifest", is_flag=True, help="With --inline: new ones go to kubernetes.manifests."),
+    ]):  # fmt: skip
+        function = each(function)
+    return function
+
+
+def typed(form: str, inline: str | None, **given: Any) -> InlineOptions | None:
+    """What was typed; None where it has nothing to do with ``--inline``.
+
+    Raises:
+        errors.UsageError: An option is given that makes sense with ``--inline`` only, or never with it.
+    """
+    if inline is None:
+        for name, value in given.items():
+            if value:
+                raise errors.UsageError(f"--{name.replace('_', '-')} is for --inline", hint="Give --inline as well.")
+        return None
+    if form not in ("text", "json"):
+        raise errors.UsageError(f"--inline writes a file, so that --output {form} cannot be meant")
+    return InlineOptions(
+        file=inline, name=given["name"], check=given["check"], dry_run=given["dry_run"], allowed=given["allow_secret"],
+        create_namespaces=given["create_namespace"], with_root=given["with_root"], to_omni=given["as_omni_manifest"],
+        form=form,
+    )  # fmt: skip
+
+
+def command(
+    platform: Platform, component: Component, options: InlineOptions, *, offline: bool = False, refresh: bool = False
+) -> int:
+    """Render a component twice, and embed it; the exit code."""
+    return asyncio.run(embed(platform, component, options, offline=offline, refresh=refresh))
+
+
+async def embed(
+    platform: Platform, component: Component, options: InlineOptions, *, offline: bool = False, refresh: bool = False
+) -> int:
+    """The same where a loop runs already."""
+    first, again, crds = await _rendered(platform, component, offline=offline, refresh=refresh)
+    return run(platform, component, first, options, again=again, crds=crds)
+
+
+async def _rendered(
+    platform: Platform, component: Component, *, offline: bool, refresh: bool
+) -> tuple[list[Rendition], list[Rendition], list[Object]]:
+    """What a component is, what it is the second time, and the CRDs that it does not bring itself."""
+    # What stands in the file already is not what it is made from.
+    sources = tuple(each for each in component.origins if not isinstance(each.source, Embedded))
+    if not sources:
+        return [], [], []
+    made_from = dataclasses.replace(component, origins=sources)
+    async with await renderers.open_renderer(platform, offline=offline, refresh=refresh) as renderer:
+        first = [each.rendition for each in await renderer.render_all([made_from])]
+        crds = await _crds(renderer, made_from, first)
+    # The first rendering may be one that was kept, and tells nothing then; two that are made now do.
+    async with await renderers.open_renderer(platform, offline=True, anew=True, quiet=True) as renderer:
+        again = [each.rendition for each in await renderer.render_all([made_from])]
+    return first, again, crds
+
+
+async def _crds(renderer: Renderer, component: Component, renditions: Sequence[Rendition]) -> list[Object]:
+    """CRDs of the components that may have those which are missing."""
+    objects = [obj for each in renditions for obj in each.objects]
+    groups = requirements.missing_groups(objects)
+    others = [
+        each
+        for each in renderer.platform.components_of(component.cluster)
+        if each.name != component.name and groups & set(_groups(each))
+    ]
+    found = await renderer.render_all(others)
+    return [obj for each in found for obj in each.rendition.objects if obj.is_crd]
+
+
+def _groups(component: Component) -> Iterator[str]:
+    """The API groups that a component may define, as far as that is known without rendering it."""
+    if found := well_known.of(component):
+        yield from found[1].kinds
+    for origin in component.origins:
+        for id in origin.objects:
+            if id.kind == "CustomResourceDefinition":
+                yield id.name.partition(".")[2]
+
+
+def run(
+    platform: Platform, component: Component, renditions: Sequence[Rendition], options: InlineOptions,
+    *, again: Sequence[Rendition] | None = None, crds: Sequence[Object] = (),
+) -> int:  # fmt: skip
+    """Embed a component, or say what that would do; the exit code.
+
+    Args:
+        platform: The repo.
+        component: What is embedded.
+        renditions: Of both of its sides, as far as it has them.
+        options: What was typed.
+        again: A second rendering past the cache, to find values that change by themselves.
+        crds: CRDs of the cluster's other components.
+    """
+    path, name = _where(platform, component, options)
+    before = edited_file.read_file(platform.root, path)
+    request = _request(platform, component, renditions, options, again=again, crds=crds)
+    text = edited_file.decode_file(before, path) if before is not None else ""
+    made = embedding.make_embedding(dataclasses.replace(request, path=path, name=name, text=text))
+    found = made.embedding
+    is_read_only = options.check or options.dry_run
+    is_written = not is_read_only and not found.is_refused and made.text != text
+    if is_written:
+        edited_file.write_file(platform.root, path, made.text, old=before)
+    shown = inline_text.text(
+        found, columns=table.terminal_columns(), is_written=is_written, is_new=before is None, has_diff=is_read_only
+    )
+    output.answer(options.form, shown, inline_text.data(found, is_written=is_written))
+    if found.is_refused:
+        return REFUSED
+    return STALE if options.check and found.is_stale else 0
+
+
+def _where(platform: Platform, component: Component, options: InlineOptions) -> tuple[str, str]:
+    """The file, and the name of the manifest in it."""
+    there = _embedded(component)
+    if options.file:
+        path = edited_file.locate_file(platform.root, options.file)
+        names = [each.name for each in there if each.place.path == path]
+    elif len({each.place.path for each in there}) > 1:
+        listed = ", ".join(dict.fromkeys(each.place.path for each in there))
+        raise errors.UsageError(f"{component.name} is in several files: {listed}", hint="Give one of them to --inline.")
+    elif there:
+        path, names = there[0].place.path, [each.name for each in there]
+    else:
+        hint = "Give the Talos patch of the control plane, or the Omni template: --inline FILE"
+        raise errors.UsageError(f"{component.name} is not inline yet", hint=hint)
+    return path, options.name or (names[0] if names else component.name.rpartition("/")[2])
+
+
+def _embedded(component: Component) -> list[Any]:
+    return [each for each in component.origins if isinstance(each.source, Embedded)]
+
+
+def _request(
+    platform: Platform, component: Component, renditions: Sequence[Rendition], options: InlineOptions,
+    *, again: Sequence[Rendition] | None, crds: Sequence[Object],
+) -> EmbeddingRequest:  # fmt: skip
+    cluster = platform.cluster(component.cluster)
+    chosen = _chosen(component, renditions)
+    second = next((each for each in again or () if each.side == chosen.side and not _errors(each)), None)
+    roots: tuple[Object, ...] = ()
+    if options.with_root:
+        roots = inline_argocd.root_objects(platform, component.cluster, tree=WorkTree(platform.root))
+        if not roots:
+            hint = "There must be one Application that no other brings. Add it to the sources of the engine instead."
+            raise errors.UsageError(f"{component.cluster} has no root Application that can be told", hint=hint)
+    known = {each.id for each in chosen.objects}
+    more = tuple(each for each in roots if each.id not in known)
+    origin = next((each for each in component.origins if each.side == chosen.side), component.origins[0])
+    return embedding.EmbeddingRequest(
+        root=platform.root, path="", text="", name="", component=component.name, cluster=component.cluster,
+        place=origin.place, objects=(*chosen.objects, *more),
+        again=None if second is None else (*second.objects, *more), crds=crds,
+        namespace=source.namespace(origin.source), talos=cluster.talos if cluster else "",
+        is_talhelper=cluster is not None and any("talconfig" in each for each in cluster.documents.values()),
+        allowed=options.allowed,
+        foundation=[(one.namespace, one.name) for one in platform.secrets if one.cluster in ("", component.cluster)],
+        create_namespaces=options.create_namespaces, to_omni=options.to_omni, now=datetime.datetime.now(datetime.UTC),
+    )  # fmt: skip
+
+
+def _chosen(component: Component, renditions: Sequence[Rendition]) -> Rendition:
+    """What GitOps will apply, for that is what bootstrap is to begin with; else what bootstrap itself says."""
+    sides = [Side.GITOPS]
+    if any(each.side == Side.BOOTSTRAP and not isinstance(each.source, Embedded) for each in component.origins):
+        sides.append(Side.BOOTSTRAP)
+    for side in sides:
+        for each in renditions:
+            if each.side == side and (each.objects or each.remarks):
+                for wrong in _errors(each):
+                    message = f"{component.name} cannot be rendered: {wrong.place}: {wrong.message}"
+                    raise errors.Refused(message, hint=wrong.hint)
+                return each
+    hint = f"Say what it is made from in firstlight.yaml: components.{component.name}.from"
+    raise errors.UsageError(
+        f"nothing in the repo but the inline manifest itself says what {component.name} is", hint=hint
+    )
+
+
+def _errors(rendition: Rendition) -> list[Remark]:
+    return [each for each in rendition.remarks if each.grade == Grade.ERROR]

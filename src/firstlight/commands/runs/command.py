@@ -1,0 +1,66 @@
+"""``firstlight runs``: earlier runs, one of them whole, and a picture of where its time went."""
+
+import contextlib
+import os
+import secrets
+import time
+from pathlib import Path
+
+import click
+
+from firstlight import errors
+from firstlight.cli import output, which_repo, which_run
+from firstlight.clients import path_safety
+from firstlight.commands.runs import data
+from firstlight.commands.runs import text as runs_text
+from firstlight.commands.runs import timeline as runs_timeline
+from firstlight.drawing import table
+from firstlight.journal import journal_reader
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--cluster", default="", metavar="NAME", help="Only runs of one cluster.")
+@click.option(
+    "--timeline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="Draw the run, or the newest, as a picture.",
+)
+@which_repo.option
+@output.option
+def runs(run: str, cluster: str, timeline: Path | None, root: Path | None, form: str) -> None:
+    """Runs of this repo, newest first; or one by its id or a part of it: steps, gates, waits.
+
+    Everything comes from the journals in .firstlight/runs.
+    """
+    state = which_run.state_directory(root)
+    found = [each for each in journal_reader.runs(state) if cluster in ("", each.cluster)]
+    now = time.time()
+    if not run and timeline is None:
+        text = runs_text.many(found, now=now, columns=table.terminal_columns()) if found else ["no run yet"]
+        output.answer(form, "\n".join(text), {"runs": [data.brief_data(each) for each in found]})
+        return
+    path = which_run.path(state, which_run.one(found, run).run)
+    shown = which_run.read(path)
+    if timeline is not None:
+        _write(timeline, runs_timeline.svg(shown, now=now))
+        name = shown.started.run if shown.started else run
+        output.answer(form, f"{timeline} shows run {name}", {"run": name, "timeline": str(timeline)})
+        return
+    text = runs_text.one(shown, now=now, columns=table.terminal_columns())
+    output.answer(form, "\n".join(text), {"run": data.state_data(shown, now=now)})
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    path_safety.check_replaceable(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()

@@ -1,0 +1,208 @@
+"""The engine's objects that an override lets rest: how each kind rests, and who is above it.
+
+A Kustomization above is no reason to suspend it too: what carries ``reconcile: disabled`` in the cluster it leaves
+alone (kustomize-controller, ``ssa`` package, ``shouldSkipApply``). Nothing else has such a mark, so others above rest
+themselves: a HelmRelease or a ResourceSet would write its form back, an ApplicationSet removes every annotation from
+its Applications that it does not know (``createOrUpdateInCluster``), an Application heals itself.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firstlight.clients import kube
+from firstlight.document.within import mapping, sequence, text
+from firstlight.engines import engine_marks
+from firstlight.model.component import ObjectId
+from firstlight.model.override import MANAGER, OVERRIDE_ID, REASON, UNTIL, Override, SuspendedOwner
+from firstlight.ownership import managers
+
+API = {
+    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
+    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
+    "FluxInstance": "fluxcd.controlplane.io/v1",
+    "ResourceSet": "fluxcd.controlplane.io/v1",
+    "Application": "argoproj.io/v1alpha1",
+    "ApplicationSet": "argoproj.io/v1alpha1",
+}
+SHIELD = "kustomize.toolkit.fluxcd.io/reconcile"
+OPERATOR = "fluxcd.controlplane.io/reconcile"
+REQUEST = "reconcile.fluxcd.io/requestedAt"
+REFRESH = "argocd.argoproj.io/refresh"
+SET_REFRESH = "argocd.argoproj.io/application-set-refresh"
+_FLUX = frozenset({"Kustomization", "HelmRelease"})
+_OPERATED = frozenset({"FluxInstance", "ResourceSet"})
+_KEPT = (engine_marks.SKIP, OVERRIDE_ID, UNTIL, REASON)
+
+
+def manager(override: Override) -> str:
+    """As whom an override lets others rest: two may hold the same object above, and each lets go only its own."""
+    return f"{MANAGER}-{override.id}"
+
+
+def bare(held: SuspendedOwner) -> dict[str, Any]:
+    """Nothing but its name, and its uid, since an apply would create what somebody has deleted."""
+    metadata = {"name": held.name, "namespace": held.namespace, "uid": held.uid}
+    return {"apiVersion": API[held.kind], "kind": held.kind, "metadata": metadata}
+
+
+def resting(held: SuspendedOwner, live: Mapping[str, Any], override: Override, *, is_shielded: bool) -> dict[str, Any]:
+    """What is applied so that it rests.
+
+    Args:
+        held: Which.
+        live: As it is.
+        override: For which it rests.
+        is_shielded: Whether a Kustomization above is to leave it alone as well.
+    """
+    until = datetime.datetime.fromtimestamp(override.until, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    notes = {OVERRIDE_ID: override.id, UNTIL: until, REASON: override.reason}
+    value = bare(held)
+    if held.kind in _FLUX:
+        value["spec"] = {"suspend": True}
+    elif held.kind in _OPERATED:
+        notes[OPERATOR] = "disabled"
+    elif held.kind == "Application":
+        notes[engine_marks.SKIP] = "true"
+    else:
+        there = [str(each) for each in sequence(live, "spec", "preservedFields", "annotations")]
+        value["spec"] = {"preservedFields": {"annotations": [*dict.fromkeys([*there, *_KEPT])]}}
+    if is_shielded and kustomization_above(live)[1]:
+        notes[SHIELD] = "disabled"
+    value["metadata"]["annotations"] = notes
+    return value
+
+
+def is_resting(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
+    """Whether an object rests as it must."""
+    annotations = mapping(live, "metadata", "annotations")
+    if held.kind in _FLUX:
+        return mapping(live, "spec").get("suspend") is True
+    if held.kind in _OPERATED:
+        return str(annotations.get(OPERATOR) or "") == "disabled"
+    if held.kind == "Application":
+        return engine_marks.is_suspended(live)
+    return engine_marks.SKIP in sequence(live, "spec", "preservedFields", "annotations")
+
+
+def is_busy(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
+    """Whether its controller is just writing, as far as it says so: what rests still ends what it has begun."""
+    if held.kind == "Application":
+        return text(live, "status", "operationState", "phase") == "Running"
+    return any(
+        text(each, "type") == "Reconciling" and text(each, "status") == "True"
+        for each in sequence(live, "status", "conditions")
+    )
+
+
+def kustomization_above(live: Mapping[str, Any]) -> tuple[str, str]:
+    """Namespace and name of the Kustomization that applies an object, which may be itself; empty if none does."""
+    labels = mapping(live, "metadata", "labels")
+    name = str(labels.get("kustomize.toolkit.fluxcd.io/name") or "")
+    return (str(labels.get("kustomize.toolkit.fluxcd.io/namespace") or ""), name) if name else ("", "")
+
+
+def owners_above(live: Mapping[str, Any]) -> list[str]:
+    """Everybody who applies an object, by the names of owners: ``HelmRelease shop/web``, ``ApplicationSet a/all``."""
+    found = [each.owner for each in engine_marks.every(live)]
+    namespace = text(live, "metadata", "namespace")
+    found += [
+        f"ApplicationSet {namespace}/{text(each, 'name')}"
+        for each in sequence(live, "metadata", "ownerReferences")
+        if text(each, "kind") == "ApplicationSet"
+    ]
+    return [*dict.fromkeys(found)]
+
+
+def applies(live: Mapping[str, Any]) -> str:
+    """The manager as which the engine applies an object; empty if none does."""
+    kinds = [each.owner.partition(" ")[0] for each in engine_marks.every(live)]
+    return next((managers.APPLIES[each] for each in kinds if each in managers.APPLIES), "")
+
+
+async def get_engine(name: str, client: kube.Client) -> dict[str, Any] | None:
+    """The engine's object that an owner's name means; None if it is not there, or its kind is not served.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    kind, _, place = name.partition(" ")
+    namespace, _, called = place.rpartition("/")
+    if kind not in API:
+        return None
+    try:
+        if namespace:
+            return dict(await client.get(API[kind], kind, called, namespace=namespace))
+        # Argo CD may put the namespace before the name of an Application that is not in its own.
+        names = {called, called.partition("_")[2]}
+        items = (await client.list(API[kind], kind)).items
+        return next((dict(each) for each in items if text(each, "metadata", "name") in names), None)
+    except (kube.NotFound, kube.UnknownKind):
+        return None
+
+
+# Who must rest for an override: those that own what is to be changed, and those above them that would wake them.
+
+
+async def find_held(
+    owners: Iterable[tuple[str, str]], client: kube.Client
+) -> tuple[tuple[SuspendedOwner, ...], dict[str, Mapping[str, Any]], tuple[str, ...]]:
+    """Everybody who must rest, outermost first.
+
+    Args:
+        owners: Those who own what is to be changed, with the reason: ``("Kustomization flux-system/shop", "owns …")``.
+        client: The API.
+
+    Returns:
+        Who; each as it is now, by its name; and owners that are not there.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    direct = dict(owners)
+    lives: dict[str, Mapping[str, Any]] = {}
+    reasons: dict[str, str] = {}
+    missing: list[str] = []
+    waiting = [*direct.items()]
+    while waiting:
+        name, why = waiting.pop(0)
+        live = await get_engine(name, client)
+        if live is None:
+            missing.append(name)
+            continue
+        own = str(ObjectId.of(live))
+        if own in lives:
+            continue
+        lives[own], reasons[own] = live, why
+        # A Kustomization above is told to leave it alone; that needs no rest of its own.
+        above = [each for each in owners_above(live) if not each.startswith("Kustomization ")]
+        waiting += [(each, f"applies {own}") for each in above if each not in direct]
+    depths = _depths(lives)
+    rest = [
+        SuspendedOwner(
+            kind=str(live["kind"]), namespace=text(live, "metadata", "namespace"), name=text(live, "metadata", "name"),
+            uid=text(live, "metadata", "uid"), why=reasons[own], depth=depths[own],
+            is_above=reasons[own].startswith("applies "), was_suspended=engine_marks.is_suspended(live),
+        )
+        for own, live in lives.items()
+    ]  # fmt: skip
+    gone = [each for each in missing if each in direct]
+    return tuple(sorted(rest, key=lambda each: (each.depth, str(each)))), lives, tuple(gone)
+
+
+def _depths(lives: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """How many of the others are above each one, one above the other."""
+    called = {own: {own, f"{live['kind']} {text(live, 'metadata', 'name')}"} for own, live in lives.items()}
+    parents = {
+        own: [
+            other
+            for other in lives
+            if other != own and called[other] & {*owners_above(live)}
+        ]
+        for own, live in lives.items()
+    }  # fmt: skip
+    depths = dict.fromkeys(lives, 0)
+    for _ in lives:  # marks may run in a circle
+        for own in lives:
+            depths[own] = min(len(lives), max((depths[each] + 1 for each in parents[own]), default=0))
+    return depths

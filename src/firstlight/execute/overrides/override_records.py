@@ -1,0 +1,249 @@
+"""The record of an override: a ConfigMap of the cluster, where everybody finds it, and a copy on this computer."""
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from firstlight import errors
+from firstlight.clients import kube
+from firstlight.document import within
+from firstlight.drawing import override_text
+from firstlight.execute.overrides import incident_markdown
+from firstlight.execute.overrides.override_context import OverrideContext
+from firstlight.journal import state_files
+from firstlight.model.override import Override, OverrideStanding
+from firstlight.model.verdict import Failed, Skipped, VerificationCheck
+
+NAMESPACE = "kube-system"
+MANAGER = "firstlight"
+LABEL = "firstlight.dev/override-record"
+_PREFIX = "firstlight-override-"
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
+
+
+def made_id(now: float) -> str:
+    """An id that sorts by time: ``20261116t200000z-3f9c``."""
+    stamp = datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y%m%dt%H%M%Sz")
+    return f"{stamp}-{secrets.token_hex(2)}"
+
+
+async def listed(client: kube.Client) -> tuple[Override, ...]:
+    """All that the cluster knows of, oldest first; a record that cannot be read is told as an error.
+
+    Raises:
+        errors.FirstlightError: A record is none.
+        errors.ClientError: The API does not answer.
+    """
+    found = await client.list("v1", "ConfigMap", namespace=NAMESPACE, labels=LABEL)
+    return tuple(sorted((_read(each) for each in found.items), key=lambda each: (each.begun, each.id)))
+
+
+async def read(id: str, client: kube.Client) -> Override | None:
+    """One record; None if there is none.
+
+    Raises:
+        errors.ClientError: The API does not answer.
+    """
+    try:
+        return _read(await client.get("v1", "ConfigMap", f"{_PREFIX}{id}", namespace=NAMESPACE))
+    except kube.NotFound:
+        return None
+
+
+async def write(override: Override, ground: OverrideContext) -> Override:
+    """Keep a record, in the cluster first; the copy here is only for when the API is gone.
+
+    Raises:
+        errors.ClientError: The API does not take it.
+    """
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": f"{_PREFIX}{override.id}",
+            "namespace": NAMESPACE,
+            "labels": {LABEL: "closed" if override.is_over else "open"},
+        },
+        "data": {"record": msgspec.json.format(msgspec.json.encode(override), indent=1).decode()},
+    }
+    name = f"record {override.standing} of {override.id}"
+    await ground.write(name, lambda: ground.client.apply(body, manager=MANAGER, force=True))
+    copy(override, ground.state, ground.cluster)
+    return override
+
+
+def copy(override: Override, state: Path, cluster: str) -> None:
+    """Keep a record on this computer; a full disk is no reason to fail."""
+    with contextlib.suppress(OSError, errors.FirstlightError):
+        _keep(override, record_path(state, cluster, override.id))
+
+
+def record_path(state: Path, cluster: str, id: str) -> Path:
+    """Where the copy of a record is.
+
+    Raises:
+        errors.UsageError: It is no id.
+    """
+    if not _ID.fullmatch(id):
+        raise errors.UsageError(f"{id!r:.60} is no id of an override", hint="firstlight override status lists them.")
+    return state / cluster / "overrides" / f"{id}.json"
+
+
+def local(state: Path, cluster: str) -> tuple[Override, ...]:
+    """The copies on this computer, oldest first; what cannot be read is passed over.
+
+    Raises:
+        errors.Refused: One may be somebody else's work.
+    """
+    found = []
+    for each in state_files.listed(state / cluster / "overrides", "*.json"):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.append(_decoded(state_files.read(each)))
+    return tuple(sorted(found, key=lambda each: (each.begun, each.id)))
+
+
+def _keep(override: Override, place: Path) -> None:
+    state_files.enter(place)
+    part = place.with_suffix(".part")
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(msgspec.json.encode(override))
+    part.replace(place)
+
+
+def _decoded(content: bytes) -> Override:
+    """A record, whoever wrote it; its id is one, since files are called by it.
+
+    Raises:
+        msgspec.DecodeError: It is none.
+    """
+    found = msgspec.json.decode(content, type=Override)
+    if not _ID.fullmatch(found.id):
+        raise msgspec.ValidationError(f"{found.id!r:.60} is no id of an override")
+    return found
+
+
+def _read(found: dict[str, Any]) -> Override:
+    try:
+        return _decoded(within.text(found, "data", "record").encode())
+    except msgspec.DecodeError as error:
+        name = within.text(found, "metadata", "name")
+        raise errors.FirstlightError(
+            f"ConfigMap {NAMESPACE}/{name} is no record of an override: {error}",
+            hint="A newer firstlight may have written it; else see what rests (firstlight owners) and delete it.",
+        ) from error
+
+
+# The incident record of an override: Markdown for people to complete, JSON for programs, beside the journal.
+
+
+def incident_path(state: Path, cluster: str, id: str) -> Path:
+    """Where it is."""
+    return state / cluster / "incidents" / f"{id}.md"
+
+
+def keep_incident(override: Override, *, state: Path, cluster: str, say: Callable[[str], None]) -> None:
+    """Write it; what people have written into it already stays.
+
+    The override itself must not fail for a full disk: the record in the cluster has the same.
+    """
+    place = incident_path(state, cluster, override.id)
+    try:
+        state_files.enter(place)
+        _write(place.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(override), indent=1))
+        if not place.exists():
+            _write(place, incident_markdown.incident_markdown(override).encode())
+    except (OSError, errors.FirstlightError) as error:
+        say(f"the incident record could not be written: {error}")
+
+
+def _write(place: Path, content: bytes) -> None:
+    fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+
+
+# Overrides of a cluster that is taken down: nothing is finished in it, and their records are closed on this computer.
+#
+# To finish one is to let engines go on and to wait for them, on machines that are wiped a moment later. What stays is
+# here: a copy that would go on saying that something rests, and the incident record, which nobody else would write.
+
+
+async def copy_all(client: kube.Client, *, cluster: str, state: Path) -> None:
+    """Keep here what the cluster knows of overrides that are not over, before it is gone; others may have begun them.
+
+    Raises:
+        errors.FirstlightError: A record is none.
+        errors.ClientError: The API does not answer.
+    """
+    for each in await listed(client):
+        if not each.is_over:
+            copy(each, state, cluster)
+
+
+def close_local(*, cluster: str, state: Path, who: str, now: float, tell: Callable[[str], None]) -> None:
+    """Close what is kept here and not over: the cluster is gone.
+
+    Args:
+        cluster: Its name.
+        state: ``.firstlight`` of the repo.
+        who: Has taken it down.
+        now: When.
+        tell: Told of each.
+    """
+    for each in local(state, cluster):
+        if each.is_over:
+            continue
+        gone = dataclasses.replace(each, standing=OverrideStanding.GONE, ended=now, ended_by=who)
+        keep_incident(gone, state=state, cluster=cluster, say=tell)
+        copy(gone, state, cluster)
+        tell(f"override {each.id} is closed with its cluster: {incident_path(state, cluster, each.id)}")
+
+
+# Open overrides for those who look at a cluster for another reason: ``verify`` and ``drift``.
+
+
+OPEN_OVERRIDES = "overrides"
+
+
+async def open_override_notes(client: kube.Client, *, now: float) -> tuple[str, ...]:
+    """A line for each that is open: what differs from Git may be so on purpose."""
+    try:
+        return tuple(override_text.line(each, now) for each in await _open(client))
+    except errors.FirstlightError as error:
+        return (f"overrides: {error.message}",)
+
+
+async def open_override_checks(client: kube.Client, *, now: float) -> tuple[VerificationCheck, ...]:
+    """A check for each that is open; one that has expired fails, and so does a record that cannot be read."""
+    found = []
+    try:
+        opened = await _open(client)
+    except errors.ClientError as error:
+        return (VerificationCheck(name=OPEN_OVERRIDES, verdict=Skipped(error.message)),)
+    except errors.FirstlightError as error:
+        return (
+            VerificationCheck(
+                name=OPEN_OVERRIDES, verdict=Failed(error.message), detail=(error.hint,) if error.hint else ()
+            ),
+        )
+    for each in opened:
+        text = override_text.line(each, now)
+        if each.is_expired(now):
+            hint = "firstlight override end, or abort: anybody may"
+            found.append(VerificationCheck(name=OPEN_OVERRIDES, verdict=Failed(text), detail=(hint,)))
+        else:
+            found.append(VerificationCheck(name=OPEN_OVERRIDES, verdict=Skipped(text)))
+    return tuple(found)
+
+
+async def _open(client: kube.Client) -> tuple[Override, ...]:
+    return tuple(each for each in await listed(client) if not each.is_over)

@@ -1,0 +1,76 @@
+"""Whether the GitOps engine runs: its workloads, and the FluxInstance that makes them."""
+
+from firstlight.gates import conditions, gate_parts, workload
+from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model.cluster import Engine
+from firstlight.model.component import ObjectId
+from firstlight.model.observation import GateView, WatchTarget
+from firstlight.model.plan import Gate
+from firstlight.model.rendition import Object
+from firstlight.model.verdict import Verdict, Waiting
+from firstlight.model.work import Task
+
+_PARTS = {Engine.FLUX: ("flux", ("Deployment",)), Engine.ARGOCD: ("argocd", ("Deployment", "StatefulSet"))}
+"""By which label an engine's workloads are known, and their kinds."""
+
+
+def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
+    """The engine's workloads as rendered, or else whatever carries its label."""
+    objects = gate_parts.gate_objects(gate, task, ground)
+    asked = [*workload.of_objects(objects), *(_instance(each) for each in objects if _is_instance(each))]
+    if not asked and ground.cluster.engine is not None:
+        asked = [_labelled(ground.cluster.engine)]
+    hint = "See: flux check" if ground.cluster.engine == Engine.FLUX else ""
+    return (
+        gate_parts.make_question(gate, f"engine {gate.component}".strip(), gate_parts.together(asked), hint=hint)
+        if asked
+        else None
+    )
+
+
+def _is_instance(item: Object) -> bool:
+    return (item.id.group, item.id.kind) == ("fluxcd.controlplane.io", "FluxInstance")
+
+
+def _instance(item: Object) -> GatePart:
+    look = gate_parts.look_at(item.id, item.value)
+
+    def judge(view: GateView) -> Verdict:
+        found = view.one(look)
+        if found is None:
+            return conditions.absent(item.id, is_served=look not in view.unserved)
+        return conditions.judged_ready(found, str(item.id), now=view.now, expected=("Ready",))
+
+    return GatePart((look,), judge)
+
+
+def _labelled(engine: Engine) -> GatePart:
+    label, kinds = _PARTS[engine]
+    looks = [
+        WatchTarget(api_version="apps/v1", kind=kind, labels=f"app.kubernetes.io/part-of={label}") for kind in kinds
+    ]
+
+    def judge(view: GateView) -> Verdict:
+        found = [each for look in looks for each in view.all(look)]
+        if not found:
+            return Waiting(f"nothing of {label} is there yet")
+        return gate_parts.worst(
+            workload.judged(each, ObjectId.of(each), view, {"nodes": gate_parts.NODES}) for each in found
+        )
+
+    return GatePart((*looks, gate_parts.NODES), judge)
+
+
+# A FluxInstance whose controllers are up (flux-operator 0.38):
+#
+# apiVersion: fluxcd.controlplane.io/v1
+# kind: FluxInstance
+# metadata: {name: flux, namespace: flux-system, generation: 1}
+# status:
+#   observedGeneration: 1
+#   lastAppliedRevision: v2.7.5@sha256:1a5b…
+#   lastAttemptedRevision: v2.7.5@sha256:1a5b…
+#   components: [{name: source-controller, repository: ghcr.io/fluxcd/source-controller, tag: v1.7.4, digest: sha256:…}]
+#   conditions:
+#   - {type: Ready, status: "True", reason: ReconciliationSucceeded, observedGeneration: 1,
+#      message: 'Reconciliation finished in 12s', lastTransitionTime: "2026-11-16T06:44:10Z"}

@@ -1,1 +1,0 @@
-"""Git over smart HTTP: bare repositories, served by the real git."""

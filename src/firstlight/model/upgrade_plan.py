@@ -1,0 +1,187 @@
+"""What ``talosctl upgrade-k8s`` does, or would do: new versions of components, and the sync of Talos's manifests."""
+
+import dataclasses
+import enum
+import re
+from typing import Literal, NamedTuple
+
+from firstlight.model.cluster import Machine
+from firstlight.model.remark import Place
+
+InventoryPolicy = Literal["MustMatch", "AdoptIfNoInventory", "AdoptAll"]
+ManifestAction = Literal["created", "configured", "unchanged", "pruned", "changed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ComponentUpdate:
+    """A component of one machine that gets another version."""
+
+    component: str
+    node: str
+    before: str
+    after: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ManifestChange:
+    """What happens to one object of the manifests.
+
+    ``changed`` is what clusters below Talos 1.13 say, which do not tell created from configured.
+    """
+
+    action: ManifestAction
+    subject: str
+    """Kind, namespace and name, with slashes; below Talos 1.13 with the API version before the kind."""
+    diff: str = ""
+    """As a patch; masked if the object is a Secret."""
+
+
+@dataclasses.dataclass(frozen=True)
+class KubernetesUpgrade:
+    """The whole run."""
+
+    is_dry_run: bool
+    updates: tuple[ComponentUpdate, ...]
+    manifests: tuple[ManifestChange, ...]
+    text: str
+    """All that was printed, with the contents of Secrets masked."""
+
+    @property
+    def pruned(self) -> tuple[ManifestChange, ...]:
+        """Objects that are deleted, or would be."""
+        return tuple(change for change in self.manifests if change.action == "pruned")
+
+
+# An upgrade of Talos or Kubernetes before it begins: which machine goes from which version to which, in what order.
+
+
+class UpgradeProduct(enum.StrEnum):
+    """What is upgraded."""
+
+    TALOS = "talos"
+    KUBERNETES = "kubernetes"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeCandidate:
+    """A machine as it was found, and what the repo would install on it."""
+
+    machine: Machine
+    talos: str = ""
+    """``v1.13.0``; empty where it does not tell."""
+    why: str = ""
+    """What is the matter, in words that follow its name: ``does not answer (…)``; empty where it runs."""
+    image: str = ""
+    """The installer that its declaration comes to, patches included."""
+    installed: str = ""
+    """The installer that its config names now."""
+    extensions: tuple[str, ...] = ()
+    """What it runs besides Talos, by name; its schematic is not among them."""
+    schematic: str = ""
+    """The id of the schematic that it was installed from, if it tells."""
+    kubelet: str = ""
+    """The version of its kubelet."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredVersion:
+    """What the repo says of a version."""
+
+    version: str = ""
+    """Empty where it says nothing."""
+    place: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MachineUpgrade:
+    """One machine from one version to another."""
+
+    machine: Machine
+    before: str
+    after: str
+    image: str = ""
+    """The installer, of Talos only."""
+    is_done: bool = False
+    """It has that version already, or a later one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeRound:
+    """All machines to one version, in their order: the next one begins when the one before is well."""
+
+    version: str
+    moves: tuple[MachineUpgrade, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return all(each.is_done for each in self.moves)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why it must not begin."""
+
+    message: str
+    hint: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradePlan:
+    """The whole of it."""
+
+    cluster: str
+    product: UpgradeProduct
+    rounds: tuple[UpgradeRound, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """What becomes of the objects of Talos's own manifests: ``configured Deployment/kube-system/coredns``."""
+    repo: str = ""
+    """Which line of the repo has to change, or that it says the version already."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every machine has its version."""
+        return all(each.is_done for each in self.rounds)
+
+    @property
+    def waiting(self) -> tuple[MachineUpgrade, ...]:
+        """What is still to be done."""
+        return tuple(move for each in self.rounds for move in each.moves if not move.is_done)
+
+
+# Whole versions, and how far one is from another.
+
+
+_WHOLE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([0-9A-Za-z.-]+))?")
+
+
+class WholeVersion(NamedTuple):
+    """A version that can be compared; one before a release is less than the release."""
+
+    major: int
+    minor: int
+    patch: int
+    is_release: bool
+    before: tuple[tuple[bool, int, str], ...] = ()
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """Major and minor."""
+        return self.major, self.minor
+
+
+def parse_version(text: str) -> WholeVersion | None:
+    """A version such as ``v1.13.1`` or ``1.14.0-beta.1``; None for anything else."""
+    match = _WHOLE.fullmatch(text.strip())
+    if match is None:
+        return None
+    pieces = match[4].split(".") if match[4] else []
+    rest = tuple((not each.isdecimal(), int(each) if each.isdecimal() else 0, each) for each in pieces)
+    return WholeVersion(int(match[1]), int(match[2]), int(match[3]), not rest, rest)
+
+
+def with_v(text: str) -> str:
+    """A version as Talos writes its own: with a ``v``."""
+    return f"v{text.strip().removeprefix('v')}"

@@ -1,0 +1,188 @@
+"""What would go wrong when HelmReleases take over a release or objects that are there: found in the repo alone."""
+
+from collections.abc import Iterator
+
+from firstlight.document.within import mapping, number, text
+from firstlight.model.boundary import BoundaryStanding
+from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
+from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.source import ChartSource
+from firstlight.plan import boundary, cluster_facts, final_owners, pod_needs
+from firstlight.plan.cluster_facts import ClusterFacts
+
+CNI = "cni"
+_RETRY = "RetryOnFailure"
+_UNINSTALL = "uninstall"
+
+
+def flux_problems(known: ClusterFacts) -> Iterator[Problem]:
+    """What stands in the way of every HelmRelease that takes over what bootstrap installs."""
+    for component in known.bootstrap:
+        origin = final_owners.passing_owner(component)
+        if origin is not None and origin.form == SourceForm.HELM_RELEASE:
+            yield from _digest(component, origin, known)
+            yield from _uninstalls(component, origin)
+
+
+def differing(known: ClusterFacts) -> Iterator[Problem]:
+    """Components that bootstrap and Git render differently: the first reconcile changes them."""
+    for component in known.bootstrap:
+        ours = known.rendition(component, Side.BOOTSTRAP)
+        theirs = known.rendition(component, Side.GITOPS)
+        if final_owners.passing_owner(component) is None or ours is None or theirs is None:
+            continue
+        found = boundary.of(known.cluster, component, ours, theirs).objects
+        changed = [each for each in found if each.standing == BoundaryStanding.DIFFERENT]
+        if not changed:
+            continue
+        rolling = [each.id.name for each in changed if any(one.rolls for one in each.differences)]
+        fixed = [each.id.name for each in changed if any(one.is_fixed for one in each.differences)]
+        count = "1 object" if len(changed) == 1 else f"{len(changed)} objects"
+        message = f"bootstrap and Git have {count} of {component.name} in different ways"
+        if fixed:
+            message += f"; of {', '.join(fixed)} something differs that Kubernetes does not change"
+        if rolling:
+            message += f"; the handover replaces the pods of {', '.join(rolling)}"
+        yield Problem(
+            rule="handover-differs", severity=ProblemSeverity.WARNING, message=message, component=component.name,
+            chain=(
+                ProblemLink("bootstrap", "has it one way", cluster_facts.place(component, Side.BOOTSTRAP)),
+                ProblemLink("GitOps", "has it another way", cluster_facts.place(component, Side.GITOPS)),
+            ),
+            way_out=f"firstlight boundary {known.cluster.name} --component {component.name} shows every difference; "
+            "make both say the same.",
+        )  # fmt: skip
+
+
+def second_releases(known: ClusterFacts) -> Iterator[Problem]:
+    """HelmReleases that are meant to take over a release that bootstrap installs, and would not find it.
+
+    What has another name or namespace is read as another component: so these are found among all that Git brings.
+    """
+    ours = [
+        (each, chart)
+        for each in known.bootstrap
+        if not cluster_facts.is_inline(each) and each.phase != Phase.CRDS
+        for chart in cluster_facts.charts(each, Side.BOOTSTRAP)
+        if chart.release and chart.namespace
+    ]
+    for component in known.components:
+        for origin in cluster_facts.origins(component, Side.GITOPS):
+            if origin.form == SourceForm.HELM_RELEASE and isinstance(origin.source, ChartSource):
+                for other, chart in ours:
+                    if _is_meant(chart, origin, origin.source) and (wrong := _wrong(chart, origin.source)):
+                        yield _second(other, chart, component, origin, wrong)
+
+
+def _is_meant(ours: ChartSource, origin: Origin, theirs: ChartSource) -> bool:
+    is_same_chart = ours.name.rpartition("/")[2] == theirs.name.rpartition("/")[2]
+    return is_same_chart and ours.release in (theirs.release, origin.name)
+
+
+def _second(ours: Component, chart: ChartSource, theirs: Component, origin: Origin, wrong: dict[str, str]) -> Problem:
+    assert isinstance(origin.source, ChartSource)
+    found = origin.source
+    # Only another name or namespace makes a second set of objects; where Helm keeps it is a second history alone.
+    is_double = bool(wrong.keys() - {"storageNamespace"})
+    finds = f"{found.storage_namespace or found.namespace}/{found.release}"
+    lines = ", ".join(f"{name}: {value}" for name, value in wrong.items())
+    return Problem(
+        rule="handover-second-release",
+        severity=ProblemSeverity.ERROR if is_double else ProblemSeverity.WARNING,
+        component=theirs.name,
+        message=f"bootstrap installs the release {chart.namespace}/{chart.release}, and HelmRelease "
+        f"{origin.namespace}/{origin.name} looks for {finds}: helm-controller would install "
+        + (f"a second one, into {found.namespace}" if is_double else "it once more over what is there"),
+        chain=(
+            ProblemLink(
+                "bootstrap",
+                f"installs {chart.release} into {chart.namespace}",
+                cluster_facts.place(ours, Side.BOOTSTRAP),
+            ),
+            ProblemLink("HelmRelease", "is of another release", origin.place),
+        ),
+        way_out=f"Write in its spec: {lines}. Where it runs already, that makes helm-controller uninstall and install "
+        "anew: there, give bootstrap's release the name and namespace that the HelmRelease has.",
+    )
+
+
+def _wrong(ours: ChartSource, theirs: ChartSource) -> dict[str, str]:
+    """The pins of a HelmRelease that lead elsewhere, with what they must be."""
+    pins = {
+        "releaseName": (theirs.release, ours.release),
+        "targetNamespace": (theirs.namespace, ours.namespace),
+        "storageNamespace": (theirs.storage_namespace or theirs.namespace, ours.namespace),
+    }
+    return {name: must for name, (says, must) in pins.items() if says != must}
+
+
+def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterator[Problem]:
+    """Helm-controller adds the digest to the version of a chart of an OCIRepository; some charts label pods with it."""
+    reference = mapping(origin.definition, "spec", "chartRef")
+    if (
+        not reference
+        or text(reference, "kind") not in ("", "OCIRepository")
+        or not isinstance(origin.source, ChartSource)
+    ):
+        return
+    version = origin.source.version
+    labelled = [
+        each.id
+        for each in known.objects(component, Side.GITOPS)
+        if pod_needs.makes_pods(each)
+        and _names_version(mapping(pod_needs.template(each), "metadata", "labels"), version)
+    ]
+    if labelled:
+        names = ", ".join(f"{each.kind} {each.name}" for each in labelled)
+        yield Problem(
+            rule="handover-chart-digest",
+            severity=ProblemSeverity.WARNING,
+            component=component.name,
+            message=f"helm-controller calls a chart of an OCIRepository version+digest, and {names} has the version in "
+            "the labels of its pods: the handover replaces them",
+            chain=(
+                ProblemLink(
+                    "HelmRelease", f"takes its chart from OCIRepository {text(reference, 'name')}", origin.place
+                ),
+            ),
+            way_out="Run helm-controller with --feature-gates=DisableChartDigestTracking=true, or take the chart from "
+            "a HelmRepository.",
+        )
+
+
+def _names_version(labels: object, version: str) -> bool:
+    if not isinstance(labels, dict):
+        return False
+    chart = labels.get("helm.sh/chart") or labels.get("chart")
+    return bool(chart) or (bool(version) and any(version in str(each) for each in labels.values()))
+
+
+def _uninstalls(component: Component, origin: Origin) -> Iterator[Problem]:
+    """A network that is uninstalled because its upgrade failed does not come back: nothing reaches anything then."""
+    if component.role != CNI:
+        return
+    spec = mapping(origin.definition, "spec")
+    upgrade, install = mapping(spec, "upgrade"), mapping(spec, "install")
+    if text(upgrade, "remediation", "strategy") == _UNINSTALL and text(upgrade, "strategy", "name") != _RETRY:
+        yield _uninstalled(
+            component, origin, ProblemSeverity.ERROR, "spec.upgrade.remediation.strategy is uninstall",
+            "Leave spec.upgrade.remediation.strategy out, or write rollback",
+        )  # fmt: skip
+    remediation = mapping(install, "remediation")
+    tries = number(remediation, "retries") or remediation.get("remediateLastFailure") is True
+    if tries and text(install, "strategy", "name") != _RETRY:
+        # What Talos applied is no release yet, so that helm-controller begins with an install.
+        severity = ProblemSeverity.ERROR if cluster_facts.is_inline(component) else ProblemSeverity.WARNING
+        yield _uninstalled(
+            component, origin, severity, "spec.install.remediation uninstalls between two tries of an install",
+            "Write spec.install.strategy.name: RetryOnFailure instead of spec.install.remediation",
+        )  # fmt: skip
+
+
+def _uninstalled(component: Component, origin: Origin, severity: ProblemSeverity, why: str, way_out: str) -> Problem:
+    return Problem(
+        rule="handover-uninstalls-cni", severity=severity, component=component.name,
+        message=f"helm-controller would uninstall the network of the cluster when it fails: {why}",
+        chain=(ProblemLink("HelmRelease", f"{origin.namespace}/{origin.name} says so", origin.place),),
+        way_out=f"{way_out}: without a network helm-controller itself cannot bring it back.",
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""The steps of each phase, as the design's table has them."""

@@ -1,1 +1,0 @@
-"""The decision framework and the audit rules: data first, code second."""

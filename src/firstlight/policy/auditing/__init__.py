@@ -1,1 +1,0 @@
-"""The audit: rules with evidence over all clusters of a platform."""

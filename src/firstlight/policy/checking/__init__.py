@@ -1,1 +1,0 @@
-"""What checks before and after a change judge by themselves: data in, notes out."""

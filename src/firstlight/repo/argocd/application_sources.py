@@ -1,0 +1,220 @@
+"""What an Application deploys: each of its sources, resolved as far as the repo tells it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from firstlight.model.remark import Grade, Remark
+from firstlight.model.source import (
+    ChartSource,
+    DirectorySource,
+    RemoteSource,
+    SeveralSources,
+    Source,
+    Unresolved,
+    Values,
+)
+from firstlight.repo.argocd import application_spec, application_values, directory_contents, git_urls, local_charts
+from firstlight.repo.argocd.application_spec import SourceSpec, has_placeholder
+from firstlight.repo.argocd.definitions import Definition, items, mapping, text
+from firstlight.repo.argocd.directory_contents import DirectoryContents, SourceTool
+from firstlight.repo.argocd.read_scope import ReadScope
+
+HEADS = ("", "HEAD")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResolvedSources:
+    """What came out of the sources of an Application."""
+
+    source: Source | SeveralSources
+    version: str = ""
+    definitions: tuple[Definition, ...] = ()
+    """Objects of this repo that it applies itself."""
+    remarks: tuple[Remark, ...] = ()
+    doubt: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _One:
+    """What came out of one source."""
+
+    sources: tuple[Source, ...]
+    definitions: tuple[Definition, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    version: str = ""
+    """Of a chart of this repo."""
+    doubt: str = ""
+
+
+def read(app: Definition, scope: ReadScope) -> ResolvedSources:
+    """Resolve the sources of an Application."""
+    specs = application_spec.source_specs(app)
+    refs = {f"${each.ref}": each for each in specs if each.ref}
+    made = [_one(each, refs, scope) for each in specs if not _is_only_a_ref(each)]
+    sources = [source for each in made for source in each.sources]
+    remarks = [remark for each in made for remark in each.remarks]
+    if app.spec.get("source") and items(app.spec.get("sources")):
+        remarks.append(Remark(app.at("spec", "source"), Grade.WARNING, "source is not read, since there are sources"))
+    if not sources:
+        reason = "the Application has no source" if not specs else "its sources only lend files"
+        remarks.append(Remark(app.at("spec"), Grade.ERROR, reason))
+        sources = [Unresolved(text="", reason=reason)]
+    return ResolvedSources(
+        source=sources[0] if len(sources) == 1 else SeveralSources(each=tuple(sources)),
+        version=_version(sources) or next((each.version for each in made if each.version), ""),
+        definitions=made[0].definitions if len(made) == 1 else tuple(one for each in made for one in each.definitions),
+        remarks=tuple(remarks),
+        doubt=next((each.doubt for each in made if each.doubt), ""),
+    )
+
+
+def _is_only_a_ref(spec: SourceSpec) -> bool:
+    return bool(spec.ref) and not spec.chart and not spec.written_path
+
+
+def _version(sources: list[Source]) -> str:
+    """What people call the version: that of the first chart that comes from elsewhere, else a revision."""
+    charts = [each.version for each in sources if isinstance(each, ChartSource) and each.repository]
+    remotes = [each.revision for each in sources if isinstance(each, RemoteSource) and each.revision not in HEADS]
+    return next((each for each in [*charts, *remotes] if each and not has_placeholder(each)), "")
+
+
+def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> _One:
+    for field in ("repoURL", "chart", "path"):
+        written = text(spec.value.get(field))
+        if has_placeholder(written):
+            unresolved = Unresolved(text=written, reason=f"{field} is a template that cannot be filled in")
+            return _One((unresolved,))
+    if not spec.url:
+        return _wrong(spec, "there is no repoURL")
+    if spec.value.get("plugin") is not None:
+        return _plugin(spec)
+    if spec.chart:
+        given = application_values.read(spec, refs, base=None, scope=scope)
+        return _One((_chart(spec, given.values, scope),), remarks=given.remarks)
+    if not scope.own.has(spec.url):
+        return _elsewhere(spec, refs, scope)
+    path = spec.path
+    if path is None or not scope.tree.is_dir(path):
+        where = "is outside of the repo" if path is None else "is no directory of this repo"
+        return _wrong(spec, f"path {spec.written_path} {where}")
+    made = _here(spec, refs, path=path, scope=scope)
+    if spec.revision in HEADS or spec.revision == scope.own.revision:
+        return made
+    doubt = f"it follows {spec.revision} of this repo, and what is read here may be another state"
+    return dataclasses.replace(made, doubt=doubt)
+
+
+def _wrong(spec: SourceSpec, reason: str) -> _One:
+    place = spec.at("path") if spec.written_path else spec.at()
+    return _One((Unresolved(text=spec.written_path, reason=reason),), remarks=(Remark(place, Grade.ERROR, reason),))
+
+
+def _plugin(spec: SourceSpec) -> _One:
+    name = text(mapping(spec.value.get("plugin")).get("name"))
+    reason = f"the plugin {name} makes its manifests" if name else "a plugin makes its manifests"
+    remark = Remark(spec.at("plugin"), Grade.UNKNOWN, f"{reason}, and it is not run")
+    return _One((Unresolved(text=spec.written_path, reason=reason),), remarks=(remark,))
+
+
+def _chart(spec: SourceSpec, values: tuple[Values, ...], scope: ReadScope) -> ChartSource:
+    """A chart of a Helm repository, or of an OCI registry, which has no scheme before it."""
+    repository = spec.url if "://" in spec.url else f"oci://{spec.url.strip('/')}"
+    return ChartSource(
+        name=spec.chart,
+        repository=git_urls.without_password(repository),
+        version=spec.revision,
+        release=text(spec.helm.get("releaseName")) or spec.app.name,
+        namespace=_namespace(spec),
+        values=values,
+        credentials=scope.registered.credentials(spec.url),
+    )
+
+
+def _namespace(spec: SourceSpec) -> str:
+    return text(spec.helm.get("namespace")) or text(mapping(spec.app.spec.get("destination")).get("namespace"))
+
+
+def _elsewhere(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> _One:
+    """Another repository, whose files nobody here can see."""
+    if not spec.helm:
+        return _One(
+            (RemoteSource(url=git_urls.without_password(spec.url), revision=spec.revision, path=spec.written_path),)
+        )
+    given = application_values.read(spec, refs, base=None, scope=scope)
+    chart = dataclasses.replace(
+        _chart(spec, given.values, scope), name=spec.written_path or ".", repository=git_urls.without_password(spec.url)
+    )
+    return _One((chart,), remarks=given.remarks)
+
+
+def _here(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope: ReadScope) -> _One:
+    spec, said = directory_contents.overridden(spec, path, scope.tree)
+    tool = directory_contents.tool(spec, path, scope.tree)
+    if isinstance(tool, Remark):
+        return _One((Unresolved(text=path, reason=tool.message),), remarks=(*said, tool))
+    if tool == SourceTool.PLUGIN:
+        return _plugin(spec)
+    if tool == SourceTool.HELM:
+        made = _local_chart(spec, refs, path=path, scope=scope)
+        return dataclasses.replace(made, remarks=(*said, *made.remarks))
+    is_kustomized = tool == SourceTool.KUSTOMIZE
+    found = _contents(spec, path, scope, is_kustomized=is_kustomized)
+    directory = _directory(spec, path, is_kustomized=is_kustomized)
+    return _One((directory, *found.charts, *found.remotes), found.definitions, (*said, *found.remarks))
+
+
+def _contents(spec: SourceSpec, path: str, scope: ReadScope, *, is_kustomized: bool) -> DirectoryContents:
+    """What is in a directory; asked once for the same options, since many Applications may read it."""
+    options = mapping(spec.value.get("kustomize" if is_kustomized else "directory"))
+    key = (path, is_kustomized, json.dumps(options, sort_keys=True, default=str))
+    if key not in scope.kept:
+        read = (
+            directory_contents.kustomized(spec, path, scope)
+            if is_kustomized
+            else directory_contents.plain(spec, path, scope.tree)
+        )
+        scope.kept[key] = read
+    found: DirectoryContents = scope.kept[key]
+    return found
+
+
+def _directory(spec: SourceSpec, path: str, *, is_kustomized: bool) -> DirectorySource:
+    if not is_kustomized:
+        options = mapping(spec.value.get("directory"))
+        return DirectorySource(
+            path=path,
+            kustomize=False,
+            recurse=options.get("recurse") is True,
+            include=text(options.get("include")),
+            exclude=text(options.get("exclude")),
+        )
+    options = mapping(spec.value.get("kustomize"))
+    metadata = {"labels": options.get("commonLabels"), "annotations": options.get("commonAnnotations")}
+    return DirectorySource(
+        path=path,
+        target_namespace=text(options.get("namespace")),
+        name_prefix=text(options.get("namePrefix")),
+        name_suffix=text(options.get("nameSuffix")),
+        common_metadata={key: value for key, value in metadata.items() if isinstance(value, Mapping)},
+        components=tuple(text(each) for each in items(options.get("components"))),
+        patches=tuple(each for each in items(options.get("patches")) if isinstance(each, Mapping)),
+        images=tuple(directory_contents.images(items(options.get("images")))),
+    )
+
+
+def _local_chart(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope: ReadScope) -> _One:
+    given = application_values.read(spec, refs, base=path, scope=scope)
+    chart = local_charts.read_chart(scope.tree, path)
+    if chart is None:
+        remark = Remark(spec.at("path"), Grade.ERROR, f"{path}/{local_charts.CHART_FILE} cannot be read")
+        return _One((Unresolved(text=path, reason=remark.message),), remarks=(*given.remarks, remark))
+    release = dataclasses.replace(
+        _chart(spec, given.values, scope), name=path, repository="", version=chart.version, credentials=""
+    )
+    values = application_values.merged(given.values, local_charts.default_values(scope.tree, path), scope)
+    dependencies = local_charts.charts_brought(scope.tree, chart, values, release)
+    rendered = local_charts.chart_applications(chart, values, release, scope=scope)
+    remarks = (*given.remarks, *rendered.remarks)
+    return _One((release, *dependencies), rendered.definitions, remarks, version=chart.version)

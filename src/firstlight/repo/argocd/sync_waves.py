@@ -1,0 +1,168 @@
+"""Which Applications wait for others: sync waves below one parent, and the steps of a rolling ApplicationSet."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from firstlight.model.component import ComponentNeed
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.repo.argocd import definitions
+from firstlight.repo.argocd.application_tree import ApplicationNode
+from firstlight.repo.argocd.definitions import Definition, items, mapping, text
+
+WAVE = "argocd.argoproj.io/sync-wave"
+MAX_NEEDS = 200
+"""Applications that one waits for; where a wave has more, the first ones stand for it."""
+
+_HEALTH_HINT = "Set resource.customizations.health.argoproj.io_Application in argocd-cm."
+
+
+@dataclasses.dataclass(frozen=True)
+class Waves:
+    """What waits for what."""
+
+    needs: Mapping[ApplicationNode, tuple[ComponentNeed, ...]]
+    numbers: Mapping[ApplicationNode, int]
+    """The wave of each Application that has one."""
+    remarks: tuple[Remark, ...]
+
+
+def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
+    """Find out what waits for what.
+
+    Args:
+        nodes: All Applications.
+        has_health: Whether Argo CD waits for the health of Applications.
+    """
+    numbers: dict[ApplicationNode, int] = {}
+    remarks: list[Remark] = []
+    for node in nodes:
+        number = _number(node, remarks)
+        if number is not None:
+            numbers[node] = number
+    needs: dict[ApplicationNode, list[ComponentNeed]] = {node: [] for node in nodes}
+    siblings: dict[ApplicationNode, list[ApplicationNode]] = {}
+    for node in nodes:
+        if node.parent is not None:
+            siblings.setdefault(node.parent, []).append(node)
+    suffix = "" if has_health else " (order only, no health)"
+    for group in siblings.values():
+        by_wave = {node: _in_sync(node) for node in group}
+        for node, number, before in _ordered(by_wave):
+            needs[node] += _needs(node, before, f"sync wave {number} after {by_wave[before[0]]}{suffix}")
+    if not has_health and any(needs.values()):
+        first = min((_place(node) for node in numbers if needs[node]), default=None)
+        if first is not None:
+            message = (
+                "a sync wave of Applications does not wait for the one before to be healthy: Argo CD has no health"
+            )
+            remarks.append(Remark(first, Grade.WARNING, f"{message} check for Applications", _HEALTH_HINT))
+    for node, more in _rolling(nodes):
+        needs[node] += more
+    remarks += [*_replaced(nodes), *_idle(nodes, numbers)]
+    return Waves({node: tuple(each) for node, each in needs.items()}, numbers, tuple(remarks))
+
+
+def _annotated(one: Definition) -> int | None:
+    written = one.annotation(WAVE).strip()
+    try:
+        return int(written) if written and len(written) < 12 else None
+    except ValueError:
+        return None
+
+
+def _number(node: ApplicationNode, remarks: list[Remark]) -> int | None:
+    """The wave that counts: the ApplicationSet's own before the one that it gives to its Applications."""
+    for one in (node.app_set, node.definition):
+        if one is not None and one.annotation(WAVE):
+            number = _annotated(one)
+            if number is None:
+                message = f"the sync wave {one.annotation(WAVE)!r} is no number, so it counts as 0"
+                remarks.append(Remark(one.at("metadata", "annotations", WAVE), Grade.ERROR, message))
+                return 0
+            return number
+    return None
+
+
+def _in_sync(node: ApplicationNode) -> int:
+    """The wave in the sync of the parent, in which an ApplicationSet is one object."""
+    return _annotated(node.app_set or node.definition) or 0
+
+
+def _place(node: ApplicationNode) -> Place:
+    return (node.app_set or node.definition).at("metadata", "annotations", WAVE)
+
+
+def _ordered(numbers: Mapping[ApplicationNode, int]) -> Iterator[tuple[ApplicationNode, int, list[ApplicationNode]]]:
+    """Each node with those of the next lower number."""
+    groups: dict[int, list[ApplicationNode]] = {}
+    for node, number in numbers.items():
+        groups.setdefault(number, []).append(node)
+    steps = sorted(groups)
+    for lower, number in itertools.pairwise(steps):
+        for node in groups[number]:
+            yield node, number, groups[lower]
+
+
+def _needs(node: ApplicationNode, before: Sequence[ApplicationNode], why: str) -> list[ComponentNeed]:
+    place = _place(node)
+    near = [each for each in before if each.destination.cluster == node.destination.cluster]
+    return [ComponentNeed(id=each.id, place=place, why=why) for each in near[:MAX_NEEDS]]
+
+
+def _rolling(nodes: Sequence[ApplicationNode]) -> Iterator[tuple[ApplicationNode, list[ComponentNeed]]]:
+    """The needs between the steps of ApplicationSets that roll out one after the other."""
+    sets: dict[int, list[ApplicationNode]] = {}
+    for node in nodes:
+        if node.app_set is not None and not node.is_template:
+            sets.setdefault(id(node.app_set.value), []).append(node)
+    for group in sets.values():
+        one = group[0].app_set
+        strategy = mapping(one.spec.get("strategy")) if one else {}
+        if one is None or text(strategy.get("type")) != "RollingSync":
+            continue
+        steps = items(mapping(strategy.get("rollingSync")).get("steps"))
+        numbers = {node: number for node in group if (number := _step(node, steps))}
+        for node, number, before in _ordered(numbers):
+            place = one.at("spec", "strategy", "rollingSync", "steps", number - 1)
+            why = f"rolling sync step {number} after {numbers[before[0]]}"
+            yield node, [dataclasses.replace(each, place=place) for each in _needs(node, before, why)]
+
+
+def _step(node: ApplicationNode, steps: list[object]) -> int:
+    """The step, from 1, that an Application belongs to; 0 for none."""
+    labels = {key: text(value) for key, value in mapping(node.definition.metadata.get("labels")).items()}
+    for number, step in enumerate(steps, start=1):
+        expressions = [mapping(each) for each in items(mapping(step).get("matchExpressions"))]
+        if all(definitions.expression_fits(each, labels) for each in expressions):
+            return number
+    return 0
+
+
+def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Remark]:
+    """Waves that a kustomization writes over."""
+    for node in nodes:
+        if node.app_set is not None:
+            continue
+        metadata = mapping(node.definition.written.get("metadata"))
+        before, after = text(mapping(metadata.get("annotations")).get(WAVE)), node.definition.annotation(WAVE)
+        if before and before != after:
+            place = node.definition.at("metadata", "annotations", WAVE)
+            yield Remark(place, Grade.WARNING, f"a kustomization replaces this sync wave by {after or 'nothing'}")
+
+
+def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, int]) -> Iterator[Remark]:
+    """Waves that order nothing."""
+    alone = [node for node in numbers if node.parent is None and node.app_set is None]
+    if len({numbers[node] for node in alone}) > 1:
+        message = "sync waves order nothing here: no Application of this repo brings these Applications"
+        yield Remark(min(_place(node) for node in alone), Grade.WARNING, message)
+    seen: set[int] = set()
+    for node in nodes:
+        if node.app_set is None or id(node.app_set.value) in seen:
+            continue
+        seen.add(id(node.app_set.value))
+        if node.definition.annotation(WAVE):
+            message = "a sync wave on the Applications of an ApplicationSet orders nothing: no sync creates them"
+            place = node.app_set.at("spec", "template", "metadata", "annotations", WAVE)
+            yield Remark(place, Grade.WARNING, message, "Use its strategy RollingSync, or a wave on the set itself.")

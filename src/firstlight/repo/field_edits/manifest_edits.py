@@ -1,0 +1,144 @@
+"""Edits where an object is written: its manifest, the patches and transformers of kustomizations, its variables."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from firstlight.model.component import ObjectId, Origin
+from firstlight.model.finding import EditVerb, FileEdit
+from firstlight.model.remark import Place
+from firstlight.ownership.field_values import ABSENT
+from firstlight.repo.field_edits import component_sites, derived_values, field_steps, kustomization_edits, patch_edits
+from firstlight.repo.field_edits.component_sites import ClusterRepo
+from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditObstacle, EditRank, Steps, WantedField
+from firstlight.repo.field_edits.kustomization_edits import FoundEdits, PatchHolder
+from firstlight.repo.flux.post_build import is_encrypted
+from firstlight.repo.manifest import Manifest
+
+_DEEPEST = 3
+"""A Kustomization that is patched by the one that applies it, which is patched …"""
+
+
+def manifest_candidates(repo: ClusterRepo, wish: WantedField, *, depth: int = 0) -> FoundEdits:
+    """What may be edited so that an object that is written in manifests has a field, the best first.
+
+    Args:
+        repo: The repo and the cluster.
+        wish: The field; ``before`` is what the object has there as it is applied.
+        depth: How many objects that declare others have led here.
+    """
+    known = repo.stating(wish.object)
+    if known is not None:
+        origin, value = known
+        yield from of_origin(repo, wish, origin, value=value, depth=depth)
+        return
+    # Nothing of the repo applies a root: it is as it stands in its file.
+    for origin in repo.origins():
+        if ObjectId.of(origin.definition) != wish.object:
+            continue
+        if manifest := repo.declaring(origin):
+            yield from _in_manifest(repo, manifest, wish, origin=None, value=manifest.value, depth=depth)
+        elif origin.maker and depth < _DEEPEST:
+            yield from _in_template(repo, wish, origin, depth=depth)
+        return
+
+
+def _in_template(repo: ClusterRepo, wish: WantedField, origin: Origin, *, depth: int) -> FoundEdits:
+    """The template of the ApplicationSet that makes an Application; whatever else it makes must stay as it is."""
+    id, steps = ObjectId.of(origin.maker), ("spec", "template", *wish.steps)
+    before = field_steps.value_at(origin.maker, steps)
+    more = WantedField(
+        object=id, steps=steps, before=before, after=wish.after, path=field_steps.steps_text(steps, origin.maker)
+    )
+    yield from manifest_candidates(repo, more, depth=depth + 1)
+    way = "give its generator a value for it, or make the Application by itself"
+    yield EditObstacle(origin.place, f"{wish.object} is made by {id}, and written nowhere: {way}")
+
+
+def of_origin(repo: ClusterRepo, wish: WantedField, origin: Origin, *, value: Any, depth: int = 0) -> FoundEdits:
+    """The same, where it is known who applies the object.
+
+    Args:
+        repo: The repo and the cluster.
+        wish: The field.
+        origin: Who applies it.
+        value: The object as it is applied.
+        depth: How many objects that declare others have led here.
+    """
+    here = component_sites.sites_of(origin, repo.tree)
+    mine = nearest([each for each in here.manifests if component_sites.is_alike(each, wish.object)], wish.object)
+    names = {each.id.name for each in mine} | {wish.object.name}
+    if locked := [each for each in mine if is_encrypted(each)]:
+        # A patch would not do either: sops would find that the object is not what was encrypted.
+        path = locked[0].place.path
+        yield EditObstacle(locked[0].place, f"{path} is encrypted and not edited: set {wish.path} with sops {path}")
+        return
+    found: list[EditCandidate | EditObstacle] = []
+    for manifest in mine:
+        found += _in_manifest(repo, manifest, wish, origin=origin, value=value, depth=depth)
+    files = [holder for each in here.kustomizations if (holder := kustomization_edits.holder_of_file(each))]
+    for holder in [*files, *_engine(repo, origin, depth)]:
+        found += patch_edits.patch_candidates(repo.tree, holder, wish, value=value, names=names)
+        found += kustomization_edits.transformer_candidates(holder, wish, names=names)
+        found += kustomization_edits.generator_candidates(repo.tree, holder, wish)
+    name = mine[0].id.name if mine else wish.object.name
+    own = [each for each in reversed(files) if each.directory not in repo.shared]
+    for holder in [*own, *_engine(repo, origin, depth)]:
+        found += patch_edits.new_patch_candidates(holder, wish, value=value, name=name)
+    yield from sorted(found, key=lambda each: each.rank if isinstance(each, EditCandidate) else -1)
+
+
+def _engine(repo: ClusterRepo, origin: Origin, depth: int) -> Iterator[PatchHolder]:
+    if depth < _DEEPEST:
+        found = kustomization_edits.holder_of_engine(
+            origin, functools.partial(manifest_candidates, repo, depth=depth + 1)
+        )
+        if found is not None:
+            yield found
+
+
+def nearest(found: list[Manifest], id: ObjectId) -> list[Manifest]:
+    """Those of exactly this name where there are any: others only have a part of it."""
+    same = [each for each in found if each.id.name == id.name]
+    exact = [each for each in same if each.id.namespace in ("", id.namespace)]
+    return exact or same or found
+
+
+def _in_manifest(
+    repo: ClusterRepo, manifest: Manifest, wish: WantedField, *, origin: Origin | None, value: Any, depth: int
+) -> FoundEdits:
+    if manifest.way is None:
+        return
+    there, lacking = field_steps.found_in(manifest.value, wish.steps, of=value)
+    if lacking:
+        if wish.after is not ABSENT:
+            yield _edit(manifest, (*there, *lacking), wish.after, EditRank.ADDED, f"the manifest of {wish.object}")
+        return
+    now = field_steps.value_at(manifest.value, there)
+    if isinstance(now, str) and derived_values.has_variables(now) and origin is not None:
+        yield from _with_variable(repo, manifest, wish, there, now=now, origin=origin, depth=depth)
+    else:
+        yield _edit(manifest, there, wish.after, EditRank.WRITTEN, f"the manifest of {wish.object}")
+
+
+def _with_variable(
+    repo: ClusterRepo, manifest: Manifest, wish: WantedField, there: Steps, *, now: str, origin: Origin, depth: int
+) -> FoundEdits:
+    for text in derived_values.literal_parts(now, wish.before, wish.after):
+        yield _edit(manifest, there, text, EditRank.WRITTEN, f"the manifest of {wish.object}")
+    if depth < _DEEPEST:
+        for more in derived_values.wanted_variables(repo, origin, now, wish):
+            for each in manifest_candidates(repo, more, depth=depth + 1):
+                yield derived_values.as_variable(each, more)
+    says = f"the manifest of {wish.object}, in place of {now}"
+    yield derived_values.as_literal(_edit(manifest, there, wish.after, EditRank.LITERAL, says))
+
+
+def _edit(manifest: Manifest, steps: Steps, value: Any, rank: EditRank, says: str) -> EditCandidate:
+    assert manifest.way is not None
+    document, above = manifest.way
+    verb = EditVerb.REMOVE if value is ABSENT else EditVerb.SET
+    new = None if value is ABSENT else value
+    edit = FileEdit(path=manifest.place.path, verb=verb, steps=(*above, *steps), document=document, value=new)
+    found = manifest.at(*steps)
+    return EditCandidate(rank=rank, place=Place(found.path, found.line), says=says, edits=(edit,))

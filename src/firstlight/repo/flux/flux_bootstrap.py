@@ -1,0 +1,171 @@
+"""Where a cluster's tree begins: the Kustomization that Flux is started with."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from firstlight.model.component import Origin, Phase, Side, SourceForm
+from firstlight.model.remark import Place
+from firstlight.model.source import DirectorySource, RemoteSource
+from firstlight.repo.flux import flux_objects, secret_needs
+from firstlight.repo.flux.flux_objects import mapping, text
+from firstlight.repo.kustomize import kustomize_patches
+from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource
+from firstlight.repo.manifest import Manifest
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FluxRoot:
+    """A path that somebody else says a cluster begins at: the user, or a ``flux bootstrap`` in a script."""
+
+    path: str
+    cluster: str = ""
+    place: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FluxStart:
+    """Where Flux begins in a cluster."""
+
+    path: str
+    """The directory."""
+    manifests: tuple[Manifest, ...]
+    """The Kustomization, as it is written or as Flux's operator would make it; several only where that is a guess."""
+    why: str
+    """How it was told, for those who doubt it."""
+    cluster: str = ""
+    """The cluster's name, where somebody says it."""
+    source: Manifest | None = None
+    """The source of the Kustomization, where it is made with it: by the operator, or by ``flux bootstrap``."""
+    components: str = ""
+    """The file with Flux itself that ``flux bootstrap`` wrote beside it."""
+    is_inferred: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where it is said."""
+        return self.manifests[0].place
+
+
+def synthesized(path: str, place: Place, *, namespace: str = "flux-system", name: str = "flux-system") -> Manifest:
+    """The Kustomization that ``flux bootstrap`` would make for a path."""
+    value = {
+        "apiVersion": f"{flux_objects.KUSTOMIZE}/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"path": path, "prune": True, "sourceRef": {"kind": "GitRepository", "name": name}},
+    }
+    return Manifest(value, place)
+
+
+def start_of_instance(instance: Mapping[str, Any], namespace: str, place: Place) -> tuple[Manifest, Manifest] | None:
+    """The Kustomization and the source that the operator makes for a FluxInstance; None if it syncs nothing.
+
+    Args:
+        instance: The spec of the FluxInstance.
+        namespace: Where the FluxInstance is.
+        place: Where its sync is written.
+    """
+    sync = mapping(instance.get("sync"))
+    if not text(sync.get("path")):
+        return None
+    name = text(sync.get("name")) or namespace
+    kind = text(sync.get("kind")) or "GitRepository"
+    reference = text(sync.get("ref"))
+    ref = {"tag": reference} if kind == "OCIRepository" else {"name": reference}
+    source: dict[str, Any] = {
+        "apiVersion": f"{flux_objects.SOURCE}/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"url": text(sync.get("url")), "ref": ref},
+    }
+    if text(sync.get("pullSecret")):
+        source["spec"]["secretRef"] = {"name": text(sync.get("pullSecret"))}
+    made = synthesized(text(sync["path"]), place, namespace=namespace, name=name)
+    kustomization = {**made.value, "spec": {**made.value["spec"], "sourceRef": {"kind": kind, "name": name}}}
+    both = [KustomizeResource(each, Manifest(each, place)) for each in (kustomization, source)]
+    for patch in flux_objects.entries(mapping(instance.get("kustomize")).get("patches")):
+        both = _patched(both, mapping(patch))
+    return Manifest(both[0].value, place), Manifest(both[1].value, place)
+
+
+def _patched(resources: list[KustomizeResource], patch: Mapping[str, Any]) -> list[KustomizeResource]:
+    """What the operator's own patches make of both; most are for the controllers, and do not fit here."""
+    target = mapping(patch.get("target"))
+    if text(target.get("kind")) not in ("Kustomization", "GitRepository", "OCIRepository"):
+        return resources
+    try:
+        documents = kustomize_patches.parsed(text(patch.get("patch")))
+        changed = kustomize_patches.apply(resources, kustomize_patches.KustomizePatch(documents, target))
+    except KustomizeProblem:
+        return resources
+    return changed if len(changed) == len(resources) else resources
+
+
+# Flux itself in the tree: the components that ``flux bootstrap`` wrote there, and FluxInstances.
+
+
+_HEADER = re.compile(r"^# Flux [Vv]ersion: (?P<version>\S+)", re.MULTILINE)
+_VERSION = "app.kubernetes.io/version"
+
+
+def is_flux_component(manifest: Manifest) -> bool:
+    """Whether an object is one of those that make Flux run."""
+    return os.path.basename(manifest.place.path).startswith("gotk-components.")
+
+
+def flux_components(
+    manifests: Sequence[Manifest], *, cluster: str, parent: str = "", maker: Manifest | None = None
+) -> Origin:
+    """Flux, as ``flux bootstrap`` wrote it; without a parent nothing in Git applies it afterwards.
+
+    Args:
+        manifests: Its objects.
+        cluster: Whose.
+        parent: The id of the Kustomization that applies it.
+        maker: That Kustomization, whose build may patch what ``flux bootstrap`` wrote.
+    """
+    first = manifests[0]
+    labels = [mapping(mapping(each.value.get("metadata")).get("labels")) for each in manifests]
+    version = next((text(each[_VERSION]) for each in labels if each.get(_VERSION)), "")
+    if not version and first.document is not None and (header := _HEADER.search(first.document.text[:4096])):
+        version = header["version"]
+    namespaces = [each.id.namespace for each in manifests if each.id.kind == "Deployment"]
+    return Origin(
+        form=SourceForm.FLUX_COMPONENTS,
+        side=Side.GITOPS if parent else Side.BOOTSTRAP,
+        place=first.place,
+        name="flux",
+        namespace=namespaces[0] if namespaces else "flux-system",
+        cluster=cluster,
+        phase=Phase.ENGINE,
+        source=DirectorySource(path=first.place.path, kustomize=False),
+        version=version,
+        parent=parent,
+        doubt="" if parent else "the cluster's tree does not bring it",
+        objects=tuple(each.id for each in manifests),
+        maker=maker.value if maker is not None else {},
+    )
+
+
+def instance_origin(manifest: Manifest, *, cluster: str, parent: str) -> Origin:
+    """Flux, as its operator installs it."""
+    distribution = mapping(flux_objects.spec(manifest).get("distribution"))
+    version = text(distribution.get("version"))
+    url = text(distribution.get("artifact")) or text(distribution.get("registry"))
+    return Origin(
+        form=SourceForm.FLUX_INSTANCE,
+        side=Side.GITOPS,
+        place=manifest.place,
+        name=manifest.id.name,
+        namespace=manifest.id.namespace,
+        cluster=cluster,
+        phase=Phase.ENGINE,
+        source=RemoteSource(url=url, revision=version),
+        version=version,
+        parent=parent,
+        secrets=tuple(secret_needs.of_instance(manifest)),
+        definition=manifest.value,
+    )

@@ -1,0 +1,318 @@
+"""The tree of one cluster, followed from its start as Flux would follow it.
+
+Each Kustomization is built and its variables are replaced; what it brings is sorted, and the Kustomizations among that
+are followed in turn. Variables may come from ConfigMaps that are found only later, so the whole is done again until
+nothing changes; builds are kept, so that costs little.
+"""
+
+import collections
+import dataclasses
+
+from firstlight.model.component import ObjectId, SecretNeed
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import ObjectReference, RemoteSource, Unresolved
+from firstlight.repo import kustomize
+from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, post_build, secret_needs
+from firstlight.repo.flux.envsubst import BadSubstitution, SubstitutionBudget, SubstitutionTooLarge
+from firstlight.repo.flux.flux_bootstrap import FluxStart
+from firstlight.repo.flux.flux_objects import called, spec, text
+from firstlight.repo.flux.flux_scan import FluxScan
+from firstlight.repo.flux.flux_sources import FluxSource, FluxSources, OwnSources
+from firstlight.repo.flux.post_build import VariableHolders, Variables
+from firstlight.repo.manifest import Manifest
+from firstlight.repo.work_tree import WorkTree
+
+KUSTOMIZATIONS = 5000
+"""Kustomizations of one cluster; the largest known platform has a few hundred."""
+OBJECTS = 100_000
+"""Objects of one cluster, however often they are multiplied."""
+_PASSES = 5
+"""How often ConfigMaps of variables may lead to further ones; once is normal."""
+
+
+@dataclasses.dataclass
+class Visited:
+    """A Kustomization that was followed."""
+
+    manifest: Manifest
+    parent: str
+    path: str = ""
+    remote: RemoteSource | Unresolved | None = None
+    doubt: str = ""
+    variables: Variables = dataclasses.field(default_factory=Variables)
+    objects: list[ObjectId] = dataclasses.field(default_factory=list)
+    stated: list[Manifest] = dataclasses.field(default_factory=list)
+    secrets: list[SecretNeed] = dataclasses.field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """The id of its origin."""
+        return flux_kustomizations.id_of(self.manifest.id.namespace, self.manifest.id.name)
+
+
+@dataclasses.dataclass
+class Reached:
+    """What the tree of a cluster leads to."""
+
+    sources: FluxSources
+    holders: VariableHolders
+    kustomizations: dict[str, Visited] = dataclasses.field(default_factory=dict)
+    helm_releases: dict[str, tuple[Manifest, str]] = dataclasses.field(default_factory=dict)
+    """Each with the id of the Kustomization that brings it."""
+    instances: dict[str, tuple[Manifest, str]] = dataclasses.field(default_factory=dict)
+    engine: list[Manifest] = dataclasses.field(default_factory=list)
+    engine_parent: str = ""
+    pools: list[Manifest] = dataclasses.field(default_factory=list)
+    """Objects that say which addresses load balancers get."""
+    owners: dict[ObjectId, tuple[str, Place]] = dataclasses.field(default_factory=dict)
+    shared: dict[tuple[str, str], list[ObjectId]] = dataclasses.field(default_factory=dict)
+    """Objects that two Kustomizations apply, by their ids."""
+    files: set[str] = dataclasses.field(default_factory=set)
+    places: set[Place] = dataclasses.field(default_factory=set)
+    """Where the objects that were reached are written."""
+    remarks: dict[Remark, None] = dataclasses.field(default_factory=dict)
+
+
+def follow(tree: WorkTree, scan: FluxScan, start: FluxStart) -> Reached:
+    """Follow the tree of a cluster."""
+    holders = VariableHolders()
+    for _ in range(_PASSES):
+        reached = _Follower(tree, scan, start, holders).run()
+        if all(_is_settled(each, reached.holders) for each in reached.kustomizations.values()):
+            return reached
+        reached.holders.before = None
+        holders = reached.holders
+    message = "variables lead to ConfigMaps with further variables, again and again; the last ones are left as they are"
+    reached.remarks[Remark(start.place, Grade.UNKNOWN, message)] = None
+    return reached
+
+
+def _is_settled(visited: Visited, holders: VariableHolders) -> bool:
+    """Whether everything that is known now was known when a Kustomization was built."""
+    return all(holders.find(reference) == held for reference, held in visited.variables.used)
+
+
+class _Follower:
+    """One pass through a cluster."""
+
+    def __init__(self, tree: WorkTree, scan: FluxScan, start: FluxStart, known: VariableHolders) -> None:
+        self._tree = tree
+        self._start = start
+        self._budget = SubstitutionBudget()
+        # What the pass before has found serves for variables that this one has not met yet.
+        self._first = VariableHolders(before=known)
+        self._reached = Reached(FluxSources(scan.sources), VariableHolders(before=self._first))
+        self._own = OwnSources(tree, start)
+        self._waiting: collections.deque[tuple[Manifest, str]] = collections.deque()
+
+    def run(self) -> Reached:
+        if self._start.source is not None:
+            self._reached.sources.note(self._start.source)
+        for manifest in self._start.manifests:
+            self._add(self._as_applied(manifest), "")
+        while self._waiting:
+            manifest, parent = self._waiting.popleft()
+            self._visit(manifest, parent)
+        return self._reached
+
+    def _as_applied(self, manifest: Manifest) -> Manifest:
+        """The first Kustomization as its own tree applies it: a patch beside gotk-sync.yaml may have changed it."""
+        path = flux_objects.normal_path(text(spec(manifest).get("path")))
+        if path is None or not self._tree.is_dir(path):
+            return manifest
+        build = kustomize.build(
+            self._tree, path, over=flux_kustomizations.overlay(manifest, self._tree, path), generate=True
+        )
+        for each in build.manifests:
+            # Its source, and the ConfigMaps of its own variables, are found in the tree that it is about to apply.
+            if flux_objects.is_source(each):
+                self._reached.sources.note(each)
+            self._first.note(each)
+        same = [
+            each for each in build.manifests if flux_objects.is_kustomization(each) and each.place == manifest.place
+        ]
+        named = [each for each in build.manifests if flux_objects.is_kustomization(each) and each.id == manifest.id]
+        return next(iter([*same, *named]), manifest)
+
+    def _remark(self, place: Place, grade: Grade, message: str, hint: str = "") -> None:
+        self._reached.remarks[Remark(place, grade, message, hint)] = None
+
+    def _add(self, manifest: Manifest, parent: str) -> None:
+        visited = Visited(manifest, parent)
+        known = self._reached.kustomizations.get(visited.id)
+        if known is not None:
+            self._repeated(manifest, known.manifest, parent, known.parent)
+        elif len(self._reached.kustomizations) >= KUSTOMIZATIONS:
+            self._remark(manifest.place, Grade.ERROR, f"a cluster has more than {KUSTOMIZATIONS} Kustomizations")
+        else:
+            self._reached.kustomizations[visited.id] = visited
+            self._waiting.append((manifest, parent))
+
+    def _repeated(self, again: Manifest, first: Manifest, parent: str, first_parent: str) -> None:
+        """Two of one name: the same object that comes twice, or two that fight each other."""
+        what = f"{again.id.kind} {called(again)}"
+        if again.place != first.place:
+            message = f"there is another {what} at {first.place}, and Flux applies them in turn"
+            self._remark(again.place, Grade.ERROR, message, "give each its own name")
+        elif first_parent and parent != first_parent:
+            self._share(first_parent, parent, again.id)
+
+    def _share(self, first: str, second: str, what: ObjectId) -> None:
+        self._reached.shared.setdefault((first, second), []).append(what)
+
+    def _visit(self, manifest: Manifest, parent: str) -> None:
+        visited = self._reached.kustomizations[flux_kustomizations.id_of(manifest.id.namespace, manifest.id.name)]
+        visited.secrets += secret_needs.of_kustomization(manifest)
+        visited.doubt = flux_kustomizations.elsewhere(manifest)
+        if visited.doubt:
+            self._remark(manifest.at("spec", "kubeConfig"), Grade.UNKNOWN, f"{called(manifest)}: {visited.doubt}")
+        visited.variables = post_build.resolve_variables(spec(manifest), manifest.id.namespace, self._reached.holders)
+        path = self._path(visited)
+        if path is None:
+            return
+        visited.path = path
+        overlay = flux_kustomizations.overlay(manifest, self._tree, path)
+        build = kustomize.build(self._tree, path, over=overlay, generate=True)
+        self._reached.remarks.update(dict.fromkeys(build.remarks))
+        self._reached.files |= build.files
+        if build.charts:
+            place = build.charts[0].origin or manifest.place
+            self._remark(place, Grade.ERROR, "Flux does not inflate helmCharts", "write a HelmRelease instead")
+        if self._tree.real(path) != path:
+            self._remark(
+                manifest.at("spec", "path"), Grade.WARNING, "the path is a link, and Flux does not fetch links"
+            )
+        unknown = post_build.Substituted(None)
+        for each in build.manifests:
+            if len(self._reached.owners) > OBJECTS:
+                self._remark(manifest.place, Grade.ERROR, f"a cluster has more than {OBJECTS} objects")
+                break
+            self._sort(self._substituted(each, visited, unknown), visited)
+        self._note_variables(visited, unknown)
+
+    def _path(self, visited: Visited) -> str | None:
+        """The directory of a Kustomization; None where it is not in this repo, and that is said."""
+        manifest = visited.manifest
+        written = text(spec(manifest).get("path"))
+        visited.path = flux_objects.normal_path(written) or written
+        found = self._source(manifest)
+        elsewhere = self._own.elsewhere(found, visited.path)
+        if elsewhere:
+            visited.remote = (
+                RemoteSource(url=found.url, revision=found.revision, path=visited.path) if found.url else None
+            )
+            visited.remote = visited.remote or Unresolved(text=str(found.reference), reason=elsewhere)
+            self._remark(manifest.at("spec", "sourceRef"), Grade.UNKNOWN, f"not followed: {elsewhere}")
+            return None
+        doubt = self._own.doubt(found)
+        if doubt:
+            visited.doubt = "; ".join(each for each in (visited.doubt, doubt) if each)
+            self._remark(manifest.at("spec", "sourceRef"), Grade.WARNING, doubt)
+        if not visited.parent:
+            visited.secrets += secret_needs.of_source(found.manifest)
+        if flux_objects.normal_path(written) is not None and self._tree.is_dir(visited.path):
+            return visited.path
+        place = manifest.at("spec", "path")
+        if flux_objects.normal_path(written) is None:
+            self._remark(place, Grade.ERROR, f"the path {written[:120]} leads out of the repo")
+        elif "${" in written:
+            message = f"not followed: the path {written[:120]} has a variable that is not known"
+            self._remark(place, Grade.UNKNOWN, message)
+        else:
+            near = flux_objects.path_near(self._tree, visited.path)
+            what = "is a file" if self._tree.is_file(visited.path) else "does not exist"
+            hint = f"perhaps ./{near} is meant" if near else ""
+            self._remark(place, Grade.ERROR, f"the path {written[:120]} {what}", hint)
+        return None
+
+    def _source(self, manifest: Manifest) -> FluxSource:
+        reference: ObjectReference = flux_kustomizations.source_reference(manifest)
+        return self._reached.sources.find(reference.kind, reference.name, reference.namespace)
+
+    def _substituted(self, manifest: Manifest, visited: Visited, unknown: post_build.Substituted) -> Manifest:
+        own = spec(visited.manifest)
+        if own.get("postBuild") and visited.variables.is_active:
+            try:
+                done = post_build.substitute(manifest.value, visited.variables.lookup, self._budget)
+            except SubstitutionTooLarge as error:
+                message = f"variables in {manifest.id.kind} {called(manifest)} are left as they are: {error}"
+                self._remark(manifest.place, Grade.UNKNOWN, message, "look for a variable that is used very often")
+            except BadSubstitution as error:
+                message = f"Flux refuses to substitute variables in {manifest.id.kind} {called(manifest)}: {error}"
+                self._remark(manifest.place, Grade.ERROR, message, "write $${ for a brace that is none of Flux's")
+            else:
+                unknown.unknown.update(done.unknown)
+                unknown.assumed.update(done.assumed)
+                if done.value is not manifest.value:
+                    manifest = Manifest(done.value, manifest.place, manifest.document, manifest.steps)
+        return flux_kustomizations.with_common_metadata(manifest, own)
+
+    def _note_variables(self, visited: Visited, unknown: post_build.Substituted) -> None:
+        if not (visited.variables.invalid or unknown.unknown or unknown.assumed):
+            return
+        place = visited.manifest.at("spec", "postBuild")
+        if visited.variables.invalid:
+            names = ", ".join(sorted(visited.variables.invalid)[:5])
+            message = f"Flux refuses the names of variables: {names[:120]}"
+            self._remark(place, Grade.ERROR, message, "use letters, digits and _")
+        for names_of, what in ((unknown.unknown, "left as they are"), (unknown.assumed, "taken by their defaults")):
+            by_source: dict[str, list[str]] = {}
+            for name in names_of:
+                by_source.setdefault(visited.variables.origin(name), []).append(name)
+            for come_from, several in by_source.items():
+                listed = ", ".join(f"${{{name}}}" for name in sorted(several)[:10])
+                more = f" and {len(several) - 10} more" if len(several) > 10 else ""
+                self._remark(place, Grade.UNKNOWN, f"{what}: {listed[:400]}{more}, which {come_from[:200]}")
+
+    def _sort(self, manifest: Manifest, visited: Visited) -> None:
+        reached = self._reached
+        reached.places.add(manifest.place)
+        visited.stated.append(manifest)
+        if flux_objects.is_kustomization(manifest):
+            self._check_namespace(manifest)
+            self._add(manifest, visited.id)
+        elif flux_objects.is_helm_release(manifest):
+            self._check_namespace(manifest)
+            self._once(reached.helm_releases, manifest, visited.id)
+        elif flux_objects.is_source(manifest):
+            reached.sources.note(manifest)
+            self._own_object(manifest, visited, is_listed=False)
+        elif flux_objects.is_instance(manifest):
+            self._once(reached.instances, manifest, visited.id)
+        elif flux_bootstrap.is_flux_component(manifest):
+            if not reached.engine_parent or reached.engine_parent == visited.id:
+                reached.engine_parent = visited.id
+                reached.engine.append(manifest)
+        else:
+            self._plain(manifest, visited)
+
+    def _plain(self, manifest: Manifest, visited: Visited) -> None:
+        reached = self._reached
+        reached.holders.note(manifest)
+        visited.secrets += secret_needs.of_object(manifest)
+        if manifest.id.kind in ("CiliumLoadBalancerIPPool", "IPAddressPool"):
+            reached.pools.append(manifest)
+        if flux_objects.is_resource_set(manifest):
+            message = f"ResourceSet {called(manifest)} makes objects of templates, which are not followed"
+            self._remark(manifest.place, Grade.UNKNOWN, message)
+        self._own_object(manifest, visited)
+
+    def _own_object(self, manifest: Manifest, visited: Visited, *, is_listed: bool = True) -> None:
+        owner, _ = self._reached.owners.setdefault(manifest.id, (visited.id, manifest.place))
+        if owner != visited.id:
+            self._share(owner, visited.id, manifest.id)
+        if is_listed:
+            visited.objects.append(manifest.id)
+
+    def _once(self, known: dict[str, tuple[Manifest, str]], manifest: Manifest, parent: str) -> None:
+        key = called(manifest)
+        if key in known:
+            first, first_parent = known[key]
+            self._repeated(manifest, first, parent, first_parent)
+        else:
+            known[key] = (manifest, parent)
+
+    def _check_namespace(self, manifest: Manifest) -> None:
+        if not manifest.id.namespace:
+            message = f"{manifest.id.kind} {manifest.id.name} has no namespace, and nothing gives it one"
+            self._remark(manifest.place, Grade.ERROR, message, "write metadata.namespace, or a targetNamespace")

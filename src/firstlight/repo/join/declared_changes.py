@@ -1,0 +1,264 @@
+"""What firstlight.yaml changes in what was inferred: names of clusters, phases, owners, needs and reasons."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterator, Sequence
+
+from msgspec import UNSET
+
+from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
+from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.platform import FoundationSecret
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import DirectorySource
+from firstlight.repo import well_known_components
+from firstlight.repo.declaration import declaration_form
+from firstlight.repo.declaration.declaration_file import Declaration
+from firstlight.repo.join import declared_gates_and_hooks
+from firstlight.repo.work_tree import WorkTree
+
+_SAID = ("path", "talos", "kubernetes")
+_BOOTSTRAP = {Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.ENGINE}
+_PREFERRED = [
+    SourceForm.HELM_RELEASE,
+    SourceForm.APPLICATION,
+    SourceForm.HELMFILE,
+    SourceForm.HELM_COMMAND,
+    SourceForm.KUSTOMIZATION,
+]
+
+
+def clusters(declaration: Declaration) -> Iterator[Cluster]:
+    """The declared clusters; they come first, so that they are believed and everything else is held against them."""
+    gitops = declaration.platform.gitops
+    for name, each in declaration.platform.clusters.items():
+        network = {field: getattr(each.network, field) for field in each.network.__struct_fields__}
+        said = {
+            f"network.{field}": declaration.place("clusters", name, "network", _camel(field))
+            for field, value in network.items()
+            if value
+        }
+        yield Cluster(
+            name=name,
+            place=declaration.place("clusters", name),
+            role=each.role,
+            engine=Engine(gitops.engine) if gitops.engine is not UNSET else None,
+            url=gitops.url,
+            branch=gitops.branch,
+            path=_clean(each.path),
+            machines=tuple(_machines(declaration, name, each)),
+            files=tuple(Place(_clean(path)) for _, listed in _patch_files(each) for path in listed),
+            network=Network(**network),
+            talos=each.talos,
+            kubernetes=each.kubernetes,
+            talos_secrets=each.talos_secrets or "",
+            talosconfig=each.talosconfig or "",
+            schedules_on_control_planes=each.schedules_on_control_planes
+            if each.schedules_on_control_planes is not UNSET
+            else None,
+            said=said
+            | {field: declaration.place("clusters", name, field) for field in ("path", "talos", "kubernetes")},
+        )
+
+
+def _machines(declaration: Declaration, name: str, cluster: declaration_form.ClusterSection) -> Iterator[Machine]:
+    if isinstance(cluster.machines, str):
+        return
+    for index, each in enumerate(cluster.machines):
+        place = declaration.place("clusters", name, "machines", index)
+        yield Machine(
+            name=each.name, role=MachineRole(each.role), place=place, address=each.address, install_disk=each.disk,
+            schematic=each.schematic, patches=tuple(Place(_clean(path)) for path in each.patches),
+        )  # fmt: skip
+
+
+def aliases(declaration: Declaration, found: Sequence[Cluster]) -> dict[tuple[str, str], str]:
+    """Which of the readers' clusters a declared one is: by the path that Git owns, or the file of its machines.
+
+    Returns:
+        The declared name by the reader's name and place.
+    """
+    names: dict[tuple[str, str], str] = {}
+    for name, each in declaration.platform.clusters.items():
+        machines = _clean(each.machines) if isinstance(each.machines, str) else ""
+        path = _clean(each.path)
+        for cluster in found:
+            places = [place.path for place in (cluster.place, *cluster.files)]
+            has_machines = machines and any(_is_below(place, machines) for place in places)
+            if has_machines or (path and cluster.path == path):
+                names[cluster.name, str(cluster.place)] = name
+    return names
+
+
+def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Remark]:
+    """Paths that are not there, and needs that nobody is called."""
+    platform = declaration.platform
+    for name, each in platform.clusters.items():
+        fields = {"path": each.path, "machines": each.machines if isinstance(each.machines, str) else ""}
+        for field, path in fields.items():
+            yield from _missing(declaration, tree, path, "clusters", name, field)
+        for steps, listed in _patch_files(each):
+            for index, path in enumerate(listed):
+                yield from _missing(declaration, tree, path, "clusters", name, *steps, "patches", index)
+    yield from declared_gates_and_hooks.gate_problems(declaration)
+    yield from declared_gates_and_hooks.hook_problems(declaration)
+    for name, component in platform.components.items():
+        yield from _missing(declaration, tree, component.from_, "components", name, "from")
+        for index, cluster in enumerate(component.clusters):
+            if cluster not in platform.clusters:
+                place = declaration.place("components", name, "clusters", index)
+                yield Remark(place, Grade.ERROR, f"there is no cluster {cluster}", _near(cluster, platform.clusters))
+
+
+def _patch_files(cluster: declaration_form.ClusterSection) -> Iterator[tuple[tuple[str | int, ...], tuple[str, ...]]]:
+    """The files of Talos patches, and the way to each list of them."""
+    yield (), cluster.patches
+    yield ("controlPlane",), cluster.control_plane.patches
+    yield ("worker",), cluster.worker.patches
+    for index, each in enumerate(() if isinstance(cluster.machines, str) else cluster.machines):
+        yield ("machines", index), each.patches
+
+
+def _clean(path: str) -> str:
+    """A path as files of the repo are called."""
+    return path.strip("/").removeprefix("./")
+
+
+def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Remark]:
+    clean = _clean(path)
+    if path and not tree.is_file(clean) and not tree.is_dir(clean):
+        hint = _near(clean, tree.files) or "Write a path from the top of the repo."
+        yield Remark(declaration.place(*steps), Grade.ERROR, f"there is no {clean} in the repo", hint)
+
+
+def components(
+    declaration: Declaration, cluster: str, inferred: Sequence[Component]
+) -> tuple[list[Component], list[Remark]]:
+    """The components of a cluster, with what is declared of them."""
+    found = list(inferred)
+    remarks: list[Remark] = []
+    for name, wish in declaration.platform.components.items():
+        if wish.clusters and cluster not in wish.clusters:
+            continue
+        if (index := _index(found, name, wish)) is None:
+            continue
+        found = _renamed(found, found[index].name, name)
+        declared = _declared(declaration, found[index], wish)
+        gates, hooks = (
+            declared_gates_and_hooks.gates_of(declaration, name),
+            declared_gates_and_hooks.hooks_of(declaration, name),
+        )
+        found[index] = dataclasses.replace(declared, gates=gates, hooks=hooks)
+        remarks += declared_gates_and_hooks.useless_hooks(declaration, found[index])
+    names = {each.name for each in found}
+    for name, wish in declaration.platform.components.items():
+        for number, need in enumerate(wish.needs):
+            if name in names and need not in names:
+                place = declaration.place("components", name, "needs", number)
+                message = f"{name} needs {need}, which nothing deploys in {cluster}"
+                remarks.append(Remark(place, Grade.ERROR, message, _near(need, names)))
+    met = [dataclasses.replace(each, needs=tuple(need for need in each.needs if need in names)) for each in found]
+    return met, remarks
+
+
+def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Iterator[Remark]:
+    """Declared components that nothing in the repo deploys anywhere."""
+    names = {each.name for each in inferred}
+    for name in declaration.platform.components:
+        if name not in names:
+            hint = _near(name, names) or "Write from: with the directory that has it."
+            message = f"nothing in the repo deploys {name}"
+            yield Remark(declaration.place("components", name), Grade.ERROR, message, hint)
+
+
+def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:
+    """The foundation: what must exist before an operator can fetch the rest."""
+    return tuple(
+        FoundationSecret(
+            name=each.name,
+            namespace=each.namespace,
+            data=each.data,
+            place=declaration.place("secrets", index),
+            places={key: declaration.place("secrets", index, "data", key) for key in each.data},
+        )
+        for index, each in enumerate(declaration.platform.secrets)
+    )
+
+
+def _index(found: Sequence[Component], name: str, wish: declaration_form.ComponentSection) -> int | None:
+    """The component that is meant: by where it comes from, else by its name."""
+    if path := wish.from_.strip("/").removeprefix("./"):
+        places = [
+            (_PREFERRED.index(origin.form), index)
+            for index, each in enumerate(found)
+            for origin in each.origins
+            if origin.form in _PREFERRED and _comes_from(origin, path)
+        ]
+        return min(places)[1] if places else None
+    return next((index for index, each in enumerate(found) if each.name == name), None)
+
+
+def _comes_from(origin: Origin, path: str) -> bool:
+    if isinstance(origin.source, DirectorySource) and origin.source.path == path:
+        return True
+    return _is_below(origin.place.path, path)
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory}/")
+
+
+def _declared(declaration: Declaration, component: Component, wish: declaration_form.ComponentSection) -> Component:
+    phase = Phase(wish.phase) if wish.phase is not UNSET else component.phase
+    origins = component.origins
+    if phase in _BOOTSTRAP and all(each.side == Side.GITOPS for each in origins):
+        # Bootstrap applies what Git holds: nothing is written twice.
+        first = origins[0]
+        place = declaration.place("components", component.name)
+        own = Origin(
+            form=SourceForm.DECLARED, side=Side.BOOTSTRAP, place=place, name=component.name, cluster=component.cluster,
+            phase=phase, source=first.source, version=first.version,
+        )  # fmt: skip
+        origins = (own, *origins)
+    sides = {each.side for each in origins}
+    about = well_known_components.recognised([component.name])
+    owner = Owner(wish.owner) if wish.owner is not UNSET else component.owner
+    return dataclasses.replace(
+        component,
+        phase=phase,
+        side=Side.HYBRID if len(sides) > 1 else component.side,
+        owner=owner,
+        why=wish.why or (about.why if about and phase in _BOOTSTRAP else component.why),
+        is_why_declared=bool(wish.why),
+        needs=tuple(dict.fromkeys([*wish.needs, *component.needs])),
+        origins=origins,
+    )
+
+
+def _renamed(components: Sequence[Component], old: str, new: str) -> list[Component]:
+    if old == new:
+        return list(components)
+
+    def name(each: str) -> str:
+        return new if each == old else each
+
+    return [
+        dataclasses.replace(
+            each,
+            name=name(each.name),
+            needs=tuple(map(name, each.needs)),
+            parent=name(each.parent),
+            part_of=name(each.part_of),
+        )
+        for each in components
+    ]
+
+
+def _near(name: str, options: Sequence[str] | set[str] | dict[str, declaration_form.ClusterSection]) -> str:
+    near = difflib.get_close_matches(name, list(options), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def _camel(field: str) -> str:
+    first, *rest = field.split("_")
+    return first + "".join(each.title() for each in rest)

@@ -1,0 +1,239 @@
+"""Which version of a thing a set of manifests is, guessed from labels and images."""
+
+import collections
+import dataclasses
+import posixpath
+import re
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model.component import ObjectId, SourceForm
+from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
+from firstlight.repo.go_template import unknown_values
+from firstlight.repo.manifest import Manifest
+from firstlight.repo.talos import config_facts, embedded_yaml
+from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, sequence
+from firstlight.repo.talos.embedded_yaml import Step
+from firstlight.repo.work_tree import WorkTree
+
+_CHART = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80}?)-(?P<version>v?\d{1,4}\.\d{1,4}\.\d{1,6}[0-9A-Za-z.+_-]{0,60})"
+)
+_VERSION = re.compile(r"v?\d{1,6}(\.\d{1,6}){1,3}([-+_][0-9A-Za-z.+_-]{1,60})?")
+_IN_URL = re.compile(r"(?<![0-9A-Za-z])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:alpha|beta|rc)[0-9.]{0,6})?(?![0-9A-Za-z])")
+
+
+def version_of(objects: Iterable[Mapping[str, Any]], name: str) -> str:
+    """The version that most objects claim: the chart's, the application's, or the tag of an image of that name."""
+    charts: collections.Counter[str] = collections.Counter()
+    applications: collections.Counter[str] = collections.Counter()
+    images: list[str] = []
+    for each in objects:
+        labels = mapping(mapping(each.get("metadata")).get("labels"))
+        if chart := _CHART.fullmatch(str(labels.get("helm.sh/chart", ""))):
+            charts[chart["version"].replace("_", "+")] += 1
+        application = str(labels.get("app.kubernetes.io/version", ""))
+        if _VERSION.fullmatch(application):
+            applications[application] += 1
+        images += _images(each)
+    for counted in (charts, applications):
+        if counted:
+            return counted.most_common(1)[0][0]
+    return _of_images(images, name)
+
+
+def version_in_url(url: str) -> str:
+    """The version in a URL; the last one, since earlier ones may be those of an API."""
+    found = _IN_URL.findall(url)
+    return found[-1] if found else ""
+
+
+def _of_images(images: Iterable[str], name: str) -> str:
+    tags = {}
+    for image in images:
+        path, _, tag = image.partition("@")[0].rpartition(":")
+        if path and _VERSION.fullmatch(tag):
+            tags[path] = tag
+    own = [tag for path, tag in tags.items() if name and name in path.split("/")[1:]]
+    if own:
+        return own[0]
+    return next(iter(tags.values())) if len(set(tags.values())) == 1 else ""
+
+
+def _images(value: Mapping[str, Any]) -> Iterator[str]:
+    """The images of a workload's containers."""
+    spec = mapping(value.get("spec"))
+    for pod in (
+        spec,
+        mapping(mapping(spec.get("template")).get("spec")),
+        mapping(mapping(mapping(mapping(spec.get("jobTemplate")).get("spec")).get("template")).get("spec")),
+    ):
+        for key in ("containers", "initContainers"):
+            for container in sequence(pod.get(key)):
+                image = mapping(container).get("image")
+                if isinstance(image, str):
+                    yield image
+
+
+# Kubernetes manifests in machine configs: inline ones with what they hold, extra ones with where they are.
+
+
+_REPOSITORY_HOSTS = {"github.com", "raw.githubusercontent.com", "gitlab.com", "codeberg.org"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ListedManifest:
+    """A manifest as a machine config lists it."""
+
+    form: SourceForm
+    name: str
+    place: Place
+    source: Source
+    objects: tuple[ObjectId, ...] = ()
+    stated: tuple[Manifest, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    version: str = ""
+    text: str = dataclasses.field(default="", repr=False)
+    """The contents, to see whether two are the same."""
+    is_deletion: bool = False
+    """Not a manifest: it takes one of this name away."""
+    doubt: str = ""
+    mode: str = ""
+    """Of Omni: ``one-time`` or ``full``."""
+    remarks: tuple[Remark, ...] = ()
+
+
+def listed_manifests(tree: WorkTree, config: ConfigDocument) -> Iterator[ListedManifest]:
+    """The manifests of a document of machine config."""
+    kind = config_facts.kind_of(config)
+    if kind == "KubeInlineManifestConfig":
+        yield _inline(config, mapping(config.value), (), "manifest")
+    elif kind == "KubeExternalManifestConfig":
+        yield _extra(tree, config, config.value.get("url"), ("url",), name=config.text("name"))
+    elif not kind:
+        for index, entry in config.items("cluster", "inlineManifests"):
+            yield _inline(config, mapping(entry), ("cluster", "inlineManifests", index), "contents")
+        for steps in (
+            ("cluster", "extraManifests"),
+            ("cluster", "network", "cni", "urls"),
+            ("cluster", "externalCloudProvider", "manifests"),
+        ):
+            for index, entry in config.items(*steps):
+                yield _extra(tree, config, entry, (*steps, index))
+
+
+def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step, ...], key: str) -> ListedManifest:
+    place = config.place(*steps)
+    name = config.shown(str(entry.get("name") or ""))
+    document, way = config.way(*steps, key)
+    source = Embedded(place=Place(document.path, document.line), steps=way)
+    listed = ListedManifest(form=SourceForm.INLINE_MANIFEST, name=name, place=place, source=source)
+    if entry.get(DELETE) == "delete":
+        return dataclasses.replace(listed, is_deletion=True)
+    remarks: list[Remark] = []
+    if not name:
+        remarks.append(Remark(place, Grade.ERROR, "an inline manifest has no name", "Give it one: Talos refuses it."))
+        listed = dataclasses.replace(listed, name=f"line-{place.line}")
+    text = entry.get(key)
+    if not isinstance(text, str):
+        message = f"{key} of the inline manifest {name} is not a text" if key in entry else f"{name} has no {key}"
+        remarks.append(Remark(place, Grade.ERROR, message, f"Write {key}: | and the manifests below it."))
+        return dataclasses.replace(listed, remarks=tuple(remarks))
+    if text.startswith("ENC["):
+        source_unknown = Unresolved(text="encrypted contents", reason="it is encrypted")
+        return dataclasses.replace(listed, source=source_unknown, doubt="it is encrypted", remarks=tuple(remarks))
+    contents = config.inside(text, *steps, key)
+    objects, wrong = objects_in(contents)
+    assert isinstance(listed.source, Embedded)
+    return dataclasses.replace(
+        listed,
+        source=dataclasses.replace(listed.source, size=len(config.shown(text).encode(errors="replace"))),
+        objects=tuple(_shown(config, each.id) for each in objects),
+        stated=tuple(objects),
+        version=version_of((each.value for each in objects), name),
+        text=text,
+        doubt=_doubt(config, text, *steps, key),
+        remarks=(*remarks, *contents.remarks, *wrong),
+    )
+
+
+def objects_in(contents: embedded_yaml.EmbeddedContents) -> tuple[list[Manifest], list[Remark]]:
+    """The Kubernetes objects of a text, those of lists too, and what is none."""
+    found: list[Manifest] = []
+    remarks: list[Remark] = []
+    for document in contents.documents:
+        place = Place(document.path, document.file_line)
+        objects = list(objects_of_document(document, place))
+        found += objects
+        if not objects:
+            message = "this is no Kubernetes object: it needs apiVersion and kind"
+            remarks.append(Remark(place, Grade.ERROR, message, "Talos refuses the manifest with it."))
+    return found, remarks
+
+
+def objects_of_document(document: YamlDocument, place: Place | None = None) -> Iterator[Manifest]:
+    """The Kubernetes objects of a document: itself, or the items of a list."""
+    value = document.value
+    place = place or Place(document.path, document.line)
+    if not isinstance(value, Mapping) or not value.get("kind") or not value.get("apiVersion"):
+        return
+    if str(value["kind"]).endswith("List") and isinstance(value.get("items"), list):
+        for index, item in enumerate(value["items"]):
+            if isinstance(item, Mapping):
+                yield Manifest(item, place, document, ("items", index))
+        return
+    yield Manifest(value, place, document)
+
+
+def _doubt(config: ConfigDocument, text: str, *steps: Step) -> str:
+    if unknown_values.has_mark(text):
+        return "parts of it are variables of a template"
+    return "a template writes it only under a condition" if config.is_conditional(*steps) else ""
+
+
+def _shown(config: ConfigDocument, found: ObjectId) -> ObjectId:
+    return ObjectId(*(config.shown(each) for each in dataclasses.astuple(found)))
+
+
+def _extra(
+    tree: WorkTree, config: ConfigDocument, entry: Any, steps: tuple[Step, ...], *, name: str = ""
+) -> ListedManifest:
+    place = config.place(*steps)
+    url = config.shown(entry) if isinstance(entry, str) else ""
+    remarks: tuple[Remark, ...] = ()
+    source: Source = RemoteSource(url=url)
+    if not url:
+        remarks = (Remark(place, Grade.ERROR, "an extra manifest is not a URL", "Write the URL of a manifest."),)
+        source = Unresolved(text="", reason="it is not a text")
+    elif isinstance(entry, str) and unknown_values.has_mark(entry):
+        source = Unresolved(text=url, reason="parts of it are variables of a template")
+    elif tree.is_file(posixpath.normpath(url)):
+        source = DirectorySource(path=posixpath.normpath(url), kustomize=False, recurse=False)
+        message = f"Talos takes URLs, and {url} is a file of the repo"
+        remarks = (Remark(place, Grade.WARNING, message, "Write a URL that the machines can reach."),)
+    doubt = source.reason if isinstance(source, Unresolved) else _doubt(config, "", *steps)
+    return ListedManifest(
+        form=SourceForm.EXTRA_MANIFEST,
+        name=name or name_of_url(url) or f"line-{place.line}",
+        place=place,
+        source=source,
+        version=version_in_url(url),
+        text=url,
+        doubt=doubt,
+        remarks=remarks,
+    )
+
+
+def name_of_url(url: str) -> str:
+    """A name for what a URL holds: the repository's for the usual hosts, else the file's."""
+    try:
+        parts = urllib.parse.urlsplit(url if "://" in url else f"https://{url}")
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    path = [each for each in parts.path.split("/") if each]
+    if host in _REPOSITORY_HOSTS and len(path) > 1:
+        return path[1].removesuffix(".git")
+    return re.sub(r"\.(ya?ml|json)$", "", path[-1]) if path else host

@@ -1,0 +1,57 @@
+"""All problems of an Omni template at once; the first is the one that is raised."""
+
+from pathlib import Path
+
+import pytest
+
+from firstlight import errors
+from firstlight.repo.omni import omni_parser, omni_template
+
+CASES = sorted((Path(__file__).parents[2] / "lab" / "omni").glob("*/expected.yaml"))
+
+
+def problems(path: Path) -> list[str]:
+    return [
+        str(each) for each in omni_parser.problems(path.read_text(), str(path), files=omni_template.files_beside(path))
+    ]
+
+
+@pytest.mark.parametrize("case", [path.parent for path in CASES], ids=lambda case: case.name)
+def test_the_first_problem_is_the_one_that_is_raised(case: Path) -> None:
+    template = case / "template.yaml"
+    found = problems(template)
+
+    if not found:
+        omni_parser.parse(template)
+        return
+    with pytest.raises(errors.ConfigError) as caught:
+        omni_parser.parse(template)
+    assert str(caught.value) == found[0]
+
+
+def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text(
+        "kind: Cluster\nname: a b\nkubernetes: {version: 1}\ntalos: {version: v1.13.0}\npatches: [{file: x}, {}]\n"
+        "---\nkind: ControlPlane\nmachines: [a, {id: b}, 11111111-1111-4111-8111-111111111111]\ncolour: green\n"
+        "---\nkind: Nothing\n"
+    )
+
+    found = problems(tmp_path / "template.yaml")
+
+    prefix = str(tmp_path / "template.yaml")
+    assert [each.removeprefix(f"{prefix}:") for each in found] == [
+        "2: 'a b' is no name for a cluster",
+        "3: '1' is no version",
+        "5: there is no file x",
+        "5: a patch is empty",
+        "9: ControlPlane has no key colour",
+        "8: 'a' is not the id of a machine",
+        "8: an entry of machines is not a text",
+        "11: there is no kind Nothing",
+    ]
+
+
+def test_what_is_no_yaml_is_one_problem(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text("kind: [\n")
+
+    assert len(problems(tmp_path / "template.yaml")) == 1
