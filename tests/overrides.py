@@ -27,8 +27,8 @@ from firstlight.execute.overrides.override_context import (
 from firstlight.model.component import ObjectId
 from firstlight.model.override import Override, OverrideStanding
 from tests.flux import OFTEN, Flux, config
-from tests.integration.operate import overriding
-from tests.integration.operate.overriding import part, placed, web, web_id, wish
+from tests.integration.commands.override import overriding
+from tests.integration.commands.override.overriding import part, placed, web, web_id, wish
 
 COMMANDS = ("begin", "apply", "delete", "end", "abort")
 MAP = {"a": "1"}

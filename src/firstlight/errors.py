@@ -13,33 +13,47 @@
         LimitExceeded               a program wanted more memory, time or space than it may have
         CommandFailed               a program exited with an error; has argv, code and stderr
         ApiError                    the Kubernetes API answered no; has code, reason and causes
-          (NotFound, Conflict, Invalid … are drawn in firstlight.clients.kube.errors)
+          (NotFound, Conflict, Invalid … are drawn in firstlight.clients.kube.kube_errors)
         UnknownKind                 the Kubernetes API serves no such kind
-        Untrusted                   the server's certificate does not verify; has the problem
-        Ambiguous                   a write was sent and its answer lost: it may have happened
+        KubeUntrusted               the server's certificate does not verify; has the problem
+        AmbiguousWrite              a write was sent and its answer lost: it may have happened
         TalosError                  talosctl failed; has command, node and grpc_code
-          (Unauthorised, AlreadyDone, NotReadyYet … are drawn in firstlight.clients.talosctl.errors)
+          (TalosUnauthorised, TalosAlreadyDone, TalosNotReady … are drawn in firstlight.clients.talosctl.talos_errors)
         OmniError                   omnictl failed; has command, detail and stderr
-          (NotSignedIn, Forbidden, Rejected … are drawn in firstlight.clients.omnictl.errors)
+          (OmniNotSignedIn, OmniForbidden, OmniRejected … are drawn in firstlight.clients.omnictl.omni_errors)
         GitError                    git failed; has command, detail and stderr
-          (Unauthorised, NotFound, Rejected … are drawn in firstlight.clients.git.errors)
+          (GitUnauthorised, GitNotFound, GitRejected … are drawn in firstlight.clients.git.git_errors)
         HelmError                   helm failed; has command, detail and stderr
-          (ChartNotFound, SchemaViolation, TemplateError … are drawn in firstlight.clients.helm.errors)
+          (ChartNotFound, SchemaViolation, HelmTemplateError … are drawn in firstlight.clients.helm.helm_errors)
         KustomizeError              kustomize failed; has directory, path and detail
-          (MissingFile, BadYaml, Forbidden … are drawn in firstlight.clients.kustomize.errors)
+          (MissingFile, BadYaml, KustomizeForbidden … are drawn in firstlight.clients.kustomize.kustomize_errors)
         SecretError                 a secret cannot be had; has provider and about
-          (NotSignedIn, NotFound, Sealed, Undecryptable … are drawn in firstlight.clients.secret_errors)
+          (SecretStoreNotSignedIn, SecretNotFound, VaultSealed … are drawn in firstlight.clients.secret_errors)
 
 A message says what went wrong and on which thing; ``hint`` says what to do next.
 """
 
+import enum
 from collections.abc import Sequence
+
+
+class ExitCode(enum.IntEnum):
+    """What a command's end means to a shell."""
+
+    FINE = 0
+    FAILED = 1
+    FINDINGS = 2
+    """There are differences or findings."""
+    BLOCKED = 3
+    """Something blocks it, or firstlight refuses."""
+    USAGE = 64
+    INTERRUPTED = 130
 
 
 class FirstlightError(Exception):
     """Base of every error that a user is meant to read."""
 
-    exit_code = 1
+    exit_code = ExitCode.FAILED
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -53,13 +67,13 @@ class FirstlightError(Exception):
 class UsageError(FirstlightError):
     """What was typed cannot be meant."""
 
-    exit_code = 64
+    exit_code = ExitCode.USAGE
 
 
 class Refused(FirstlightError):
     """The wish is clear, and granting it would do harm."""
 
-    exit_code = 3
+    exit_code = ExitCode.BLOCKED
 
 
 class ConfigError(FirstlightError):

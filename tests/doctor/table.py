@@ -15,7 +15,7 @@ from tests.doctor.failure import TABLE, Failure
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "doctor-failures.md"
-TESTS = "tests/integration/operate/doctor"
+TESTS = "tests/integration/commands/doctor"
 _HEAD = """# Failures that the doctor has named
 
 Each was made on the lab, with the real API server, controllers, Flux, Argo CD and talosctl, and is named by

@@ -14,7 +14,7 @@ from firstlight.commands.override import begin, session
 from firstlight.commands.override.session import lease_held
 from firstlight.observe import audit_log
 from tests import handing, runs, stages
-from tests.integration.operate import overriding
+from tests.integration.commands.override import overriding
 from tests.labs import until
 
 FLUX = "kustomize.toolkit.fluxcd.io/v1"

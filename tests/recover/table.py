@@ -16,7 +16,7 @@ from tests.recover.drills import TABLE
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "recover-drills.md"
 TESTS = (
-    "tests/integration/operate/test_recover_machine.py", "tests/journeys/test_recover.py",
+    "tests/integration/commands/recover/test_recover_machine.py", "tests/journeys/test_recover.py",
     "tests/journeys/test_etcd_recovery.py",
 )  # fmt: skip
 _HEAD = """# Recoveries that were practised

@@ -1,3 +1,5 @@
+"""Ask a person before something that cannot be undone."""
+
 import sys
 
 import click

@@ -1,12 +1,11 @@
+"""The exit code that the result of a run means to a shell."""
+
+from firstlight.errors import ExitCode
 from firstlight.execute.loop import RunResult
 
-FAILED = 1
-BLOCKED = 3
-INTERRUPTED = 130
 
-
-def exit_code(result: RunResult) -> int:
-    """What a run's result means to a shell."""
+def exit_code(result: RunResult) -> ExitCode:
+    """Return the exit code of a run."""
     if result.is_refused:
-        return BLOCKED
-    return 0 if result.is_complete else FAILED
+        return ExitCode.BLOCKED
+    return ExitCode.FINE if result.is_complete else ExitCode.FAILED

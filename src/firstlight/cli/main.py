@@ -18,6 +18,7 @@ import click
 import firstlight
 from firstlight import errors
 from firstlight.cli.lazy_group import LazyGroup
+from firstlight.errors import ExitCode
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
@@ -177,8 +178,6 @@ SUBCOMMANDS = {
 }
 """What ``--help`` shows instead of a command that is a group itself."""
 
-INTERRUPTED = 130
-
 
 class SectionedGroup(LazyGroup):
     """All commands, shown by group."""
@@ -248,7 +247,7 @@ def run(arguments: list[str]) -> int:
 
 def _interrupted() -> int:
     print("\ninterrupted; run the same command again to go on", file=sys.stderr)
-    return INTERRUPTED
+    return ExitCode.INTERRUPTED
 
 
 def _wants_json(arguments: list[str]) -> bool:

@@ -5,14 +5,11 @@ of it would be believed of the one that is meant.
 """
 
 import contextlib
-import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import ParamSpec, TypeVar
-
-import click
 
 from firstlight import errors
+from firstlight.cli.options import cluster_options
 from firstlight.clients import kube
 from firstlight.clients.kube.client import Client
 from firstlight.clients.kube.client_config import ClientConfig
@@ -22,26 +19,7 @@ from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster
 from firstlight.model.platform import Platform
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def options(function: Callable[P, R]) -> Callable[P, R]:
-    """Adds ``--kubeconfig`` and ``--context`` to a command."""
-
-    @click.option(
-        "--kubeconfig",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        default=None,
-        show_default="the one that up has left, else what KUBECONFIG says",
-        help="The way to the cluster.",
-    )
-    @click.option("--context", default="", show_default="the current one", help="A context of the kubeconfig.")
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        return function(*args, **kwargs)
-
-    return wrapper
+options = cluster_options
 
 
 def kept(state: Path, cluster: str) -> Path:

@@ -3,9 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-import click
-
 from firstlight import errors
+from firstlight.cli.options import repo_option
 from firstlight.drawing import safe
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
@@ -13,14 +12,7 @@ from firstlight.repo import platform_reader, work_tree
 
 _SHOWN = 5
 
-option = click.option(
-    "--repo",
-    "root",
-    type=click.Path(path_type=Path),
-    default=None,
-    show_default="the one around this directory",
-    help="The GitOps repo.",
-)
+option = repo_option
 
 
 def platform(root: Path | None, *, as_it_is: bool = False) -> Platform:

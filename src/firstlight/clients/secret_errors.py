@@ -1,22 +1,22 @@
 """What those who keep secrets can answer instead of a value, as types: sops, 1Password and Vault have them in common.
 
     errors.ClientError
-      SecretError           has provider and about
-        Unreachable         nothing answers there; is errors.Unreachable, too
-        TimedOut            it took too long; is errors.TimedOut, too
-        Untrusted           the server's certificate does not verify
-        NotSignedIn         nobody is signed in, or the token is not valid
-        Forbidden           who is signed in may not read this
-        NotFound            there is no such vault, item, field, path or key
-          NoSuchFile        there is no such file
-        Several             more than one item has that name
-        Empty               it is there, and has no value
-        Sealed              Vault is sealed, or not initialised
-        Undecryptable       none of the keys that are here decrypts it; has the recipients
-        NotEncrypted        a file of sops: is plain
-        Damaged             it was changed after it was encrypted
-        NoRule              .sops.yaml does not say for whom such a file is encrypted
-        Unreadable          it answered in a form that is not known here
+      SecretError               has provider and about
+        SecretStoreUnreachable  nothing answers there; is errors.Unreachable, too
+        SecretStoreTimedOut     it took too long; is errors.TimedOut, too
+        SecretStoreUntrusted    the server's certificate does not verify
+        SecretStoreNotSignedIn  nobody is signed in, or the token is not valid
+        SecretForbidden         who is signed in may not read this
+        SecretNotFound          there is no such vault, item, field, path or key
+          SecretFileNotFound    there is no such file
+        SecretNotUnique         more than one item has that name
+        SecretEmpty             it is there, and has no value
+        VaultSealed             Vault is sealed, or not initialised
+        SecretUndecryptable     none of the keys that are here decrypts it; has the recipients
+        SecretNotEncrypted      a file of sops: is plain
+        SecretDamaged           it was changed after it was encrypted
+        NoCreationRule          .sops.yaml does not say for whom such a file is encrypted
+        SecretUnreadable        it answered in a form that is not known here
 
 Programs and servers may repeat values in what they say. So nothing of it is in these messages but names that were
 asked for, and what is known to be harmless.

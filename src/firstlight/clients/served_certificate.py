@@ -44,7 +44,8 @@ async def valid_until(config: ClientConfig, *, timeout: float) -> float | None:
 
 # The fingerprint of the certificate that a machine in maintenance mode shows, as its console prints it.
 #
-# talosctl can compare a fingerprint, and does not tell one; so the certificate is fetched here, and nothing else is said.
+# talosctl can compare a fingerprint, and does not tell one; so the certificate is fetched here, and nothing else is
+# said.
 
 
 TALOS_PORT = 50000

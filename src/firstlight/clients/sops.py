@@ -84,9 +84,9 @@ def _entries(section: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
 
 # Running sops: files decrypted into memory, and secrets encrypted on their way to a file.
 #
-# It finds the user's keys as it does on the user's command line: in SOPS_AGE_KEY, SOPS_AGE_KEY_FILE and the places below
-# the home directory. The credentials of a cloud or of Vault it gets only for a file that says that it needs them; and
-# the address of a Vault comes from the file, that is from whoever wrote it, so it must be the user's own.
+# It finds the user's keys as it does on the user's command line: in SOPS_AGE_KEY, SOPS_AGE_KEY_FILE and the places
+# below the home directory. The credentials of a cloud or of Vault it gets only for a file that says that it needs
+# them; and the address of a Vault comes from the file, that is from whoever wrote it, so it must be the user's own.
 
 
 TIMEOUT = 60.0

@@ -15,9 +15,11 @@ from firstlight.model.override import (
 
 RED, RESET = "\x1b[31m", "\x1b[0m"
 _NEXT = {
-    EmergencyPath.RECOVERY: "bring the cluster back first: firstlight doctor tells what is wrong, firstlight up goes on",
+    EmergencyPath.RECOVERY: "bring the cluster back first: firstlight doctor tells what is wrong, "
+    "firstlight up goes on",
     EmergencyPath.OVERRIDE: "an override: the engine is held still, and the fix is applied past it",
-    EmergencyPath.EXPEDITED: "an expedited change of Git: firstlight change start --expedited; --anyway begins an override",
+    EmergencyPath.EXPEDITED: "an expedited change of Git: firstlight change start --expedited; --anyway "
+    "begins an override",
 }
 _MOST = 8
 

@@ -1,1 +1,1 @@
-"""engines."""
+"""What differs between Flux and Argo CD: marks, roots, directives, controllers."""

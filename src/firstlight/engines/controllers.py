@@ -1,3 +1,5 @@
+"""The controllers without which an engine does nothing."""
+
 from firstlight.model.cluster import Engine
 
 NEEDED_CONTROLLERS = {

@@ -78,8 +78,9 @@ def check_context(context: Any, what: str) -> None:
 
 # The user's own kubeconfig and talosconfig, with the entries of a cluster put into them when that is asked for.
 #
-# Whatever is there stays. An entry of the same name that is another cluster's is refused; one of the same cluster is left
-# as it is, unless its certificate ends soon. Files are readable for their owner only, and written whole or not at all.
+# Whatever is there stays. An entry of the same name that is another cluster's is refused; one of the same cluster is
+# left as it is, unless its certificate ends soon. Files are readable for their owner only, and written whole or not
+# at all.
 
 
 SOON = datetime.timedelta(days=30)

@@ -132,9 +132,9 @@ def _named(words: Sequence[str], root: Path) -> Iterator[str]:
 
 # Every file of a repo with its content and mode, as an allowance covers it.
 #
-# Those are the files that Git tracks, and those that it neither tracks nor ignores. A commit cannot change a file that is
-# ignored. Where Git cannot be asked, all files count. Links are followed: one that leads out of what is covered counts
-# with the content that is there.
+# Those are the files that Git tracks, and those that it neither tracks nor ignores. A commit cannot change a file
+# that is ignored. Where Git cannot be asked, all files count. Links are followed: one that leads out of what is
+# covered counts with the content that is there.
 
 
 LARGEST = 1 << 30

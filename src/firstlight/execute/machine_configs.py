@@ -136,8 +136,8 @@ def _called(document: Document) -> str:
 # Machine configs out of drafts: generated, patched and validated, before any machine sees one.
 #
 # There are two renditions. A cluster that was never bootstrapped begins with the inline manifests that were rendered;
-# later the machines keep those that they have, since one that comes back would take an object from its new owner. For the
-# same reason a URL of what passes to the engine is only for a machine that has it.
+# later the machines keep those that they have, since one that comes back would take an object from its new owner. For
+# the same reason a URL of what passes to the engine is only for a machine that has it.
 
 
 async def make(draft: MachineDraft, world: World) -> Secret:

@@ -103,9 +103,9 @@ def _established(found: Mapping[str, Any], name: str, now: float) -> Verdict | N
 
 # CRDs stuck in Installing: their names are accepted, and the API server does not go on to establish them.
 #
-# The API server establishes a CRD when it sees it change, and keeps the queue for that in memory. If it dies between the
-# two, the CRD is not new to the next one and does not change any more. Only the resync of its informers, every five
-# minutes, comes to it by chance. Any write to the CRD gets it established at once.
+# The API server establishes a CRD when it sees it change, and keeps the queue for that in memory. If it dies between
+# the two, the CRD is not new to the next one and does not change any more. Only the resync of its informers, every
+# five minutes, comes to it by chance. Any write to the CRD gets it established at once.
 #
 # See customresource_handler.go and establishing_controller.go of k8s.io/apiextensions-apiserver (1.36.3): only the
 # handler of updates queues a CRD; the handler of additions, which is all that a restarted API server calls, does not.

@@ -134,20 +134,6 @@ def _answered(asked: AskRequest, *, name: str, well: str, otherwise: str) -> Gat
     return GatePart((), judge, (asked,))
 
 
-# What gates of one's own look at, here a database of CloudNativePG (condition Ready, or status.readyInstances):
-#
-# apiVersion: postgresql.cnpg.io/v1
-# kind: Cluster
-# metadata: {name: db, namespace: data, generation: 1}
-# status:
-#   instances: 3
-#   readyInstances: 3
-#   phase: Cluster in healthy state
-#   conditions:
-#   - {type: Ready, status: "True", reason: ClusterIsReady, message: Cluster is Ready,
-#      lastTransitionTime: "2026-11-16T06:50:00Z"}
-
-
 # Expressions in CEL, the language of Kubernetes' own rules; the library for it is an optional extra.
 
 
@@ -213,3 +199,17 @@ def is_equal(value: Any, wanted: Any) -> bool:
     if isinstance(value, bool) != isinstance(wanted, bool):
         return False
     return bool(value == wanted)
+
+
+# What gates of one's own look at, here a database of CloudNativePG (condition Ready, or status.readyInstances):
+#
+# apiVersion: postgresql.cnpg.io/v1
+# kind: Cluster
+# metadata: {name: db, namespace: data, generation: 1}
+# status:
+#   instances: 3
+#   readyInstances: 3
+#   phase: Cluster in healthy state
+#   conditions:
+#   - {type: Ready, status: "True", reason: ClusterIsReady, message: Cluster is Ready,
+#      lastTransitionTime: "2026-11-16T06:50:00Z"}

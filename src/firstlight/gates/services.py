@@ -38,26 +38,6 @@ def _is_dns(service: Object) -> bool:
     return any(at(each, "port") == 53 for each in sequence(service.value, "spec", "ports"))
 
 
-# The EndpointSlice of CoreDNS with one of two pods ready:
-#
-# apiVersion: discovery.k8s.io/v1
-# kind: EndpointSlice
-# metadata:
-#   name: kube-dns-7x5fk
-#   namespace: kube-system
-#   labels: {kubernetes.io/service-name: kube-dns}
-# addressType: IPv4
-# endpoints:
-# - addresses: [10.244.0.7]
-#   conditions: {ready: true, serving: true, terminating: false}
-#   targetRef: {kind: Pod, name: coredns-7b8f9c6d5-abcde, namespace: kube-system}
-# - addresses: [10.244.0.9]
-#   conditions: {ready: false, serving: false, terminating: false}
-#   targetRef: {kind: Pod, name: coredns-7b8f9c6d5-fghij, namespace: kube-system}
-# ports:
-# - {name: dns, port: 53, protocol: UDP}
-
-
 # Whether somebody answers for a Service.
 
 
@@ -92,3 +72,23 @@ def _is_ready(endpoint: Mapping[str, Any]) -> bool:
     # "unknown" is to be taken for ready, the API says; it is left out for Services that have no pods of their own.
     ready = at(endpoint, "conditions", "ready")
     return bool(sequence(endpoint, "addresses")) and (ready is True or ready is None)
+
+
+# The EndpointSlice of CoreDNS with one of two pods ready:
+#
+# apiVersion: discovery.k8s.io/v1
+# kind: EndpointSlice
+# metadata:
+#   name: kube-dns-7x5fk
+#   namespace: kube-system
+#   labels: {kubernetes.io/service-name: kube-dns}
+# addressType: IPv4
+# endpoints:
+# - addresses: [10.244.0.7]
+#   conditions: {ready: true, serving: true, terminating: false}
+#   targetRef: {kind: Pod, name: coredns-7b8f9c6d5-abcde, namespace: kube-system}
+# - addresses: [10.244.0.9]
+#   conditions: {ready: false, serving: false, terminating: false}
+#   targetRef: {kind: Pod, name: coredns-7b8f9c6d5-fghij, namespace: kube-system}
+# ports:
+# - {name: dns, port: 53, protocol: UDP}

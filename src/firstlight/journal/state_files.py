@@ -174,9 +174,9 @@ def _unwritable(path: Path, error: OSError) -> errors.FirstlightError:
 
 # Whether what lies in the state directory of a repo was put there by us.
 #
-# A repo may be anybody's, and a kubeconfig, an identity or a record that came with it would be believed. So nothing below
-# the state directory is used unless Git does not track it, it belongs to the user who runs firstlight, no link is on the
-# way, and its directories are closed to everybody else, as firstlight makes them.
+# A repo may be anybody's, and a kubeconfig, an identity or a record that came with it would be believed. So nothing
+# below the state directory is used unless Git does not track it, it belongs to the user who runs firstlight, no link
+# is on the way, and its directories are closed to everybody else, as firstlight makes them.
 
 
 FOR_ALL = ("schema.json", ".gitignore")

@@ -54,8 +54,9 @@ def shown(words: tuple[str, ...]) -> str:
 # Which files of a repo a declared command runs or reads, as far as its words and its scripts name them. Pure.
 #
 # A change to one of these files is a change to the command. What is named is followed: from the words to scripts and
-# directories, and from a script to the files that its text names. This is for telling people what a change touches. What
-# a command may read is more than anybody can name, so an allowance covers the whole repo (``execute.command_digest``).
+# directories, and from a script to the files that its text names. This is for telling people what a change touches.
+# What a command may read is more than anybody can name, so an allowance covers the whole repo
+# (``execute.command_digest``).
 
 
 MOST = 500

@@ -160,8 +160,8 @@ def _is_quantity(path: Sequence[str]) -> bool:
 
 # Secrets that are applied with ``stringData``, as Helm and Argo CD do: the server keeps it as ``data``.
 #
-# Who applied it owns ``stringData`` then, which no object has, and nobody owns the ``data`` that it became. So a key that
-# is left out of the next apply stays in the cluster.
+# Who applied it owns ``stringData`` then, which no object has, and nobody owns the ``data`` that it became. So a key
+# that is left out of the next apply stays in the cluster.
 
 
 _GIVEN, _KEPT = "f:stringData", "f:data"

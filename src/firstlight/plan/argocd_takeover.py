@@ -268,6 +268,7 @@ def ignore_problems(known: ClusterFacts, passing: Sequence[Passing]) -> Iterator
 def lacking_applications(
     known: ClusterFacts, passing: Sequence[Passing]
 ) -> Iterator[tuple[Component, Origin, list[str], list[ArgoIgnoredFields]]]:  # fmt: skip
+    """Yield the Applications that lack sync options or ignored fields for a takeover, with what each lacks."""
     everything = [obj for each in known.renditions.values() for obj in each.objects]
     for component, origin, those in applications(known, passing):
         options, ignored = lacking_settings(origin, those, everything)

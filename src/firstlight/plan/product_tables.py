@@ -42,3 +42,26 @@ def chart_crds_table() -> dict[str, ChartCrds]:
 def chart_crds_of(chart: str) -> ChartCrds | None:
     """What is known of a chart, by its name or its path."""
     return chart_crds_table().get(chart.rpartition("/")[2])
+
+
+# Kinds and values that a version of Cilium does not have any more, from ``cilium_dropped.yaml``.
+
+
+@dataclasses.dataclass(frozen=True)
+class DroppedCiliumFeature:
+    """A kind or a value that Cilium dropped in some version."""
+
+    since: str
+    instead: str
+    kind: str = ""
+    """``group/Kind``, or ``group/version/Kind`` where only the version is dropped."""
+    value: str = ""
+    """The path of the value."""
+    only: tuple[str, ...] = ()
+    """Only these texts of the value."""
+
+
+@functools.cache
+def dropped_cilium_features() -> tuple[DroppedCiliumFeature, ...]:
+    """Return everything that is known to be dropped."""
+    return read_table("cilium_dropped.yaml", tuple[DroppedCiliumFeature, ...])

@@ -100,10 +100,10 @@ def test_on_a_terminal_the_screen_is_drawn_over_and_the_summary_stays(tmp_path: 
     script = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from firstlight.cli.following import Following\n"
-        "from tests.unit.cli.test_following import PLAYED, journal\n"
+        "from firstlight.cli.follow_run import RunFollower\n"
+        "from tests.unit.cli.test_follow_run import PLAYED, journal\n"
         "async def play():\n"
-        "    async with Following(journal(Path(sys.argv[1])), 'text') as following:\n"
+        "    async with RunFollower(journal(Path(sys.argv[1])), 'text') as following:\n"
         "        for event in PLAYED[:-1]:\n"
         "            following.tell(event)\n"
         "            await asyncio.to_thread(sys.stdin.readline)\n"

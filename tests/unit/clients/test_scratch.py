@@ -81,4 +81,4 @@ def test_nobody_makes_a_temporary_directory_by_other_means() -> None:
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
 
     # The cache of tools has its own locks, and takes away what is not locked.
-    assert found == {"clients/scratch.py", "tools/cache.py"}
+    assert found == {"clients/scratch.py", "tools/binary_cache.py"}

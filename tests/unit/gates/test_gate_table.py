@@ -28,8 +28,8 @@ ELSEWHERE = {
     Subject.INVENTORY,
     Subject.CERTIFICATE,
 }
-SAMPLES = ["api", "certificates", "cilium", "cni", "crds", "dns", "engine", "namespaces", "nodes", "own", "reconciled"]
-SAMPLES += ["replicas", "root", "secret", "source", "store", "webhook", "workload"]
+SAMPLES = ["api", "cert_manager", "cilium", "cni", "crds", "engine_workloads", "namespaces", "node_ready", "own_gates"]
+SAMPLES += ["reconciled", "replicas", "root", "secret", "secret_store", "services", "source", "webhook", "workload"]
 
 
 def ground(*objects: Object, name: str = "web") -> GateContext:

@@ -79,7 +79,7 @@ def test_a_rehearsals_state_has_another_name_and_is_checked_too(tmp_path: Path) 
 
 
 def test_nobody_else_makes_the_path_of_a_state() -> None:
-    """Whoever wants a repo's state comes by ``directory.of``, which looks whose it is."""
+    """Whoever wants a repo's state comes by ``state_files.directory_of``, which looks whose it is."""
     source = Path(state_files.__file__).parents[1]
     made = []
     for file in source.rglob("*.py"):
@@ -88,8 +88,8 @@ def test_nobody_else_makes_the_path_of_a_state() -> None:
                 right = node.right
                 is_name = isinstance(right, ast.Constant) and str(right.value).startswith(state_files.NAME + "/")
                 is_name |= isinstance(right, ast.Constant) and right.value == state_files.NAME
-                is_name |= isinstance(right, ast.Attribute) and ast.unparse(right) == "directory.NAME"
-                if is_name or (isinstance(right, ast.Name) and right.id == "NAME" and file.name == "directory.py"):
+                is_name |= isinstance(right, ast.Attribute) and ast.unparse(right) == "state_files.NAME"
+                if is_name or (isinstance(right, ast.Name) and right.id == "NAME" and file.name == "state_files.py"):
                     made.append(f"{file.relative_to(source)}:{node.lineno}")
 
-    assert [each.partition(":")[0] for each in made if not each.startswith("lab/")] == ["journal/directory.py"]
+    assert [each.partition(":")[0] for each in made if not each.startswith("lab/")] == ["journal/state_files.py"]

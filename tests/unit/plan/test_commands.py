@@ -30,11 +30,12 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def give(platform: Platform, renditions: Any = ()) -> None:
         monkeypatch.setattr(which_repo, "platform", lambda root: platform)
-        monkeypatch.setattr(
-            command,
-            "rendered",
-            lambda platform, *, wanted, offline, components=None: renditions if wanted is not False else (),
-        )
+        for each in (command, renderers):
+            monkeypatch.setattr(
+                each,
+                "rendered",
+                lambda platform, *, wanted, offline, components=None: renditions if wanted is not False else (),
+            )
 
     return give
 

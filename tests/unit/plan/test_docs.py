@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_rules_are_documented() -> None:
-    sources = [each.read_text() for each in (ROOT / "src" / "firstlight" / "plan").glob("*.py")]
+    files = (ROOT / "src" / "firstlight" / "plan").glob("*.py")
+    # What a takeover finds is said by a handover, and stands in no plan's way.
+    sources = [each.read_text() for each in files if not each.stem.endswith("_takeover")]
     written = {rule for text in sources for rule in re.findall(r'rule="([a-z-]+)"', text)}
     written |= set(re.findall(r'"(version-[a-z]+)"', "".join(sources)))
     written |= set(deadlocks.RULES.values())

@@ -1,18 +1,18 @@
 """What Git, or the server that it asked, can answer instead of yes, as types.
 
     errors.ClientError
-      GitError              has command, detail and stderr
-        Unreachable         nothing answers there; is errors.Unreachable, too
-        TimedOut            it took too long; is errors.TimedOut, too
-        Untrusted           the server's certificate or host key does not verify
-        Unauthorised        the server wants other credentials, or any
-        NotFound            there is no such repository, revision, branch or file
-        NotARepository      the directory is no work tree and no repository
-          PointsElsewhere   its .git leads to a repository that knows nothing of it
-        Rejected            the remote does not take what was pushed; has the reason
-        Busy                another Git is at work in the same repository
-        TooLarge            there is more of it than was allowed
-        Unreadable          git answered in a form that is not known here
+      GitError                has command, detail and stderr
+        GitUnreachable        nothing answers there; is errors.Unreachable, too
+        GitTimedOut           it took too long; is errors.TimedOut, too
+        GitUntrusted          the server's certificate or host key does not verify
+        GitUnauthorised       the server wants other credentials, or any
+        GitNotFound           there is no such repository, revision, branch or file
+        NotARepository        the directory is no work tree and no repository
+          GitPointsElsewhere  its .git leads to a repository that knows nothing of it
+        GitRejected           the remote does not take what was pushed; has the reason
+        GitBusy               another Git is at work in the same repository
+        GitTooLarge           there is more of it than was allowed
+        GitUnreadable         git answered in a form that is not known here
 
 Git has one exit code for all of them, so its words decide; it runs in the C locale, where they are the same for all.
 Everything here expects text that was masked before.

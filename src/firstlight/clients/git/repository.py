@@ -187,9 +187,9 @@ def _quoted(path: Path) -> bytes:
 
 # Whether a work tree and a Git directory elsewhere belong together: only if each says so of the other.
 #
-# A ``.git`` that is a file, or a link, leads to a directory outside of the tree: so it is with a second work tree of a
-# repository, and with a submodule. But a tree of files may come from anywhere, as out of an archive, and its ``.git`` may
-# name any repository on this computer, whose config and commits would be taken for those of the tree.
+# A ``.git`` that is a file, or a link, leads to a directory outside of the tree: so it is with a second work tree of
+# a repository, and with a submodule. But a tree of files may come from anywhere, as out of an archive, and its
+# ``.git`` may name any repository on this computer, whose config and commits would be taken for those of the tree.
 
 
 _POINTING_SMALL = 1 << 20

@@ -2,26 +2,26 @@
 
     errors.ClientError
       HelmError             has command, detail and stderr
-        Unreachable         nothing answers there; is errors.Unreachable, too
-        TimedOut            it took too long; is errors.TimedOut, too
-        Untrusted           a server's certificate does not verify
-        Unauthorised        the registry, repository or cluster wants other credentials, or any
+        HelmUnreachable     nothing answers there; is errors.Unreachable, too
+        HelmTimedOut        it took too long; is errors.TimedOut, too
+        HelmUntrusted       a server's certificate does not verify
+        HelmUnauthorised    the registry, repository or cluster wants other credentials, or any
         ChartNotFound       there is no such chart, repository or directory
         VersionNotFound     there is the chart, but not in this version
         BadChart            the chart cannot be read, is not for this Kubernetes, or lacks charts that it needs
         BadValues           the values are not YAML
         SchemaViolation     the values are not what the chart's schema wants; problems say which
-        TemplateError       a template fails; has the file, line and column
+        HelmTemplateError   a template fails; has the file, line and column
         ReleaseNotFound     there is no such release, or no such revision
-        AlreadyExists       a release of this name is there already
-        Busy                another operation on the release is under way, or was when its Helm died
-        NotOwned            an object is there already and does not belong to the release
-        Conflict            others own fields that would be written
-        Overtaken           an object was written by somebody else at the same moment
-        Rejected            the cluster does not take an object
-        TooLarge            it printed more than is read
-        LimitExceeded       it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
-        Unreadable          helm answered in a form that is not known here
+        HelmAlreadyExists   a release of this name is there already
+        HelmBusy            another operation on the release is under way, or was when its Helm died
+        HelmNotOwned        an object is there already and does not belong to the release
+        HelmConflict        others own fields that would be written
+        HelmOvertaken       an object was written by somebody else at the same moment
+        HelmRejected        the cluster does not take an object
+        HelmTooLarge        it printed more than is read
+        HelmLimitExceeded   it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
+        HelmUnreadable      helm answered in a form that is not known here
 
 Helm has one exit code for all of them, so its words decide. Everything here expects text that was masked before.
 """
@@ -187,7 +187,10 @@ _WORDS: Sequence[tuple[re.Pattern[str], type[HelmError]]] = (
     (re.compile(r"values don't meet the specifications of the schema"), SchemaViolation),
     (_PARENTHESISED, HelmTemplateError),
     (_BARE, HelmTemplateError),
-    (re.compile(r"YAML parse error on |could not find template |error calling |template: no template"), HelmTemplateError),
+    (
+        re.compile(r"YAML parse error on |could not find template |error calling |template: no template"),
+        HelmTemplateError,
+    ),
     (re.compile(r"failed to parse .*: cannot unmarshal yaml document|failed to parse /proc/"), BadValues),
     (re.compile(r"release: not found|has no deployed releases"), ReleaseNotFound),
     (re.compile(r"cannot reuse a name that is still in use"), HelmAlreadyExists),

@@ -13,8 +13,8 @@
         TooManyRequests     429
         ServerError         5xx     the server, or something before it, has a problem of its own
       UnknownKind                   discovery knows no such apiVersion and kind
-      Untrusted                     the server's certificate does not verify; has ``problem``
-      Ambiguous                     a write was sent and lost: it may or may not have happened
+      KubeUntrusted                 the server's certificate does not verify; has ``problem``
+      AmbiguousWrite                a write was sent and lost: it may or may not have happened
 
 ``from_status`` is called by the client with every answer of 400 or more. What a server says about a Secret
 may repeat its values, so for that kind only the reason and the field paths are kept.
@@ -230,8 +230,10 @@ class AmbiguousWrite(errors.ClientError):
 _UNTRUSTED_HINTS = {
     CertificateProblem.EXPIRED: "renew the certificate, or check this machine's clock",
     CertificateProblem.NOT_YET_VALID: "check this machine's clock and the server's",
-    CertificateProblem.WRONG_NAME: "use a name from the certificate as server, or set tls-server-name in the kubeconfig",
-    CertificateProblem.UNKNOWN_AUTHORITY: "is this the cluster you mean? Then write its CA into certificate-authority-data",
+    CertificateProblem.WRONG_NAME: "use a name from the certificate as server, or set tls-server-name in "
+    "the kubeconfig",
+    CertificateProblem.UNKNOWN_AUTHORITY: "is this the cluster you mean? Then write its CA into "
+    "certificate-authority-data",
     CertificateProblem.OTHER: "compare certificate-authority-data in the kubeconfig with the cluster's CA",
 }
 

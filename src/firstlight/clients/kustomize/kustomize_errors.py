@@ -1,16 +1,16 @@
 """What kustomize can answer instead of manifests, as types.
 
     errors.ClientError
-      KustomizeError        has directory, path, line, detail and stderr
-        TimedOut            it took too long; is errors.TimedOut, too
-        MissingFile         a file or a kustomization that is named is not there
-        BadYaml             a file is not YAML, or not what it must be
-        Cycle               a kustomization leads back to itself
-        Forbidden           it would fetch, run or read what it must not; is errors.Refused, too; has the reason
-        TooLarge            there is more of it than is allowed
-        LimitExceeded       it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
-        Unmatched           a patch or a replacement finds nothing that it fits
-        Duplicate           the same object comes twice
+      KustomizeError            has directory, path, line, detail and stderr
+        KustomizeTimedOut       it took too long; is errors.TimedOut, too
+        MissingFile             a file or a kustomization that is named is not there
+        BadYaml                 a file is not YAML, or not what it must be
+        KustomizeCycle          a kustomization leads back to itself
+        KustomizeForbidden      it would fetch, run or read what it must not; is errors.Refused, too; has the reason
+        KustomizeTooLarge       there is more of it than is allowed
+        KustomizeLimitExceeded  it wanted more memory, time or space than it may have; is errors.LimitExceeded, too
+        KustomizeUnmatched      a patch or a replacement finds nothing that it fits
+        KustomizeDuplicate      the same object comes twice
 
 Most of them are found before kustomize runs, by ``scan``; then they have the path of the file that is wrong, and often
 the line.

@@ -2,15 +2,15 @@
 
     errors.ClientError
       OmniError             has command, detail and stderr
-        Unreachable         nothing answers there; is errors.Unreachable, too
-        TimedOut            it took too long; is errors.TimedOut, too
-        Untrusted           the server's certificate does not verify
-        NotSignedIn         nobody is signed in, the key is not known, or it is no key
-        Forbidden           this account may not do that
-        NotFound            there is no such cluster or resource
-        Rejected            the template, or another argument, is wrong; problems say what
-        Unsupported         omnictl and the server are too far apart
-        Unreadable          omnictl answered in a form that is not known here
+        OmniUnreachable     nothing answers there; is errors.Unreachable, too
+        OmniTimedOut        it took too long; is errors.TimedOut, too
+        OmniUntrusted       the server's certificate does not verify
+        OmniNotSignedIn     nobody is signed in, the key is not known, or it is no key
+        OmniForbidden       this account may not do that
+        OmniNotFound        there is no such cluster or resource
+        OmniRejected        the template, or another argument, is wrong; problems say what
+        OmniUnsupported     omnictl and the server are too far apart
+        OmniUnreadable      omnictl answered in a form that is not known here
 
 It is the gRPC code that decides where there is one. Everything here expects text that was masked before.
 """

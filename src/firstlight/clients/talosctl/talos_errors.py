@@ -2,16 +2,16 @@
 
     errors.ClientError
       TalosError            has command, node, grpc_code, detail and stderr; others, if several machines said no
-        Unreachable         nothing answers there; is errors.Unreachable, too
-        TimedOut            it took too long; is errors.TimedOut, too
-        Untrusted           the machine's certificate does not verify; has the problem
-        Unauthorised        the machine refuses our certificate, or our role
-        AlreadyDone         what was asked for is there already
-        NotReadyYet         the machine, or a part of it, cannot do this now
-        NotFound            there is no such resource, service or log
-        Rejected            the config, or another argument, is wrong; problems say what
-        Unsupported         this kind or version of machine, or of talosctl, cannot do this
-        Unreadable          talosctl answered in a form that is not known here
+        TalosUnreachable    nothing answers there; is errors.Unreachable, too
+        TalosTimedOut       it took too long; is errors.TimedOut, too
+        TalosUntrusted      the machine's certificate does not verify; has the problem
+        TalosUnauthorised   the machine refuses our certificate, or our role
+        TalosAlreadyDone    what was asked for is there already
+        TalosNotReady       the machine, or a part of it, cannot do this now
+        TalosNotFound       there is no such resource, service or log
+        TalosRejected       the config, or another argument, is wrong; problems say what
+        TalosUnsupported    this kind or version of machine, or of talosctl, cannot do this
+        TalosUnreadable     talosctl answered in a form that is not known here
 
 talosctl prints gRPC errors with their code, and it is the code that decides. Only for ``Unavailable`` the words
 matter: failures of TLS, of the network and of services behind the API all come under that name.
@@ -329,9 +329,11 @@ def _hint(kind: type[TalosError], detail: str, call: TalosctlCall) -> str:
 
 
 _UNTRUSTED_HINTS = {
-    TalosCertificateProblem.UNKNOWN_AUTHORITY: "the machine is in maintenance mode, or belongs to another cluster than the talosconfig",
+    TalosCertificateProblem.UNKNOWN_AUTHORITY: "the machine is in maintenance mode, or belongs to "
+    "another cluster than the talosconfig",
     TalosCertificateProblem.EXPIRED: "check the clocks of this computer and of the machine",
-    TalosCertificateProblem.WRONG_NAME: "use an address that is in the certificate, or add this one to machine.certSANs",
+    TalosCertificateProblem.WRONG_NAME: "use an address that is in the certificate, or add this one to "
+    "machine.certSANs",
     TalosCertificateProblem.OTHER: "compare the machine's certificate with what was expected",
 }
 

@@ -1,1 +1,1 @@
-"""audit."""
+"""``firstlight audit``: find what will hurt, in all clusters of a repo."""

@@ -115,8 +115,8 @@ def short_name(name: str) -> str:
 
 # Kustomizations and HelmReleases that wait for each other: by dependsOn, and by the wait of what brings them.
 #
-# Only what the repo says counts here. What a thing needs besides, such as the kinds of its objects, it gets in time or is
-# tried again until it does.
+# Only what the repo says counts here. What a thing needs besides, such as the kinds of its objects, it gets in time
+# or is tried again until it does.
 
 
 _FORMS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE)

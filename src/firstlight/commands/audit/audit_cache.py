@@ -40,7 +40,7 @@ _ANSWERS = 20
 _INDEX = "index.json"
 _CODE = ("commands/audit", "document", "engines", "model", "ownership", "plan", "repo")
 _ENTRY_POINTS = "firstlight.audit"
-"""As in ``policy.auditing.loading``, which is not for those who only look an answer up."""
+"""As in ``rulebook``, which is not for those who only look an answer up."""
 
 
 class FileStamp(msgspec.Struct, frozen=True, array_like=True):

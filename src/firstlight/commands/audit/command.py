@@ -12,10 +12,9 @@ from firstlight.commands.audit import actions, audit_request, rule_cards, rule_t
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide import rule_text
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.repo import work_tree
 from firstlight.repo.work_tree import WorkTree
-
-FAILED = 1
 
 
 @click.command()
@@ -100,4 +99,4 @@ def _tested(root: Path | None, form: str) -> int:
         print(f"there are no tests: write them to {team_rules.DIRECTORY}/NAME.test.yaml")
         return 0
     output.answer(form, rule_text.tests(found, columns=table.terminal_columns()), rule_text.tests_data(found))
-    return FAILED if any(each.wrong for each in found) else 0
+    return ExitCode.FAILED if any(each.wrong for each in found) else 0

@@ -63,7 +63,8 @@ def _head(audit: Audit) -> Iterator[str]:
     yield '<header><p class="kind">Audit</p>'
     yield f"<h1>{_e(audit.repo)}</h1>"
     names = ", ".join(audit.clusters)
-    yield f'<p class="lead">{_e(f"{names}: {finding_words.looked(audit)}" if names else finding_words.looked(audit))}</p>'
+    looked = finding_words.looked(audit)
+    yield f'<p class="lead">{_e(f"{names}: {looked}" if names else looked)}</p>'
     yield '<div class="counts">'
     for severity in reversed(FindingSeverity):
         number = sum(each.severity is severity for each in audit.findings)

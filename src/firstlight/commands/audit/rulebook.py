@@ -10,7 +10,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from firstlight.commands.audit import declarative_rules, excuses
+from firstlight.commands.audit import declarative_rules, excuses, former_checks
 from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRule
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.mistakes import FormMistakes, parsed, short
@@ -163,7 +163,7 @@ def _files_of_checks() -> frozenset[str]:
 
 
 def _resolved(name: str) -> Check | None:
-    file, _, function = name.rpartition(".")
+    file, _, function = former_checks.FORMER.get(name, name).rpartition(".")
     module = f"{_CHECKS}.{file}"
     # Only what is there is imported: a name is a stranger's, and Python follows each of its dots.
     if file not in _files_of_checks():

@@ -59,7 +59,10 @@ def news(before: Audit, after: Audit, *, columns: int) -> list[str]:
             lines += _finding(each, after, columns, limit=_EVIDENCE)
     for each in before.findings:
         if _known_by(each) not in new:
-            said = f"gone   {decision_words.plain(each.rule)}   {decision_words.plain(each.place.path)}: {decision_words.plain(each.message)}"
+            said = (
+                f"gone   {decision_words.plain(each.rule)}   {decision_words.plain(each.place.path)}: "
+                f"{decision_words.plain(each.message)}"
+            )
             lines.append(table.cut(said, columns))
     return lines
 

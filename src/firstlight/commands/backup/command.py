@@ -33,6 +33,7 @@ from firstlight.commands.backup.backup_manifest import (
 from firstlight.commands.backup.backup_signature import SignerTrust
 from firstlight.commands.backup.retention import RetentionPolicy
 from firstlight.drawing import safe, table
+from firstlight.errors import ExitCode
 from firstlight.execute import cluster_identity, live_cluster
 from firstlight.journal import state_files
 from firstlight.lab.control_plane import control_plane_parts
@@ -189,9 +190,6 @@ def _say(text: str) -> None:
 # ``firstlight backup list``: the backups of a cluster.
 
 
-FINDINGS = 2
-
-
 @click.command(name="list")
 @click.argument("cluster", default="")
 @where_option
@@ -213,7 +211,7 @@ def list_backups(
     text = backup_text.listed(found, signed=signed, cluster=name, place=str(where), columns=table.terminal_columns())
     backups = [backup_text.data(each, signed=signed.get(each.stamp)) for each in found]
     output.answer(form, text, {"cluster": name, "place": str(where), "backups": backups})
-    return FINDINGS if any(each.problem for each in found) else 0
+    return ExitCode.FINDINGS if any(each.problem for each in found) else 0
 
 
 async def _signed(found: tuple[StoredBackup, ...], signers: tuple[str, ...]) -> dict[str, SignatureJudgement]:
@@ -222,9 +220,6 @@ async def _signed(found: tuple[StoredBackup, ...], signers: tuple[str, ...]) -> 
 
 
 # ``firstlight backup verify``: whether a cluster could be brought back with a backup.
-
-
-FAILED = 1
 
 
 @click.command()
@@ -257,7 +252,7 @@ def verify(
 
     proof, now = asyncio.run(run()), time.time()
     output.answer(form, backup_text.proven(proof, now=now), backup_text.proven_data(proof, now=now))
-    return 0 if proof.is_sound else FAILED
+    return 0 if proof.is_sound else ExitCode.FAILED
 
 
 async def _verified(

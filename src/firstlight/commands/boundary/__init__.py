@@ -1,1 +1,1 @@
-"""boundary."""
+"""``firstlight boundary``: compare what bootstrap applies with what GitOps applies."""

@@ -1,1 +1,1 @@
-"""completion."""
+"""``firstlight completion``: shell completion."""

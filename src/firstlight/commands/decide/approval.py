@@ -67,9 +67,9 @@ async def _commits(history: CommitRange) -> tuple[Commit, ...]:
 
 # Whether a change has the approval that it needs, by the trailers of its commits.
 #
-# What counts stands in the newest commit, since only that one covers all of the change: what was approved before another
-# commit came was approved without that one. Nobody approves what they wrote, committed or merged themselves, nor what
-# somebody did whose name or address looks like theirs.
+# What counts stands in the newest commit, since only that one covers all of the change: what was approved before
+# another commit came was approved without that one. Nobody approves what they wrote, committed or merged themselves,
+# nor what somebody did whose name or address looks like theirs.
 
 
 KEYS = ("reviewed-by", "approved-by")

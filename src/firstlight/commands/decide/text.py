@@ -209,7 +209,10 @@ def _rendered(decision: Decision, columns: int, *, everything: bool) -> list[str
     verbs = [(verb, [each for each in found if each.change.verb == verb]) for verb in ChangeVerb]
     said = ", ".join(f"{len(mine)} {verb}" for verb, mine in verbs if mine and len(mine) < len(found))
     only = next((verb for verb, mine in verbs if len(mine) == len(found)), None)
-    head = f"{decision_words.number(len(found), 'object')} {only or 'differ'} in the cluster{f' ({said})' if said else ''}: "
+    head = (
+        f"{decision_words.number(len(found), 'object')} {only or 'differ'} in the "
+        f"cluster{f' ({said})' if said else ''}: "
+    )
     shown = found if everything else found[:_NAMES]
     is_several = len({each.change.cluster for each in found}) > 1
     names = [f"{decision_words.rendered_name(each, with_cluster=is_several)} ({each.risk})" for each in shown]

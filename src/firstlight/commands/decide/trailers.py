@@ -118,8 +118,8 @@ def _trailers(lines: list[str]) -> Iterator[Trailer]:
 
 # Whether two names or addresses may be the same person's, as far as eyes can tell.
 #
-# This is only for keeping people from approving their own work, so in doubt they are the same. Whoever is to be found in
-# a list is found by the plain address, which is the opposite error.
+# This is only for keeping people from approving their own work, so in doubt they are the same. Whoever is to be found
+# in a list is found by the plain address, which is the opposite error.
 
 
 _LIKE_LATIN = (

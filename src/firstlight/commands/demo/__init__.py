@@ -1,1 +1,1 @@
-"""demo."""
+"""``firstlight demo``: an example platform brought up on this computer."""

@@ -18,6 +18,7 @@ from firstlight.commands.rehearse.rehearse import PlayedRehearsal
 from firstlight.commands.runs import timeline
 from firstlight.commands.verify import text as verify_text
 from firstlight.drawing import handover_text, table
+from firstlight.errors import ExitCode
 from firstlight.execute.handover import certificate_store
 from firstlight.execute.means import RunRequest
 from firstlight.journal import journal_reader
@@ -27,7 +28,6 @@ from firstlight.repo import platform_reader
 NAME = "demo"
 CHARTS = ("cilium-chart-1-19", "cert-manager-chart", "external-secrets-chart")
 PICTURE = "firstlight-demo.svg"
-FAILED = 1
 
 
 @click.command()
@@ -67,7 +67,7 @@ async def _demo(*, keep: bool, picture: Path) -> int:
             print(f"  export KUBECONFIG=$(firstlight lab kubeconfig -n {NAME})")
             print(f"  firstlight lab status -n {NAME}")
             print(f"  firstlight lab down -n {NAME}")
-        return 0 if is_fine else FAILED
+        return 0 if is_fine else ExitCode.FAILED
     finally:
         if not keep:
             await one.down()

@@ -16,9 +16,9 @@ from firstlight.commands.doctor.cluster_access import DoctorTarget
 from firstlight.commands.doctor.diagnosis import Diagnosis
 from firstlight.commands.doctor.examine import DoctorAccess, Examination
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute.masks import Masks
 
-WRONG = 1
 BLIND = 3
 
 
@@ -77,7 +77,7 @@ async def _doctor(patient: DoctorTarget, wishes: _Wishes) -> int:
     _print(recent, found, patient, wishes, elsewhere=elsewhere, earlier=len(told.causes) - len(recent.causes))
     if found.is_blind:
         return BLIND
-    return WRONG if recent.causes else 0
+    return ExitCode.FAILED if recent.causes else 0
 
 
 def _asked(patient: DoctorTarget, found: Examination) -> tuple[Diagnosis, int]:

@@ -1,1 +1,1 @@
-"""down."""
+"""``firstlight down``: wipe the machines of a test cluster."""

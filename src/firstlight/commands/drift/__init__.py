@@ -1,1 +1,1 @@
-"""drift."""
+"""``firstlight drift``: how a cluster differs from Git, and correcting it."""

@@ -19,10 +19,10 @@ from firstlight.commands.drift import text as drift_text
 from firstlight.commands.drift.applied_commit import CorrectionContext
 from firstlight.commands.drift.expected_state import ExpectedState
 from firstlight.drawing import safe, table
+from firstlight.errors import ExitCode
 from firstlight.journal import state_files
 from firstlight.model.drift import Drift
 
-FAILED = 1
 DRIFTED = 2
 
 
@@ -137,7 +137,7 @@ async def _watched(scene: ExpectedState, client: kube.Client, form: str) -> int:
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
-    return exit_code(last, is_committed=_is_committed(scene)) if last is not None else FAILED
+    return exit_code(last, is_committed=_is_committed(scene)) if last is not None else ExitCode.FAILED
 
 
 def _is_committed(scene: ExpectedState) -> bool:
@@ -148,10 +148,10 @@ def _is_committed(scene: ExpectedState) -> bool:
 def exit_code(found: Drift, *, is_committed: bool = True) -> int:
     """What it means to a shell: of what the engine does not have, neither drift nor its absence can be told."""
     if found.is_of_another_commit or not is_committed:
-        return FAILED
+        return ExitCode.FAILED
     if found.drifted:
         return DRIFTED
-    return FAILED if found.unread else 0
+    return ExitCode.FAILED if found.unread else 0
 
 
 def _agreed(question: str) -> bool:

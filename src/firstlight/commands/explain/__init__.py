@@ -1,1 +1,1 @@
-"""explain."""
+"""``firstlight explain``: what a component, phase, rule or word is, and why it is there."""

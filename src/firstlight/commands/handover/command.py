@@ -17,6 +17,7 @@ from firstlight.commands.up import carry_out, up
 from firstlight.commands.up import certificate as up_certificate
 from firstlight.commands.up.up import PreparedRun
 from firstlight.drawing import handover_text, table
+from firstlight.errors import ExitCode
 from firstlight.execute.handover import certificate_store
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import Means
@@ -24,8 +25,6 @@ from firstlight.model.certificate import Certificate
 from firstlight.model.handover import Offer
 from firstlight.model.platform import Platform
 
-DIFFERENT = 2
-BLOCKED = 3
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -94,7 +93,7 @@ async def _handed_over(
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, form)
         _offered(offers, form)
-        return BLOCKED
+        return ExitCode.BLOCKED
     if asked.components:
         async with up.reached(prepared, means) as world:
             await handover_room.check_root(prepared, world)
@@ -117,7 +116,7 @@ async def _handed_over(
     if found is not None and found[0].is_complete:
         await _left_behind(prepared, means, is_removed=is_forgetful, yes=yes)
     is_flawed = found is not None and not found[0].is_complete
-    return exit_codes.exit_code(result) or (exit_codes.FAILED if is_flawed else 0)
+    return exit_codes.exit_code(result) or (ExitCode.FAILED if is_flawed else 0)
 
 
 async def _with_canary(prepared: PreparedRun, means: Means, *, key: Path | None, yes: bool) -> tuple[Certificate, Path]:
@@ -138,7 +137,7 @@ async def _verified(
     output.answer(
         form, text_module.verified_text(found, columns=table.terminal_columns()), text_module.verified_data(found)
     )
-    return 0 if found.now.is_complete else DIFFERENT
+    return 0 if found.now.is_complete else ExitCode.FINDINGS
 
 
 async def _foreseen(

@@ -1,3 +1,5 @@
+"""Offer the edits of Application files without which Argo CD cannot take over."""
+
 import dataclasses
 import difflib
 from collections.abc import Sequence

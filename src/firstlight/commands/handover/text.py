@@ -18,7 +18,10 @@ def verified_text(verified: VerifiedCertificate, *, columns: int = 0) -> str:
     made = f"certificate {given.digest} of {certificate_text.moment(given.at)}"
     verdict = "holds" if now.is_complete else "DOES NOT HOLD ANY MORE"
     stage = f" ({told})" if (told := certificate_text.stage(given)) else ""
-    ways = f"{certificate_text.count(len(given.objects), 'object')}: {certificate_text.givers(given.objects)} › {given.engine}"
+    ways = (
+        f"{certificate_text.count(len(given.objects), 'object')}: "
+        f"{certificate_text.givers(given.objects)} › {given.engine}"
+    )
     lines = [made, f"  seal     good: it is as it was made; {_signed(verified)}"]
     lines += ["", "   ".join([f"{verdict}{stage}", ways, *_counts(now)])]
     lines = [safe.text(each) for each in lines]

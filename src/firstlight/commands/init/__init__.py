@@ -1,1 +1,1 @@
-"""init."""
+"""``firstlight init``: write firstlight.yaml from what was inferred."""

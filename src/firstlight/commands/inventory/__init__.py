@@ -1,1 +1,1 @@
-"""inventory."""
+"""``firstlight inventory``: clusters, machines and components of a repo."""

@@ -9,10 +9,9 @@ from firstlight import errors
 from firstlight.cli import output, which_repo
 from firstlight.commands.inventory import data, text
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
-
-FINDINGS = 2
 
 
 @click.command()
@@ -37,7 +36,7 @@ def inventory(cluster: str, as_tree: bool, component: str, everything: bool, roo
         print("\n".join(text.tree(platform)))
     else:
         print(text.text(platform, columns=table.terminal_columns(), everything=everything))
-    return FINDINGS if any(each.grade == Grade.ERROR for each in platform.remarks) else 0
+    return ExitCode.FINDINGS if any(each.grade == Grade.ERROR for each in platform.remarks) else 0
 
 
 def _show_component(platform: Platform, name: str, form: str) -> None:

@@ -22,6 +22,7 @@ from firstlight.commands.node.declared_configs import DeclaredConfigs
 from firstlight.commands.node.machine_ready import ExpectedMachine
 from firstlight.document import mistakes
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import cluster_access, gate_wait, live_cluster
 from firstlight.execute.gate_wait import POLL
 from firstlight.execute.means import Means
@@ -33,8 +34,6 @@ from firstlight.model.secret import Secret
 from firstlight.model.verdict import Verdict
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess
-
-DIFFERENT = 2
 
 
 @click.command()
@@ -105,7 +104,7 @@ async def _applied(
         text = node_text.configs_text(found, columns=table.terminal_columns())
         if dry_run or not different:
             output.answer(form, text, node_text.configs_data(cluster.name, found, revision=declared.revision))
-            return DIFFERENT if different else 0
+            return ExitCode.FINDINGS if different else 0
         if form == "text":
             print(text, file=sys.stderr, flush=True)
         walk = Walk(

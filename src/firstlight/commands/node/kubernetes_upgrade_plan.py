@@ -137,8 +137,9 @@ def _repo(declared: DeclaredVersion, text: str, cluster: str) -> str:
 
 # What ``talosctl upgrade-k8s`` would do to objects, held against who owns them: Git's are not touched by Talos.
 #
-# Talos brings its manifests into force with every upgrade of Kubernetes. An inline manifest from the day of the bootstrap
-# puts an object back to what it was then, and one that Talos once had and has no more is deleted: so CNIs are lost.
+# Talos brings its manifests into force with every upgrade of Kubernetes. An inline manifest from the day of the
+# bootstrap puts an object back to what it was then, and one that Talos once had and has no more is deleted: so CNIs
+# are lost.
 
 
 SHOWN = 5

@@ -14,6 +14,7 @@ from firstlight.commands.node import config_comparison, declared_configs, machin
 from firstlight.commands.node.declared_configs import DeclaredConfigs
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus, NodeList, NodeRow, NodeSources
 from firstlight.drawing import decision_words, safe, table
+from firstlight.errors import ExitCode
 from firstlight.execute import live_cluster
 from firstlight.execute.means import Means
 from firstlight.execute.world import World
@@ -22,9 +23,6 @@ from firstlight.model.machine_report import MachineStanding
 from firstlight.model.platform import Platform
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import PATIENCE, MachineAccess
-
-FAILED = 1
-DIFFERENT = 2
 
 
 @click.command(name="list")
@@ -40,8 +38,8 @@ def list_nodes(cluster: str, root: Path | None, form: str) -> int:
     found = asyncio.run(_looked(which_repo.platform(root), cluster))
     output.answer(form, list_text(found, columns=table.terminal_columns()), list_data(found))
     if found.unseen:
-        return FAILED
-    return 0 if all(each.is_fine for each in found.rows) else DIFFERENT
+        return ExitCode.FAILED
+    return 0 if all(each.is_fine for each in found.rows) else ExitCode.FINDINGS
 
 
 async def _looked(platform: Platform, name: str) -> NodeList:

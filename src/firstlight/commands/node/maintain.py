@@ -16,6 +16,7 @@ from firstlight.commands.node import text as node_text
 from firstlight.commands.node.drain_rules import ConcernWeight, DrainOptions, MaintenanceForecast, StorageConcern
 from firstlight.commands.node.machine_ready import TIMEOUT, ExpectedMachine
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import cluster_access, gate_wait, live_cluster
 from firstlight.execute.means import Means
 from firstlight.execute.walk import OnVerdict, Walk, WalkStage
@@ -25,8 +26,6 @@ from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineStanding
 from firstlight.model.verdict import Verdict
 from firstlight.observe import machine_survey
-
-BLOCKED = 3
 
 
 @click.command()
@@ -109,7 +108,11 @@ async def _foreseen(
     output.answer(
         form, node_text.maintenance_text(found, columns=table.terminal_columns()), node_text.maintenance_data(found)
     )
-    return BLOCKED if node_text.is_maintenance_refused(found, is_storage_accepted=asked.is_storage_accepted) else 0
+    return (
+        ExitCode.BLOCKED
+        if node_text.is_maintenance_refused(found, is_storage_accepted=asked.is_storage_accepted)
+        else 0
+    )
 
 
 # A machine maintained: drained, rebooted, waited for and given back; or left drained for work on its hardware.

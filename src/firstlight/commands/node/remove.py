@@ -15,14 +15,13 @@ from firstlight.commands.node import departure, machine_lookup, removal_stages, 
 from firstlight.commands.node.departure import Departure, Wipe
 from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.commands.node.removal_stages import NodeRemovalOptions
+from firstlight.errors import ExitCode
 from firstlight.execute import live_cluster
 from firstlight.execute.means import Means
 from firstlight.execute.walk import Walk
 from firstlight.execute.world import World
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.platform import Platform
-
-BLOCKED = 3
 
 _OPTIONS = (
     click.argument("machine"),
@@ -90,7 +89,7 @@ async def _departed(
     _show(found, wishes, form, is_answer=is_dry_run or bool(found.refusals))
     if found.refusals:
         print("nothing was written", file=sys.stderr)
-        return BLOCKED
+        return ExitCode.BLOCKED
     if is_dry_run:
         return 0
     _confirmed(machine.name, yes=yes)

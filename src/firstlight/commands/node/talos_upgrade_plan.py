@@ -84,9 +84,9 @@ def _parts(image: str) -> tuple[str, str, str]:
 
 # In which order machines are upgraded: one first that the cluster can do without, control planes, then the rest.
 #
-# Talos itself knows no order, only that control planes go one at a time. A worker goes first, since it takes no member of
-# etcd along if its new version does not boot; the leader of etcd goes last of its kind, since each time it goes the
-# others elect another.
+# Talos itself knows no order, only that control planes go one at a time. A worker goes first, since it takes no
+# member of etcd along if its new version does not boot; the leader of etcd goes last of its kind, since each time it
+# goes the others elect another.
 
 
 def upgrade_order(machines: Iterable[Machine], *, leader: str = "") -> tuple[Machine, ...]:

@@ -14,14 +14,13 @@ from firstlight.commands.backup import etcd_snapshot
 from firstlight.commands.node import kubernetes_upgrade, talos_upgrade, text
 from firstlight.commands.node.drain_rules import DrainOptions
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import live_cluster
 from firstlight.execute.means import Means
 from firstlight.execute.walk import Walk
 from firstlight.execute.world import World
 from firstlight.model.platform import Platform
 from firstlight.model.upgrade_plan import UpgradePlan, UpgradeProduct
-
-BLOCKED = 3
 
 
 @click.command()
@@ -101,7 +100,7 @@ async def _upgraded(
                 plan = await kubernetes_upgrade.plan(platform, world, wishes)
             _show(plan, form, is_answer=is_dry_run or bool(plan.refusals))
             if plan.refusals:
-                return BLOCKED
+                return ExitCode.BLOCKED
             if is_dry_run:
                 return 0
             _confirmed(plan, yes=yes)

@@ -17,6 +17,7 @@ from firstlight.commands.override import repo_alignment, session
 from firstlight.commands.override.apply import read_manifests
 from firstlight.commands.override.repo_alignment import Alignment, AlignmentChoice, Choose
 from firstlight.drawing import safe
+from firstlight.errors import ExitCode
 from firstlight.execute.overrides import owned_fields, restore
 from firstlight.execute.overrides.override_context import OverrideContext
 from firstlight.model.component import ObjectId
@@ -26,7 +27,6 @@ from firstlight.repo import file_patch
 from firstlight.repo.field_edits.edit_candidates import WantedField
 from firstlight.repo.work_tree import WorkTree
 
-DIFFERENT = 2
 OPEN = 3
 
 
@@ -73,7 +73,7 @@ def align(
             done = await _written(tree, made, override, branch=branch, is_committed=is_committed)
         is_written = bool(made.after) and (write or is_committed)
         _print(made, override, form, is_written=is_written, commit=done)
-        return OPEN if made.open else DIFFERENT if made.after and not is_written else 0
+        return OPEN if made.open else ExitCode.FINDINGS if made.after and not is_written else 0
 
     return asyncio.run(run())
 

@@ -16,6 +16,7 @@ from firstlight.commands.override import data, emergency_route, override_scope, 
 from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text, table
 from firstlight.engines import engine_marks
+from firstlight.errors import ExitCode
 from firstlight.execute.overrides import close, held_engines, object_snapshot, override_records, restore, suspend_resume
 from firstlight.execute.overrides.override_context import OverrideContext
 from firstlight.model.component import ObjectId
@@ -31,8 +32,6 @@ from firstlight.model.override import (
 )
 from firstlight.observe import owned_objects
 from firstlight.ownership import inventories
-
-BLOCKED = 3
 
 
 @click.command()
@@ -71,7 +70,7 @@ def begin(
             async with place.opened() as ground:
                 route = await emergency_route.route(place.cluster, ground.client)
                 if not _is_right(route, anyway=anyway, form=form):
-                    return BLOCKED
+                    return ExitCode.BLOCKED
                 owners = [
                     each
                     for name in components
@@ -87,7 +86,7 @@ def begin(
             if route is not None:
                 raise
             _is_right(emergency_route.unreachable(error), anyway=False, form=form)
-            return BLOCKED
+            return ExitCode.BLOCKED
 
     return asyncio.run(run())
 

@@ -14,11 +14,10 @@ from firstlight.commands.override import git_agreement, session
 from firstlight.commands.override.git_agreement import RenderedGit
 from firstlight.commands.override.session import lease_held
 from firstlight.drawing import override_text
+from firstlight.errors import ExitCode
 from firstlight.execute.overrides import close, override_records, suspend_resume
 from firstlight.execute.overrides.override_context import OverrideContext, OverrideMessage
 from firstlight.model.override import Override, OverrideStanding
-
-FAILED = 1
 
 
 @click.command()
@@ -103,7 +102,7 @@ def _print(override: Override, ground: OverrideContext, form: str) -> int:
     path = str(override_records.incident_path(ground.state, ground.cluster, override.id))
     data = {**override_data.one(override, now=ground.now()), "incident": path}
     output.answer(form, override_text.ended(override, incident=path), data)
-    return FAILED if override.notes else 0
+    return ExitCode.FAILED if override.notes else 0
 
 
 # ``override end``: only when Git has what was changed, or is to win; then the engine goes on.

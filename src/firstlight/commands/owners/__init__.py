@@ -1,1 +1,1 @@
-"""owners."""
+"""``firstlight owners``: who owns each object and field."""

@@ -15,6 +15,7 @@ from firstlight.clients.kube.client_config import ClientConfig
 from firstlight.commands.owners import owners as owners_room
 from firstlight.commands.owners import text, treemap
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
@@ -23,7 +24,6 @@ from firstlight.model.platform import Platform
 from firstlight.ownership.owner_map import DeclaredOwnership
 from firstlight.repo import work_tree
 
-FAILED = 1
 FLAWS = 2
 _NO_REPO = "no repo says who is to own what: owners that differ from the declared ones were not looked for"
 _NOT_RENDERED = "nothing was rendered: owners that differ from the declared ones were not looked for"
@@ -79,7 +79,7 @@ def exit_code(whole: OwnerMap, shown: OwnerMap) -> int:
     """
     if any(each.flaws for each in shown.objects):
         return FLAWS
-    return FAILED if whole.unread else 0
+    return ExitCode.FAILED if whole.unread else 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""plan."""
+"""``firstlight plan``: show the steps of a run and what blocks it."""

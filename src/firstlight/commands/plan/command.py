@@ -9,9 +9,8 @@ from firstlight.cli.options import offline_option
 from firstlight.cli.renderers import rendered
 from firstlight.commands.plan import data, text
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.plan import build
-
-BLOCKED = 3
 
 
 @click.command()
@@ -41,4 +40,4 @@ def plan(cluster: str, wanted: bool | None, offline: bool, everything: bool, roo
     else:
         columns = table.terminal_columns()
         print("\n\n\n".join(text.text(each, columns=columns, everything=everything) for each in plans))
-    return BLOCKED if any(each.is_blocked for each in plans) else 0
+    return ExitCode.BLOCKED if any(each.is_blocked for each in plans) else 0

@@ -22,6 +22,7 @@ from firstlight.commands.rehearse import given_charts, lab_kit, lab_mapping, reh
 from firstlight.commands.rehearse.given_charts import GivenChart
 from firstlight.document import mistakes
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import durable_store
 from firstlight.execute.means import RunRequest
 from firstlight.model.cluster import Cluster
@@ -30,7 +31,6 @@ from firstlight.model.platform import Platform
 from firstlight.repo.team_files import DRILL_RECORD
 
 LIST = "list"
-FAILED = 1
 
 
 def drill(
@@ -70,7 +70,7 @@ def drill(
         found, fault.what, how=fault.how, untried=fault.untried, recorded=str(recorded or "")
     )
     output.answer(form, shown, recover_text.drill_data(found, untried=fault.untried, recorded=str(recorded or "")))
-    return 0 if found.is_fine else FAILED
+    return 0 if found.is_fine else ExitCode.FAILED
 
 
 def listed(form: Form) -> int:
@@ -146,8 +146,8 @@ FAULTS: Mapping[str, DrillFault] = {
               make=_talosconfig),
         DrillFault(id="foundation", what="a foundation secret is gone", how="the Secret deleted", option="rerun",
               make=object_faults.foundation, check=object_faults.check_foundation),
-        DrillFault(id="dns", what="cluster DNS is gone", how="its Deployment deleted; before the handover", option="rerun",
-              make=object_faults.names, check=object_faults.check_names, until=Phase.CORE),
+        DrillFault(id="dns", what="cluster DNS is gone", how="its Deployment deleted; before the handover",
+              option="rerun", make=object_faults.names, check=object_faults.check_names, until=Phase.CORE),
         DrillFault(id="api", what="the API server does not start", option="rerun", make=machine_faults.api_server,
               check=machine_faults.check_any,
               how="a value that it refuses, in the configs of all control planes"),

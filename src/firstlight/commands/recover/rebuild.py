@@ -94,8 +94,8 @@ async def _standing(machine: Machine, world: World, silence: list[MachineReport]
 
 # The whole cluster from Git: the proof that the commit and the secrets alone are enough, before ``up`` begins.
 #
-# The commit is laid out in a directory of its own, without whatever else lies in the work tree, and everything that a run
-# needs is rendered, resolved and asked for from there.
+# The commit is laid out in a directory of its own, without whatever else lies in the work tree, and everything that a
+# run needs is rendered, resolved and asked for from there.
 
 
 WAIT = 300.0

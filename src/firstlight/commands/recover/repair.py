@@ -17,6 +17,7 @@ from firstlight.commands.recover import component_repair, etcd_restore, rebuild
 from firstlight.commands.up import carry_out, preflight, up
 from firstlight.commands.verify import text as verify_text
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import access_files, live_cluster
 from firstlight.execute import means as execute_means
 from firstlight.execute.means import Means, RunRequest
@@ -70,7 +71,6 @@ def _written(folder: Path, *names: str) -> tuple[Path, ...]:
 
 
 COMMAND = "recover"
-BLOCKED = 3
 _TARGETS = {"rerun": "PHASE, COMPONENT or secrets", "pending-release": "NAMESPACE/NAME", "rebuild-machine": "MACHINE"}
 NEWEST = "etcd-restore"
 """Done to the newest backup, unless another is named."""
@@ -176,7 +176,7 @@ async def _up(platform: Platform, means: Means, wishes: RecoverRequest, asked: e
         prepared = await up.prepare(platform, asked, means, say=say)
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, wishes.form)
-        return BLOCKED
+        return ExitCode.BLOCKED
     return exit_codes.exit_code(await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form))
 
 
@@ -186,7 +186,7 @@ async def _restored(platform: Platform, cluster: Cluster, means: Means, wishes: 
         ready = await component_repair.prepare_restore(platform, cluster, means, role=wishes.option)
     if ready.prepared.is_blocked:
         carry_out.tell_problems(ready.prepared, wishes.form)
-        return BLOCKED
+        return ExitCode.BLOCKED
     return await _walked(cluster, means, wishes, component_repair.restore_stages(ready), revision=ready.scene.revision)
 
 
@@ -247,7 +247,7 @@ async def _rebuild(platform: Platform, cluster: Cluster, means: Means, wishes: R
     prepared = dataclasses.replace(prepared, problems=tuple(dict.fromkeys((*others, *missing))))
     if prepared.is_blocked:
         carry_out.tell_problems(prepared, wishes.form)
-        return BLOCKED
+        return ExitCode.BLOCKED
     if not wishes.is_dry_run:
         await rebuild.set_aside(cluster, means)
     code = exit_codes.exit_code(await carry_out.carry_out(prepared, asked, means, yes=wishes.is_yes, form=wishes.form))

@@ -1,3 +1,5 @@
+"""The lab of a rehearsal: brought up fresh, named after the cluster, cleaned up in the end."""
+
 import contextlib
 import os
 import re
@@ -14,6 +16,7 @@ from firstlight.commands.rehearse.given_charts import GivenChart
 from firstlight.commands.rehearse.rehearse import RehearsalKit
 from firstlight.commands.up import carry_out as up_carry_out
 from firstlight.commands.up.up import PreparedRun
+from firstlight.errors import ExitCode
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import Means, RunRequest
 from firstlight.lab import running_lab
@@ -27,7 +30,6 @@ from firstlight.render import chart_fetch
 from firstlight.render.chart_fetch import FetchClients
 from firstlight.tools import binary_cache
 
-INTERRUPTED = 130
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
@@ -112,7 +114,7 @@ def interrupted(name: str, *, keep: bool) -> int:
     """
     left = f"the lab stays as it is: firstlight lab down -n {name}" if keep else "the lab is gone"
     print(f"\ninterrupted; {left}; run again to begin anew", file=sys.stderr)
-    return INTERRUPTED
+    return ExitCode.INTERRUPTED
 
 
 def lab_name(cluster: str) -> str:

@@ -1,1 +1,1 @@
-"""render."""
+"""``firstlight render``: the objects of components, and inline manifests."""

@@ -15,12 +15,11 @@ from firstlight.commands.render import inline as render_inline
 from firstlight.commands.render import text
 from firstlight.commands.render.text import RenditionRow
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.model.component import Component, Side
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Remark
 from firstlight.render import component_renderer, crds
-
-FAILED = 1
 
 
 @click.command()
@@ -134,7 +133,7 @@ def _show(found: list[RenditionRow], form: str, *, is_one: bool, seconds: float)
         print(text.totals(found, seconds), file=sys.stderr)
     if form != "json":
         _say(remarks, limit=0 if is_one else 10)
-    return 0 if all(text.is_whole(row.rendition) for row in found) else FAILED
+    return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
 
 
 def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
@@ -157,7 +156,7 @@ def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
         print(f"{number} CRD{'' if number == 1 else 's'} of {len(found)} renditions", file=sys.stderr)
         broken = [remark for row in found for remark in row.rendition.remarks if remark.grade == "error"]
         _say([*made.remarks, *broken], limit=0)
-    return 0 if all(text.is_whole(row.rendition) for row in found) else FAILED
+    return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
 
 
 def _say(remarks: list[Remark], *, limit: int) -> None:

@@ -12,6 +12,7 @@ from firstlight import errors
 from firstlight.cli import output, renderers
 from firstlight.commands.render import inline_text
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.model import source
 from firstlight.model.component import Component, Side
 from firstlight.model.platform import Platform
@@ -25,7 +26,6 @@ from firstlight.render.inline.embedding import EmbeddingRequest
 from firstlight.repo.work_tree import WorkTree
 
 STALE = 2
-REFUSED = 3
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -174,7 +174,7 @@ def run(
     )
     output.answer(options.form, shown, inline_text.data(found, is_written=is_written))
     if found.is_refused:
-        return REFUSED
+        return ExitCode.BLOCKED
     return STALE if options.check and found.is_stale else 0
 
 

@@ -1,1 +1,1 @@
-"""schema."""
+"""``firstlight schema``: print JSON Schemas."""

@@ -1,1 +1,1 @@
-"""status."""
+"""``firstlight status``: how the newest run stands."""

@@ -13,10 +13,10 @@ from firstlight.cli import follow_run, output, which_repo, which_run
 from firstlight.cli.follow_run import Form
 from firstlight.commands.runs import data, text
 from firstlight.drawing import run_screen, run_summary, safe, table
+from firstlight.errors import ExitCode
 from firstlight.journal import journal_reader
 from firstlight.model.run_state import RunBrief, RunState
 
-FAILED = 1
 _LOOK = 1.0
 """Seconds between two looks for a first run."""
 _ENDLESS = 1_000_000
@@ -111,4 +111,4 @@ async def _watched(path: Path, form: Form) -> RunState:
 
 
 def _code(state: RunState) -> int:
-    return FAILED if state.outcome in ("failed", "interrupted", "killed") else 0
+    return ExitCode.FAILED if state.outcome in ("failed", "interrupted", "killed") else 0

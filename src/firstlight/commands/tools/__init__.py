@@ -1,1 +1,1 @@
-"""tools."""
+"""``firstlight tools``: external programs and lab components."""

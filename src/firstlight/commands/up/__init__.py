@@ -1,1 +1,1 @@
-"""up."""
+"""``firstlight up``: bring a cluster up from bare machines."""

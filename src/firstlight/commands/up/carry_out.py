@@ -1,3 +1,5 @@
+"""Carry a prepared run out with its journal and screen, or print what blocks it."""
+
 import sys
 
 from firstlight.cli import follow_run, output

@@ -9,13 +9,14 @@ from firstlight import errors
 from firstlight.cli import allow_commands as cli_allow_commands
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, screen, which_cluster, which_repo
-from firstlight.cli.exit_codes import BLOCKED, INTERRUPTED, exit_code
+from firstlight.cli.exit_codes import exit_code
 from firstlight.cli.follow_run import Form
 from firstlight.cli.options import PHASES
 from firstlight.commands.up import certificate
 from firstlight.commands.up import up as up_room
 from firstlight.commands.up.carry_out import carry_out, tell_problems
 from firstlight.commands.up.up import PreparedRun
+from firstlight.errors import ExitCode
 from firstlight.execute.means import Means, RunRequest
 from firstlight.model.component import Phase
 from firstlight.model.platform import Platform
@@ -80,13 +81,13 @@ async def _up(platform: Platform, wishes: RunRequest, means: Means, *, is_check:
         prepared = await up_room.prepare(platform, wishes, means, say=say)
     if is_check or prepared.is_blocked:
         tell_problems(prepared, form)
-        return BLOCKED if prepared.is_blocked else 0
+        return ExitCode.BLOCKED if prepared.is_blocked else 0
     begun = means.now()
     try:
         result = await carry_out(prepared, wishes, means, yes=yes, form=form)
     except asyncio.CancelledError:
         _show_way(prepared, wishes, means, form)
-        return INTERRUPTED  # the summary has said it already
+        return ExitCode.INTERRUPTED  # the summary has said it already
     if form == "text" and not wishes.is_dry_run:
         for line in await certificate.lines_after(prepared, means, result, since=begun):
             print(line)

@@ -18,6 +18,7 @@ from firstlight.commands.verify import idempotency, talos_inventory, text
 from firstlight.commands.verify import verify as verify_room
 from firstlight.commands.verify.verify import VerifyContext
 from firstlight.drawing import table
+from firstlight.errors import ExitCode
 from firstlight.execute import access_files
 from firstlight.execute.means import Means, RunRequest
 from firstlight.journal import journal_reader, state_files
@@ -25,7 +26,6 @@ from firstlight.model.platform import Platform
 from firstlight.model.verdict import Verification, VerificationCheck
 from firstlight.observe.gate_watch import Watching
 
-FAILED = 1
 HOUR = 3600.0
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -65,7 +65,7 @@ def verify(
     )  # fmt: skip
     found = asyncio.run(_verify(which_repo.platform(root), cluster, wishes))
     _print(found, form)
-    return 0 if found.is_fine else FAILED
+    return 0 if found.is_fine else ExitCode.FAILED
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

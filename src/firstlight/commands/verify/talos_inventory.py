@@ -34,7 +34,10 @@ def inventory_question(talos: str, *, has_inline: bool, released: Collection[Obj
         return judge_inventory(view, talos=talos, has_inline=has_inline, released=released)
 
     part = gate_parts.GatePart((INVENTORY, gate_parts.NODES), judged)
-    hint = f"See: kubectl -n kube-system get configmap {INVENTORY_CHECK} -o yaml; firstlight handover releases what Git owns."
+    hint = (
+        f"See: kubectl -n kube-system get configmap {INVENTORY_CHECK} -o yaml; firstlight handover "
+        "releases what Git owns."
+    )
     return gate_parts.make_question(Gate(Subject.INVENTORY), "Talos inventory", part, hint=hint)
 
 

@@ -1,1 +1,1 @@
-"""actors."""
+"""Real controllers that run as processes of the lab, beside simulated pods."""

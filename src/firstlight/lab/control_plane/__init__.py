@@ -1,1 +1,1 @@
-"""control_plane."""
+"""Real etcd, API server, controller manager and scheduler: flags, certificates, configuration."""

@@ -1,1 +1,1 @@
-"""machines."""
+"""Virtual Talos machines: settings, nodes, commissioning."""

@@ -1,1 +1,1 @@
-"""simulations."""
+"""What the lab pretends because no real program does it."""

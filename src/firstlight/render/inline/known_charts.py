@@ -1,4 +1,4 @@
-"""What is known of well-known charts, from ``known_charts.yaml``: what they make anew at every rendering, hooks, kinds."""
+"""What is known of well-known charts (``known_charts.yaml``): what each render makes anew, hooks, kinds."""
 
 import dataclasses
 import fnmatch

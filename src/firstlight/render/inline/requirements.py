@@ -248,12 +248,18 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Remark
     total = size + others + _REST
     beside = f", with {shown_size(others)} of other inline manifests" if others else ""
     if total > CONFIG_LIMIT:
-        message = f"{shown_size(size)} of contents{beside}: Talos is not safe with more than {shown_size(CONFIG_LIMIT)} of config"
+        message = (
+            f"{shown_size(size)} of contents{beside}: Talos is not safe with more than "
+            f"{shown_size(CONFIG_LIMIT)} of config"
+        )
         hint = "Leave CRDs and whatever can wait to the engine, or to extraManifests, which machines fetch themselves."
         yield Remark(place, Grade.ERROR, message, hint)
     elif total > MAINTENANCE_LIMIT and _is_before_1_13(talos):
         version = f"Talos {talos}" if talos else "Talos before 1.13"
-        message = f"{shown_size(size)} of contents{beside}: in maintenance mode {version} takes {shown_size(MAINTENANCE_LIMIT)}"
+        message = (
+            f"{shown_size(size)} of contents{beside}: in maintenance mode {version} takes "
+            f"{shown_size(MAINTENANCE_LIMIT)}"
+        )
         hint = "New and reset machines would not join, and Omni does not say why. Upgrade Talos, or embed less."
         yield Remark(place, Grade.WARNING, message, hint)
 

@@ -175,8 +175,8 @@ def _cluster(on: DraftSheet, machine: Machine) -> dict[str, Any]:
 
 # Machines of plain Talos files: whole configs, or secrets and patches, as talosctl takes them.
 #
-# Which patches there are is what firstlight.yaml says; where it says nothing, those of the cluster's directory: for all,
-# then for the role, then for the machine, each in the order of their names.
+# Which patches there are is what firstlight.yaml says; where it says nothing, those of the cluster's directory: for
+# all, then for the role, then for the machine, each in the order of their names.
 
 
 def plain_drafts(on: DraftSheet, machines: Sequence[Machine]) -> list[MachineDraft]:

@@ -70,8 +70,9 @@ def _texts(value: Any, steps: Steps) -> Iterator[tuple[Steps, str]]:
 
 # Several installations of Argo CD in one repo: which root belongs to which, told by where the roots are written.
 #
-# Applications are objects of the cluster where Argo CD runs, so two of one name cannot live in one. Where a repo has such
-# two, and different roots bring them, the directories in which those roots differ are taken for the names of clusters.
+# Applications are objects of the cluster where Argo CD runs, so two of one name cannot live in one. Where a repo has
+# such two, and different roots bring them, the directories in which those roots differ are taken for the names of
+# clusters.
 
 
 _HOMES = {"cluster", "clusters", "environment", "environments", "env", "envs", "overlays", "sites"}
@@ -132,11 +133,12 @@ def _name(label: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str:
 
 # What a repo tells Argo CD to deploy: Applications, those that ApplicationSets make, and what they lead to.
 #
-# Two functions are for others. ``read`` takes a whole tree, inline manifests of Talos and Omni included. ``of_manifests``
-# takes objects that only another reader can see, such as those of a template that it renders.
+# Two functions are for others. ``read`` takes a whole tree, inline manifests of Talos and Omni included.
+# ``of_manifests`` takes objects that only another reader can see, such as those of a template that it renders.
 #
-# The cluster where Argo CD runs has no name here: its origins have an empty ``cluster``, and it is the Cluster without a
-# name. Clusters that Argo CD knows by an address alone have that address for a name, and as their network's endpoint.
+# The cluster where Argo CD runs has no name here: its origins have an empty ``cluster``, and it is the Cluster
+# without a name. Clusters that Argo CD knows by an address alone have that address for a name, and as their network's
+# endpoint.
 
 
 def read(tree: WorkTree, *, urls: Collection[str] = ()) -> ReaderResult:

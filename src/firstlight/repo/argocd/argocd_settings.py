@@ -87,7 +87,7 @@ def _operator_has_health(value: object) -> bool:
 # Names and addresses are read, nothing else of these Secrets; encrypted ones tell nothing.
 
 
-SECRET_TYPE_LABEL = "argocd.argoproj.io/secret-type"
+SECRET_TYPE_LABEL = "argocd.argoproj.io/secret-type"  # noqa: S105 - the name of a label
 IN_CLUSTER = "in-cluster"
 IN_CLUSTER_SERVER = "https://kubernetes.default.svc"
 

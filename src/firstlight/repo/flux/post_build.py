@@ -162,8 +162,8 @@ def resolve_variables(spec: Mapping[str, Any], namespace: str, holders: Variable
 # postBuild substitution: variables in an object replaced as Flux does it, which works on the text of the object.
 #
 # An object is written as YAML, its variables are expanded, and it is read again. So ``"${COUNT}"`` becomes a number,
-# whatever quotes it had in Git, since Go writes it without; and ``${LIST}`` may become a list. Here only those texts are
-# written and read again that have a dollar sign in them.
+# whatever quotes it had in Git, since Go writes it without; and ``${LIST}`` may become a list. Here only those texts
+# are written and read again that have a dollar sign in them.
 
 
 DISABLED = "kustomize.toolkit.fluxcd.io/substitute"

@@ -144,7 +144,8 @@ def _one(letter: str, flags: str, precision: int | None, value: Any) -> str:
         return floating(value) if letter == "g" else f"{value:.{6 if precision is None else precision}{letter}}"
     if letter == "c" and is_int and 0 <= value < 0x110000:
         return chr(value)
-    return f"%!{letter}({_type(value)}={printed_text(template_errors.limited_value(value))})"  # Go says it this way, and goes on
+    # Go says it this way, and goes on.
+    return f"%!{letter}({_type(value)}={printed_text(template_errors.limited_value(value))})"
 
 
 def _type(value: Any) -> str:

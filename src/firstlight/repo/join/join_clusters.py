@@ -60,9 +60,9 @@ def _remark(name: str, place: Place) -> Remark:
 
 # Which clusters of the readers are one and the same, and what they say together.
 #
-# Flux names a cluster by a path, Talos by its config, helmfile by an environment. Equal names are one cluster; a cluster
-# without a name is the only one there is; and one that only Talos knows is the one that only Git knows, if there is
-# no other choice.
+# Flux names a cluster by a path, Talos by its config, helmfile by an environment. Equal names are one cluster; a
+# cluster without a name is the only one there is; and one that only Talos knows is the one that only Git knows, if
+# there is no other choice.
 
 
 @dataclasses.dataclass(frozen=True)

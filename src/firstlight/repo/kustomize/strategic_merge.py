@@ -87,8 +87,8 @@ def shape_of(gvk: Gvk) -> MergeShape:
 
 # Lists whose items are told apart by several fields, such as ports: merged as kustomize does it, step by step.
 #
-# It is not simple, and where only one side names the protocol of a port, what the patch says gets lost. What comes out is
-# what a cluster gets, so the steps are those of kustomize's own ``walk`` package, in plain lists.
+# It is not simple, and where only one side names the protocol of a port, what the patch says gets lost. What comes
+# out is what a cluster gets, so the steps are those of kustomize's own ``walk`` package, in plain lists.
 
 
 MergeKeys = Sequence[str]

@@ -122,9 +122,9 @@ def written_owner(tree: WorkTree, found: Stated | None) -> Mapping[str, Any] | N
 
 # The engine's own declaration of a component: it rests while bootstrap keeps the component, and goes on after.
 #
-# It stays in Git, since it says from which directory or chart, with which patches, variables and values the component is
-# made, and bootstrap reads just that. At rest it applies nothing, and prunes or uninstalls nothing, whatever becomes of
-# it. How each kind rests is in ``ownership.resting``.
+# It stays in Git, since it says from which directory or chart, with which patches, variables and values the component
+# is made, and bootstrap reads just that. At rest it applies nothing, and prunes or uninstalls nothing, whatever
+# becomes of it. How each kind rests is in ``ownership.resting``.
 
 
 _DEPENDING = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE)

@@ -45,7 +45,8 @@ def _quoted(path: ExpandedText) -> str:
 # Tasks followed as they would run: which commands, in which order, with which variables.
 #
 # Nothing is run. Both branches of a condition are followed, and a loop over a known list is followed for each of it.
-# Whoever listens is told of every command and says by which names what it deploys is known; what comes later needs that.
+# Whoever listens is told of every command and says by which names what it deploys is known; what comes later needs
+# that.
 
 
 MAX_VISITS = 2_000

@@ -1,1 +1,1 @@
-"""secrecy."""
+"""What in a repo is secret: names, texts, fields, key files."""

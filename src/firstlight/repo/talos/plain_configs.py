@@ -31,8 +31,9 @@ def scripts_naming(tree: WorkTree, names: Iterable[str]) -> dict[str, str]:
 
 # Machine configs and patches as talosctl takes them: clusters by their names and directories.
 #
-# ``talos/infra/…`` is the cluster ``infra``; configs and templates right in ``talos/`` are the base of all clusters below
-# it, or of the only one. Which template a script takes is not known here; if scripts name one of several, it is that.
+# ``talos/infra/…`` is the cluster ``infra``; configs and templates right in ``talos/`` are the base of all clusters
+# below it, or of the only one. Which template a script takes is not known here; if scripts name one of several, it is
+# that.
 
 
 NO_MACHINES = "no machine is named in these configs: which there are, is not known"

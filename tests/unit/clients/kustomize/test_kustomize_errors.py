@@ -29,7 +29,7 @@ SAID = [
     ),
     (
         f"{NESTED}: cycle detected: candidate root '/r/app' contains visited root '/r/app'",
-        "Cycle",
+        "KustomizeCycle",
         "/r/app",
     ),
     ('Error: invalid Kustomization: json: unknown field "x"', "BadYaml", None),
@@ -37,27 +37,31 @@ SAID = [
     (
         "Error: loading generator plugins: failed to load generator: external plugins disabled; unable to load external"
         " plugin 'Gen'",
-        "Forbidden",
+        "KustomizeForbidden",
         None,
     ),
     (
         "Error: accumulating resources: accumulation err='accumulating resources from 'https://h/x': Get \"https://h/x\":"
         " proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused': must build at directory: x",
-        "Forbidden",
+        "KustomizeForbidden",
         None,
     ),
-    ("Error: x: no 'git' program on path: exec: \"git\": executable file not found in $PATH", "Forbidden", None),
+    (
+        "Error: x: no 'git' program on path: exec: \"git\": executable file not found in $PATH",
+        "KustomizeForbidden",
+        None,
+    ),
     (
         "Error: x: security; file '/r/a.yaml' is not in or below '/r/app'': must build at directory: y",
-        "Forbidden",
+        "KustomizeForbidden",
         None,
     ),
-    ("Error: x: must specify --enable-helm", "Forbidden", None),
-    ('Error: no resource matches strategic merge patch "X": no matches for Id X', "Unmatched", None),
+    ("Error: x: must specify --enable-helm", "KustomizeForbidden", None),
+    ('Error: no resource matches strategic merge patch "X": no matches for Id X', "KustomizeUnmatched", None),
     (
         "Error: accumulating resources: accumulation err='merging resources from 'b.yaml': may not add resource with an"
         " already registered id: ConfigMap.v1.[noGrp]/x.[noNs]': must build at directory: x",
-        "Duplicate",
+        "KustomizeDuplicate",
         None,
     ),
     ("Error: something new", "KustomizeError", None),

@@ -106,10 +106,10 @@ async def test_a_limit_that_is_stricter_already_stays(tmp_path: Path) -> None:
     script = (
         "import asyncio, resource, sys\n"
         "from firstlight.clients import command\n"
-        "from firstlight.clients.sandbox import limits\n"
+        "from firstlight.clients.sandbox import program_limits\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "ask = 'import resource; print(resource.getrlimit(resource.RLIMIT_FSIZE))'\n"
-        "done = asyncio.run(command.run([sys.executable, '-c', ask], within=limits.RENDERER))\n"
+        "done = asyncio.run(command.run([sys.executable, '-c', ask], within=program_limits.RENDERER))\n"
         "print(done.stdout.decode())\n"
     )
 
@@ -203,10 +203,10 @@ async def test_programs_die_with_whoever_started_them(tmp_path: Path) -> None:
     script = (
         "import asyncio, os, sys\n"
         "from firstlight.clients import command\n"
-        "from firstlight.clients.sandbox import limits\n"
+        "from firstlight.clients.sandbox import program_limits\n"
         "sleep = 'import os, sys, time; open(sys.argv[1], \"w\").write(str(os.getpid())); time.sleep(600)'\n"
         "argv = [sys.executable, '-c', sleep, sys.argv[1]]\n"
-        "asyncio.run(command.run(argv, within=limits.CLIENT, dies_with_parent=True))\n"
+        "asyncio.run(command.run(argv, within=program_limits.CLIENT, dies_with_parent=True))\n"
     )
     parent = await asyncio.create_subprocess_exec(PYTHON, "-c", script, str(pid))
 
@@ -240,7 +240,7 @@ async def test_what_the_kernel_refuses_is_told_for_each_kind_of_program(tmp_path
         "start = launcher.rules(network=True, programs=True)\n"
         "wanted = [*start, *launcher.refused(unshare, errno.EPERM), *launcher.refused(prctl, errno.EPERM)]\n"
         "launcher.apply_filter(wanted)\n"
-        "print(json.dumps([[each.what, each.kind, str(each)] for each in asyncio.run(isolation.tried())]))\n"
+        "print(json.dumps([[each.what, each.kind, str(each)] for each in asyncio.run(isolation.try_limits())]))\n"
     )
 
     done = await command.run([PYTHON, "-c", script])

@@ -61,7 +61,7 @@ def test_a_rule_that_breaks_down_is_said_and_the_others_go_on(repo: Path, monkey
 
     assert len(found.audit.findings) == 1
     assert list(found.failed) == [rule.id]
-    assert found.audit.skipped[-1].startswith(f"rule {rule.id} broke down: TypeError in test_auditing.py:")
+    assert found.audit.skipped[-1].startswith(f"rule {rule.id} broke down: TypeError in test_audit.py:")
     assert "hunter2" not in str(found.audit)
     assert found.audit.rules == 1
 

@@ -213,7 +213,7 @@ def test_forms_by_name(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["sarif", "markdown", "html"])
 def test_other_forms(repo: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip(f"firstlight.report.audit_{ {'html': 'page'}.get(form, form) }")
+    pytest.importorskip(f"firstlight.commands.audit.{ {'html': 'page'}.get(form, form) }")
 
     assert audit(repo, *RULE, "-o", form) == 2
     assert repos.RULE in capsys.readouterr().out

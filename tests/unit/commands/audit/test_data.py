@@ -4,7 +4,7 @@ import json
 
 from firstlight.commands.audit import data as audit_data
 from firstlight.model.remark import Place
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 
 def test_everything_is_there() -> None:

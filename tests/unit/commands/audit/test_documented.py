@@ -28,7 +28,7 @@ from firstlight.commands.audit.rule_form import FindClause
 from firstlight.commands.audit.rulebook import PackagedRule
 from firstlight.model.finding import FindingSeverity
 from firstlight.repo.work_tree import WorkTree
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 ROOT = Path(__file__).parents[4]
 TEXT = (ROOT / "docs/audit.md").read_text()

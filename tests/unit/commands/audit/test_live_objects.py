@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firstlight.policy import auditing
 
-from firstlight import errors
+from firstlight import errors, repo
 from firstlight.clients.kube.client import ObjectListing
 from firstlight.clients.kube.discovery import ApiCatalog, ApiResource
+from firstlight.commands import audit
 from firstlight.commands.audit import live_objects
 
-HOME = Path(str(auditing.__file__)).parent
+HOMES = [Path(str(each.__file__)).parent for each in (audit, repo)]
+"""Where rules are, and where those parts of them are that others use as well."""
 
 
 class Cluster:
@@ -90,7 +91,7 @@ async def test_one_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_every_kind_that_rules_look_at_is_asked_for() -> None:
-    looked = {kind for file in HOME.rglob("*.py") for kind in _kinds(ast.parse(file.read_text()))}
+    looked = {kind for home in HOMES for file in home.rglob("*.py") for kind in _kinds(ast.parse(file.read_text()))}
 
     assert "/Node" in looked
     assert "cilium.io/CiliumLoadBalancerIPPool" in looked

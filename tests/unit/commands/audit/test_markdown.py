@@ -3,7 +3,7 @@
 from firstlight.commands.audit import markdown
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 
 def test_counts_table_and_details() -> None:

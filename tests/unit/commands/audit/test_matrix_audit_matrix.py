@@ -5,7 +5,7 @@ import dataclasses
 from firstlight.commands.audit import matrix
 from firstlight.drawing import table
 from firstlight.model.finding import Matrix, MatrixCell, MatrixRow, PatternStanding
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 
 def test_patterns_down_clusters_across_then_references() -> None:

@@ -8,7 +8,7 @@ import re
 from firstlight.commands.audit import page as audit_page
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 VOID = {"meta", "input", "br"}
 

@@ -2,7 +2,7 @@
 
 from firstlight.commands.audit import rule_cards
 from firstlight.drawing import table
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 
 def test_a_rule_whole() -> None:

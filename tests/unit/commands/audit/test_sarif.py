@@ -8,7 +8,7 @@ import pytest
 from firstlight.commands.audit import sarif
 from firstlight.model.finding import Excuse, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}

@@ -6,7 +6,7 @@ from firstlight.commands.audit import text as audit_text
 from firstlight.drawing import table
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
-from tests.unit.drawing import audits
+from tests.unit.commands.audit import audits
 
 
 def test_the_worst_comes_first_and_a_reason_stands_once() -> None:

@@ -72,8 +72,8 @@ def test_a_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
 def test_what_a_killed_run_has_left_goes_at_the_next(tmp_path: Path) -> None:
     code = (
         "import os, pathlib, sys\n"
-        "from firstlight.operate.backup import shelf\n"
-        "with shelf.begun(pathlib.Path(sys.argv[1]), sys.argv[2]) as partial:\n"
+        "from firstlight.commands.backup import backup_store\n"
+        "with backup_store.begun(pathlib.Path(sys.argv[1]), sys.argv[2]) as partial:\n"
         "    (partial / 'half').write_bytes(b'a')\n"
         "    os.kill(os.getpid(), 9)\n"
     )

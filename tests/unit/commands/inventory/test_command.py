@@ -157,7 +157,7 @@ def test_init_that_cannot_write_leaves_nothing(repo: Path, monkeypatch: pytest.M
 
 def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out)["$ref"] == "#/$defs/Platform"
+    assert json.loads(capsys.readouterr().out)["$ref"] == "#/$defs/PlatformSection"
 
 
 def test_what_init_writes_is_for_everybody_to_read(repo: Path) -> None:

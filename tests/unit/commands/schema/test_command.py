@@ -9,7 +9,7 @@ import pytest
 from firstlight.cli import main
 from firstlight.document import yaml_reader
 
-RULES = Path(__file__).parents[4] / "src/firstlight/policy/rules"
+RULES = Path(__file__).parents[4] / "src/firstlight/commands/decide/rules"
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> jsonschema_rs.Validator:
@@ -35,7 +35,7 @@ def test_of_tests(capsys: pytest.CaptureFixture[str]) -> None:
 def test_of_audit_rules(capsys: pytest.CaptureFixture[str]) -> None:
     schema = printed(capsys, "audit")
 
-    for file in sorted((RULES.parent / "audit_rules").glob("*.yaml")):
+    for file in sorted((RULES.parents[1] / "audit/rules").glob("*.yaml")):
         (ours,) = yaml_reader.read(file.read_bytes(), file.name).documents
         assert [str(each) for each in schema.iter_errors(ours.value)] == [], file.name
     assert not schema.is_valid({"rules": [{"id": "x"}]})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.commands.handover import handover
+from firstlight.commands.up import certificate as up_certificate
 from firstlight.commands.up import command, up
 from firstlight.execute.loop import RunResult
 from firstlight.execute.means import RunRequest
@@ -49,7 +49,7 @@ async def test_the_end_names_the_certificate_with_its_verdict_and_its_place(
         assert since == 7.0
         return WHOLE, tmp_path / "certificate.json"
 
-    monkeypatch.setattr(handover, "certificate", certificate)
+    monkeypatch.setattr(up_certificate, "certificate", certificate)
     said = await _ended(monkeypatch, capsys, tmp_path, is_dry_run=is_dry_run)
 
     if is_dry_run:
@@ -66,7 +66,7 @@ async def test_a_certificate_that_cannot_be_read_spoils_no_result(
     async def certificate(*_: Any, since: float) -> Any:
         raise errors.Unreachable("the API does not answer")
 
-    monkeypatch.setattr(handover, "certificate", certificate)
+    monkeypatch.setattr(up_certificate, "certificate", certificate)
 
     said = await _ended(monkeypatch, capsys, tmp_path)
 

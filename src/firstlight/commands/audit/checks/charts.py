@@ -109,7 +109,8 @@ def crds_not_separated(scene: PlatformView) -> Iterator[Hit]:
             is_ordered = all(comes_after(scene.facts[cluster.name], each, component) for each, _ in using)
             names = ", ".join(dict.fromkeys(each.name for each, _ in using))
             yield Hit(
-                message=f"the CRDs of {chart_values.chart_name(chart)} come with its chart, and {names} has objects of them in the "
+                message=f"the CRDs of {chart_values.chart_name(chart)} come with its chart, and {names} "
+                "has objects of them in the "
                 "same bootstrap",
                 place=cluster_facts.place(component, Side.BOOTSTRAP),
                 clusters=(cluster.name,),

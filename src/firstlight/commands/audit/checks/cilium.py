@@ -1,7 +1,6 @@
 """Cilium as Talos needs it."""
 
 import dataclasses
-import functools
 import ipaddress
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ from firstlight.model.component import Component
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
 from firstlight.plan import product_tables
+from firstlight.plan.product_tables import DroppedCiliumFeature
 from firstlight.plan.version_matrix import minor
 from firstlight.repo import chart_values
 from firstlight.repo.chart_values import GivenValue, are_values_known
@@ -189,26 +189,6 @@ def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
 # What this version of Cilium has no more, and what its next one will not have.
 
 
-@dataclasses.dataclass(frozen=True)
-class DroppedCiliumFeature:
-    """A kind or a value that a version of Cilium has no more."""
-
-    since: str
-    instead: str
-    kind: str = ""
-    """``group/Kind``, or ``group/version/Kind`` where only the version is dropped."""
-    value: str = ""
-    """The way to the value."""
-    only: tuple[str, ...] = ()
-    """Only these texts of the value."""
-
-
-@functools.cache
-def _dropped() -> tuple[DroppedCiliumFeature, ...]:
-    """Everything that is known to be dropped."""
-    return product_tables.read_table("cilium_dropped.yaml", tuple[DroppedCiliumFeature, ...])
-
-
 def dropped_features(scene: PlatformView) -> Iterator[Hit]:
     """What this version of Cilium has no more, or the next one will not have."""
     for cluster in scene.clusters:
@@ -216,7 +196,7 @@ def dropped_features(scene: PlatformView) -> Iterator[Hit]:
         version = minor(component.version) if component else None
         if component is None or version is None:
             continue
-        for each in _dropped():
+        for each in product_tables.dropped_cilium_features():
             since = minor(each.since) or (0, 0)
             is_gone = version >= since
             when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"

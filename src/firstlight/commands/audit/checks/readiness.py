@@ -150,7 +150,8 @@ def releases(scene: PlatformView) -> Iterator[Hit]:
         verb = "is" if len(found) == 1 else "are"
         stated = rule_hit.declaring_object(scene, found[0])
         yield Hit(
-            message=f"{wording.listed_names(each.name for each in found)} {verb} given up after the first failed install",
+            message=f"{wording.listed_names(each.name for each in found)} {verb} given up after the first "
+            "failed install",
             place=stated.at("spec", "install") if stated else found[0].place,
             clusters=(cluster.name,),
             evidence=tuple(FindingEvidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in found),

@@ -25,7 +25,8 @@ def helm_releases_without_drift_detection(scene: PlatformView) -> Iterator[Hit]:
         stated = rule_hit.declaring_object(scene, lacking[0])
         shown = FindingEvidence(f"{wanted[0].name} has driftDetection.mode: {_mode(wanted[0])}", wanted[0].place)
         yield Hit(
-            message=f"{wording.listed_names(each.name for each in lacking)} {'has' if len(lacking) == 1 else 'have'} no "
+            message=f"{wording.listed_names(each.name for each in lacking)} "
+            f"{'has' if len(lacking) == 1 else 'have'} no "
             "driftDetection, as most here have: what is changed by hand stays changed",
             place=stated.at("spec", "driftDetection") if stated else lacking[0].place,
             clusters=(cluster.name,),

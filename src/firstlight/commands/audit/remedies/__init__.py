@@ -1,1 +1,1 @@
-"""remedies."""
+"""Remedies: files and steps for findings that take more than one edit."""

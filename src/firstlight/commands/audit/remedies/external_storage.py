@@ -264,7 +264,8 @@ def _cluster(ceph: str) -> str:
     image = f"  cephVersion:\n    image: {ceph}\n" if ceph else ""
     return (
         "# No disks of its own: the Ceph of infra, over the network.\n"
-        f"apiVersion: ceph.rook.io/v1\nkind: CephCluster\nmetadata:\n  name: {EXTERNAL_NAMESPACE}\n  namespace: {EXTERNAL_NAMESPACE}\n"
+        f"apiVersion: ceph.rook.io/v1\nkind: CephCluster\nmetadata:\n  name: {EXTERNAL_NAMESPACE}\n  "
+        f"namespace: {EXTERNAL_NAMESPACE}\n"
         f"spec:\n  external:\n    enable: true\n{image}  dataDirHostPath: /var/lib/rook\n"
     )
 
@@ -275,7 +276,8 @@ def _class(pool: str) -> str:
         "node-stage": "rook-csi-rbd-node",
     }  # fmt: skip
     lines = "".join(
-        f"  csi.storage.k8s.io/{what}-secret-name: {name}\n  csi.storage.k8s.io/{what}-secret-namespace: {EXTERNAL_NAMESPACE}\n"
+        f"  csi.storage.k8s.io/{what}-secret-name: {name}\n  csi.storage.k8s.io/{what}-secret-namespace: "
+        f"{EXTERNAL_NAMESPACE}\n"
         for what, name in secrets.items()
     )
     return (
@@ -290,7 +292,8 @@ def _class(pool: str) -> str:
 def _test() -> str:
     return (
         f"# Bound as soon as all of the above works; take it away then.\n"
-        f"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: storage-test\n  namespace: {EXTERNAL_NAMESPACE}\n"
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: storage-test\n  namespace: "
+        f"{EXTERNAL_NAMESPACE}\n"
         '  labels:\n    velero.io/exclude-from-backup: "true"\n'
         f"spec:\n  storageClassName: {EXTERNAL_CLASS}\n  accessModes:\n    - ReadWriteOnce\n"
         "  resources:\n    requests:\n      storage: 1Gi\n"

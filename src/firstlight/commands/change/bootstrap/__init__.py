@@ -1,1 +1,1 @@
-"""bootstrap."""
+"""The path of a change that belongs to bootstrap: machines and components."""

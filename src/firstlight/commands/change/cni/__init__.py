@@ -1,1 +1,1 @@
-"""cni."""
+"""The path of a change that upgrades the CNI."""

@@ -1,18 +1,17 @@
 """What is looked at before the network plugin is upgraded; each item is passed, failed, or for a person to look at."""
 
 import dataclasses
-import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.audit.checks.cilium import DroppedCiliumFeature
 from firstlight.commands.change.cni import network_plugins
 from firstlight.commands.change.cni.network_plugins import PluginStride
 from firstlight.document.within import at
 from firstlight.model.decision import ChangeCheck, CheckState, Moment
 from firstlight.model.verdict import Passed, Verdict
 from firstlight.plan import product_tables, version_bump, version_matrix
+from firstlight.plan.product_tables import DroppedCiliumFeature
 from firstlight.plan.version_matrix import minor
 
 _KERNEL = re.compile(r"(\d+)\.(\d+)")
@@ -54,13 +53,14 @@ def checks(sight: CniSurvey) -> tuple[ChangeCheck, ...]:
 
 def dropped_kinds() -> frozenset[tuple[str, str]]:
     """Groups and kinds that some version drops: whoever looks at a cluster looks for these."""
-    split = (each.kind.split("/") for each in _table() if each.kind)
+    split = (each.kind.split("/") for each in product_tables.dropped_cilium_features() if each.kind)
     return frozenset((each[0], each[-1]) for each in split)
 
 
 def value_paths() -> tuple[tuple[str, ...], ...]:
     """The ways to the values that are asked for."""
-    return (*(tuple(each.value.split(".")) for each in _table() if each.value), (_COMPATIBILITY,))
+    dropped = product_tables.dropped_cilium_features()
+    return (*(tuple(each.value.split(".")) for each in dropped if each.value), (_COMPATIBILITY,))
 
 
 def before(sight: CniSurvey) -> str:
@@ -111,11 +111,6 @@ def _step(sight: CniSurvey) -> ChangeCheck:
     return _made("steps", title, state, found.says)
 
 
-@functools.cache
-def _table() -> tuple[DroppedCiliumFeature, ...]:
-    return product_tables.read_table("cilium_dropped.yaml", tuple[DroppedCiliumFeature, ...])
-
-
 def _dropped(sight: CniSurvey) -> Iterator[ChangeCheck]:
     """What the new version has no more, in the cluster, in the repo and in the values."""
     title = "Nothing is used that the new version drops"
@@ -124,7 +119,7 @@ def _dropped(sight: CniSurvey) -> Iterator[ChangeCheck]:
         return
     found = [
         f"{told}; since {each.since}. {each.instead}"
-        for each in _table()
+        for each in product_tables.dropped_cilium_features()
         if (minor(each.since) or (0, 0)) <= wanted
         for told in _uses(sight, each)
     ]

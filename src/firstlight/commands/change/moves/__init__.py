@@ -1,1 +1,1 @@
-"""moves."""
+"""The stages by which a change moves a component between bootstrap and GitOps."""

@@ -56,7 +56,8 @@ def _is_move(before: Platform, after: Platform) -> bool:
 #     to bootstrap    guards on → merge → the engine rests → bootstrap takes the fields → proofs → guards off
 #     to the engine   guards on → fields pass while the engine rests → merge → it goes on → proofs → guards off
 #
-# Of a release it is known before what Helm would make of it, and once its fields are bootstrap's Helm writes a revision.
+# Of a release it is known before what Helm would make of it, and once its fields are bootstrap's Helm writes a
+# revision.
 #
 # Where the owner stays the same and only the next cold start is another, the engine is followed and the proof made.
 # The last proof is of a second run, which is only looked at: bootstrap's own steps for what moved would write nothing.

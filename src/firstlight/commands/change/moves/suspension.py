@@ -110,9 +110,9 @@ def quiet_stage(scene: MoveContext, *, patience: float) -> WalkStage:
 
 # What helm-controller would do with a release when its HelmRelease goes on: one upgrade, and nothing that uninstalls.
 #
-# It has a history of its own, in which the last revision is none that bootstrap has written. So it upgrades once, to what
-# Git has. It uninstalls where it finds that the release is called otherwise now, and, if it is told so, where an upgrade
-# fails.
+# It has a history of its own, in which the last revision is none that bootstrap has written. So it upgrades once, to
+# what Git has. It uninstalls where it finds that the release is called otherwise now, and, if it is told so, where an
+# upgrade fails.
 
 
 async def check_releases(scene: MoveContext, world: World) -> None:

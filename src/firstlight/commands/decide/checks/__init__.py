@@ -1,1 +1,1 @@
-"""checks."""
+"""The checks of a decision, before and after the change."""

@@ -94,7 +94,8 @@ def _gone(scene: ClusterObservation) -> Iterator[RuleFinding]:
     yield RuleFinding(
         rule="cni-missing",
         subject="network",
-        says=f"the CNI is not in the cluster any more ({rule_finding.counted(len(nodes), 'node')} had it: {reason}): new pods "
+        says=f"the CNI is not in the cluster any more ({rule_finding.counted(len(nodes), 'node')} had it: "
+        f"{reason}): new pods "
         "get no network",
         evidence=(rule_finding.of_condition(nodes[0], _UNAVAILABLE),),
         next=(

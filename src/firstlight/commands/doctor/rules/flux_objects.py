@@ -169,7 +169,10 @@ def _says(rule: str, value: Mapping[str, Any], said: str, scene: ClusterObservat
                 f"the server does not know {kinds}: the CRD is not there yet, and nothing that it depends on brings it"
             )
         case "immutable-field":
-            return f"{error_messages.refused_object(said) or 'an object'} has a field that cannot be changed once it is there"
+            return (
+                f"{error_messages.refused_object(said) or 'an object'} has a field that cannot be "
+                "changed once it is there"
+            )
         case "namespace-missing":
             name = next(iter(re.findall(r'namespaces "([^"]+)" not found', said)), "")
             return f"the namespace {name} does not exist"

@@ -233,7 +233,8 @@ def services(scene: ClusterObservation) -> Iterator[RuleFinding]:
                     "extension-failed" if is_extension else "service-failed",
                     each,
                     f"{'the extension' if is_extension else 'the service'} {name} of {each.name} "
-                    f"{'fails' if service.state == 'Failed' else 'is not healthy'}: {conditions.said(service.last_event)}",
+                    f"{'fails' if service.state == 'Failed' else 'is not healthy'}: "
+                    f"{conditions.said(service.last_event)}",
                     shown=said,
                     next=logs,
                     since=since,
@@ -281,7 +282,8 @@ def warnings(scene: ClusterObservation) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 rule="talos-warning",
                 subject=f"machine {each.name}: {conditions.said(warning.message)}",
-                says=f"{each.name}: {conditions.said(warning.message)}{f' ({conditions.said(details)})' if details else ''}",
+                says=f"{each.name}: "
+                f"{conditions.said(warning.message)}{f' ({conditions.said(details)})' if details else ''}",
                 evidence=(
                     rule_finding.evidence(f"machine {each.name}, diagnostics", f"{warning.message} {details}".strip()),
                 ),
