@@ -78,6 +78,8 @@ def test_imports_are_at_the_top() -> None:
         for function in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)):
             for node in (each for each in ast.walk(function) if isinstance(each, ast.Import | ast.ImportFrom)):
                 name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+                if path.name == "command.py":  # click alone: what a command does is imported when it is called
+                    continue
                 if place not in LAZY_MODULES and name.split(".")[0] not in LAZY_PACKAGES:
                     found.append(f"{place}:{node.lineno} {name}")
 

@@ -62,7 +62,8 @@ def compare_pieces(before: Piece | None, after: Piece | None, *, level: Level = 
     assert shown is not None
     fields = _fields(before, after)
     old_path = before.path if before and after and before.path != after.path else ""
-    doubt = ENCRYPTED if shown.is_encrypted and any(each.is_secret for each in fields) else ""
+    is_bare = not fields and (before is None or after is None)
+    doubt = ENCRYPTED if shown.is_encrypted and (is_bare or any(each.is_secret for each in fields)) else ""
     if before and after:
         if not fields and not old_path:
             return _anew(before, after, level)

@@ -18,8 +18,8 @@ import yaml
 
 from firstlight.document import yaml_reader
 from tests.flux import OFTEN, Flux, chart, said
-from tests.integration.commands.node import precious
 from tests.integration.commands.audit.audited_clone import Clone, clone
+from tests.integration.commands.node import precious
 from tests.labs import condition, until
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios" / "audit"

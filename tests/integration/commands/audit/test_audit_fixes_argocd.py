@@ -12,9 +12,9 @@ import yaml
 from firstlight.clients import kube
 from tests.argocd import ArgoCD
 from tests.flux import chart
-from tests.integration.commands.node import precious
 from tests.integration.commands.audit.audited_clone import Clone, clone
 from tests.integration.commands.audit.test_audit_fixes import BY_ARGOCD
+from tests.integration.commands.node import precious
 from tests.labs import until
 
 

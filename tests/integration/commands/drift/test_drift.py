@@ -23,7 +23,6 @@ from firstlight.model.drift import DriftKind
 from firstlight.model.plan import Problem, ProblemSeverity
 from firstlight.repo import platform_reader
 from tests.flux import Flux
-from tests.integration.commands.override import overriding
 from tests.integration.commands.drift.drifting import (
     SETTINGS,
     correct,
@@ -36,6 +35,7 @@ from tests.integration.commands.drift.drifting import (
     uid_of,
     write,
 )
+from tests.integration.commands.override import overriding
 
 
 async def test_drift_is_found_and_the_engine_puts_it_back(flux: Flux, space: str, tmp_path: Path) -> None:
