@@ -5,18 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Object, Rendition
 
-GROUP, API = "argoproj.io", "argoproj.io/v1alpha1"
-HOME = "argocd"
+GROUP, API = argocd_names.GROUP, argocd_names.API
+HOME = argocd_names.NAMESPACE
 IN_CLUSTER = "https://kubernetes.default.svc"
-_SERVER = "argocd-server"
+_SERVER = argocd_names.SERVER
 _CREDENTIALS = {"sshPrivateKey", "password", "bearerToken", "githubAppPrivateKey"}
 """Keys that tell a Secret with the credentials of a repository, as Argo CD reads it."""
-_LABEL = "argocd.argoproj.io/secret-type"
+_LABEL = argocd_names.SECRET_TYPE_LABEL
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[tuple[Object, ...], str]:
@@ -63,7 +64,7 @@ def synthesized(cluster: Cluster, *, namespace: str) -> tuple[Object, ...]:
         return ()
     root = {
         "apiVersion": API,
-        "kind": "Application",
+        "kind": argocd_names.APPLICATION,
         "metadata": {"name": "root", "namespace": namespace},
         "spec": {
             "project": "default",
@@ -85,7 +86,7 @@ def projects(
     for root in roots:
         spec = mapping(root.value, "spec")
         name = text(spec, "project") or text(spec, "template", "spec", "project") or "default"
-        identity = ObjectId(GROUP, "AppProject", root.id.namespace, name)
+        identity = ObjectId(GROUP, argocd_names.APP_PROJECT, root.id.namespace, name)
         if identity in in_bootstrap or "{{" in name:
             continue
         if identity in known:
@@ -113,7 +114,7 @@ def _default(namespace: str) -> Object:
         "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
     }
     metadata = {"name": "default", "namespace": namespace}
-    return Object({"apiVersion": API, "kind": "AppProject", "metadata": metadata, "spec": spec})
+    return Object({"apiVersion": API, "kind": argocd_names.APP_PROJECT, "metadata": metadata, "spec": spec})
 
 
 def home(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition]) -> str:

@@ -6,25 +6,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 
 FLUX = {
-    "kustomize.toolkit.fluxcd.io": "Kustomization",
-    "helm.toolkit.fluxcd.io": "HelmRelease",
-    "fluxcd.controlplane.io": "FluxInstance",
-    "resourceset.fluxcd.controlplane.io": "ResourceSet",
+    flux_names.KUSTOMIZE_GROUP: flux_names.KUSTOMIZATION,
+    flux_names.HELM_GROUP: flux_names.HELM_RELEASE,
+    flux_names.OPERATOR_GROUP: flux_names.FLUX_INSTANCE,
+    flux_names.RESOURCE_SET_LABEL_PREFIX: flux_names.RESOURCE_SET,
 }
 """Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
-TRACKING = "argocd.argoproj.io/tracking-id"
+TRACKING = argocd_names.TRACKING_ID_ANNOTATION
 """The annotation by which Argo CD knows what is its own."""
-INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+INSTANCES = (argocd_names.INSTANCE_LABEL, "app.kubernetes.io/instance")
 """The labels that it uses instead, as it is set up."""
-SKIP = "argocd.argoproj.io/skip-reconcile"
+SKIP = argocd_names.SKIP_RECONCILE_ANNOTATION
 """The annotation by which somebody lets an Application rest."""
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What Go takes for true."""
-_ARGOCD = "argocd-controller"
+_ARGOCD = argocd_names.FIELD_MANAGER
 _LONGEST = 53
 """Letters of the name of a release; Helm allows no more."""
 

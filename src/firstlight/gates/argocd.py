@@ -6,9 +6,10 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.engines import revisions
 from firstlight.gates import conditions
+from firstlight.model import argocd_names
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
-_SKIPPED = "argocd.argoproj.io/skip-reconcile"
+_SKIPPED = argocd_names.SKIP_RECONCILE_ANNOTATION
 _HEALTH = {
     "Degraded": "a workload of it fails: its pods tell",
     "Missing": "it has not been synced yet",

@@ -10,6 +10,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiResource
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.rendition import Object
@@ -208,9 +209,9 @@ async def _one(api_version: str, kind: str, namespace: str, name: str, client: k
 
 
 KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "Application": "argoproj.io/v1alpha1",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
+    flux_names.HELM_RELEASE: flux_names.HELM_API,
+    argocd_names.APPLICATION: argocd_names.API,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.ownership import field_values, ignore_paths, normal_values, stray_fields
@@ -14,7 +15,7 @@ from firstlight.ownership.field_values import ABSENT, Path
 from firstlight.ownership.ignored_fields import IgnoreRules
 from firstlight.ownership.stray_fields import Stray, Writer
 
-RELEASE = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+RELEASE = (helm_names.RELEASE_NAME_ANNOTATION, helm_names.RELEASE_NAMESPACE_ANNOTATION)
 """The annotations by which Helm knows what is of a release."""
 MARKS = frozenset((
     *(f"{group}/{part}" for group in engine_marks.FLUX for part in ("name", "namespace")), *RELEASE,
@@ -24,8 +25,8 @@ MARKS = frozenset((
 _HELD = (*RELEASE, "config.k8s.io/owning-inventory")
 """What Helm and Talos put on what they bring."""
 _LABELS = {kind: group for group, kind in engine_marks.FLUX.items()}
-_OF_DATA = ("Kustomization", "FluxInstance", "ResourceSet")
-_MANAGED_BY = "app.kubernetes.io/managed-by"
+_OF_DATA = (flux_names.KUSTOMIZATION, flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET)
+_MANAGED_BY = helm_names.MANAGED_BY_LABEL
 
 
 def marked(
@@ -70,8 +71,8 @@ def hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> N
     seen = mapping(live, "metadata", "annotations")
     if held := {name: seen[name] for name in _HELD if name in seen}:
         value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
-    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
-        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == helm_names.MANAGED_BY_HELM:
+        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: helm_names.MANAGED_BY_HELM}
 
 
 def _is_of_data(owner: ObjectOwner) -> bool:
@@ -85,23 +86,23 @@ def _marks(
     """The labels and the annotations of an owner."""
     kind, _, called = owner.name.partition(" ")
     namespace, _, name = called.rpartition("/")
-    if kind == "Application":
+    if kind == argocd_names.APPLICATION:
         return _argocd(value, called, live)
     if kind == "release":
         seen = mapping(live, "metadata", "annotations")
         marks = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, (name, namespace), strict=True)}
-        return {_MANAGED_BY: "Helm"}, marks
+        return {_MANAGED_BY: helm_names.MANAGED_BY_HELM}, marks
     if kind not in _LABELS:
         return {}, {}
     labels = {f"{_LABELS[kind]}/name": name, f"{_LABELS[kind]}/namespace": namespace}
-    if kind != "HelmRelease":
+    if kind != flux_names.HELM_RELEASE:
         return labels, {}
     seen = mapping(live, "metadata", "annotations")
     if value.get("kind") == "CustomResourceDefinition" and RELEASE[0] not in seen:
         return labels, {}  # those of a chart's own directory are no part of its release
     declared = (engine_marks.release_name(definition) or name, text(definition, "spec", "targetNamespace") or namespace)
     annotations = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, declared, strict=True)}
-    return {**labels, _MANAGED_BY: "Helm"}, annotations
+    return {**labels, _MANAGED_BY: helm_names.MANAGED_BY_HELM}, annotations
 
 
 def _argocd(value: Mapping[str, Any], app: str, live: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from firstlight.clients.helm import helm_arguments
-from firstlight.model import helm_chart
+from firstlight.model import helm_chart, helm_names
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
@@ -19,7 +19,7 @@ from firstlight.render.renderer_programs import RenderTools
 
 _SOURCE = re.compile(r"^# Source: (?P<path>\S+)$", re.MULTILINE)
 _CRDS = re.compile(r"[^/]+(?:/charts/[^/]+)*/crds/.+")
-_HOOK = "helm.sh/hook"
+_HOOK = helm_names.HOOK_ANNOTATION
 ASKS = "the chart asks what the cluster serves"
 """How a remark begins that no value is in doubt of, only what may be there besides."""
 

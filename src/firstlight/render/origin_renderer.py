@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId, Origin, Phase, SourceForm
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
@@ -205,7 +206,7 @@ def _unknown(origin: Origin, reason: str) -> RawObjects:
 # What engines do to all objects alike: namespaces for those that name none, and their own marks.
 
 
-_TRACKING = "argocd.argoproj.io/tracking-id"
+_TRACKING = argocd_names.TRACKING_ID_ANNOTATION
 
 
 def unknown_scopes(objects: tuple[Object, ...], namespace: str, served: ServedKinds) -> bool:
@@ -229,8 +230,11 @@ def marked(objects: tuple[Object, ...], origin: Origin, raw: RawObjects) -> tupl
     made = []
     for before, each in zip(raw.objects, objects, strict=True):
         if released and before.id not in unreleased and not _is_hook(each):
-            annotations = {"meta.helm.sh/release-name": raw.release, "meta.helm.sh/release-namespace": raw.namespace}
-            each = with_metadata(each, {"app.kubernetes.io/managed-by": "Helm"}, annotations)
+            annotations = {
+                helm_names.RELEASE_NAME_ANNOTATION: raw.release,
+                helm_names.RELEASE_NAMESPACE_ANNOTATION: raw.namespace,
+            }
+            each = with_metadata(each, {helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM}, annotations)
         made.append(_marked(each, origin, raw.namespace))
     return tuple(made)
 
@@ -246,16 +250,16 @@ def _in_namespace(obj: Object, namespace: str, served: ServedKinds) -> Object:
 def _is_hook(obj: Object) -> bool:
     metadata = obj.value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    return isinstance(annotations, Mapping) and "helm.sh/hook" in annotations
+    return isinstance(annotations, Mapping) and helm_names.HOOK_ANNOTATION in annotations
 
 
 def _marked(obj: Object, origin: Origin, namespace: str) -> Object:
     match origin.form:
         case SourceForm.KUSTOMIZATION:
-            group = "kustomize.toolkit.fluxcd.io"
+            group = flux_names.KUSTOMIZE_GROUP
             return with_metadata(obj, _owner(group, origin), {})
         case SourceForm.HELM_RELEASE:
-            return with_metadata(obj, _owner("helm.toolkit.fluxcd.io", origin), {})
+            return with_metadata(obj, _owner(flux_names.HELM_GROUP, origin), {})
         case SourceForm.APPLICATION:
             return with_metadata(obj, {}, {_TRACKING: _tracking_id(origin.name, obj.id, namespace)})
         case _:

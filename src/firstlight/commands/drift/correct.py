@@ -25,6 +25,7 @@ from firstlight.execute.lease import Lease
 from firstlight.execute.overrides import close
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.journal import run_identity
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.observation import GateView, WatchTarget
@@ -38,13 +39,13 @@ ANSWER = 60.0
 """Seconds in which an engine must have handled a request: one that is down never does."""
 PATIENCE = 20.0
 """Seconds for what comes after an engine has handled a request: Argo CD heals a moment later."""
-_AS = "flux-client-side-apply"
+_AS = flux_names.CLIENT_SIDE_MANAGER
 """The manager that Flux leaves alone on its own objects."""
-_REQUESTED = "reconcile.fluxcd.io/requestedAt"
-_FORCED = "reconcile.fluxcd.io/forceAt"
-_REFRESH = "argocd.argoproj.io/refresh"
-_SOURCES = "source.toolkit.fluxcd.io/v1"
-_LEAVING = ("HelmRelease", "Application")
+_REQUESTED = flux_names.RECONCILE_REQUEST_ANNOTATION
+_FORCED = flux_names.FORCE_REQUEST_ANNOTATION
+_REFRESH = argocd_names.REFRESH_ANNOTATION
+_SOURCES = flux_names.SOURCE_API
+_LEAVING = (flux_names.HELM_RELEASE, argocd_names.APPLICATION)
 """Owners that take away only what they have applied themselves; a Kustomization takes away what people put there."""
 
 Tell = Callable[[str], None]
@@ -219,7 +220,7 @@ async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, t
     kind = text(holder, "kind")
     name = f"{kind} {text(holder, 'metadata', 'namespace')}/{text(holder, 'metadata', 'name')}"
     match kind:
-        case "Kustomization":
+        case flux_names.KUSTOMIZATION:
             source = mapping(holder, "spec", "sourceRef")
             space = text(source, "namespace") or text(holder, "metadata", "namespace")
             with contextlib.suppress(kube.NotFound, kube.UnknownKind):
@@ -228,7 +229,7 @@ async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, t
                 )
             marks = {_REQUESTED: token}
             tell(f"asked {name} to reconcile, and its source to look again")
-        case "HelmRelease":
+        case flux_names.HELM_RELEASE:
             is_detecting = text(holder, "spec", "driftDetection", "mode") == "enabled"
             # Without it helm-controller compares nothing with the cluster: only an upgrade puts things back.
             marks = {_REQUESTED: token} if is_detecting else {_REQUESTED: token, _FORCED: token}
@@ -261,7 +262,7 @@ async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
-        if kind == "Application":
+        if kind == argocd_names.APPLICATION:
             is_done = found is not None and _REFRESH not in mapping(found, "metadata", "annotations")
         else:
             is_done = text(found, "status", "lastHandledReconcileAt") == token

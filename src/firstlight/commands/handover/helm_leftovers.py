@@ -14,11 +14,12 @@ from firstlight.clients import kube
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
 from firstlight.execute.apply import helm_storage
+from firstlight.model import flux_names, helm_names
 from firstlight.model.cluster import Engine
 from firstlight.observe.live_objects import observe_objects
 
-_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
-_PREFIX = "sh.helm.release.v1."
+_HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
+_PREFIX = helm_names.RELEASE_SECRET_PREFIX
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)

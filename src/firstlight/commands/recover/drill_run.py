@@ -14,6 +14,7 @@ from firstlight.commands.recover import assess
 from firstlight.commands.recover.assessment import DrillResult
 from firstlight.commands.recover.drill_context import DrillContext, DrillFault
 from firstlight.document.within import mapping, text
+from firstlight.model import helm_names
 
 SHOWN = 120.0
 """Seconds in which a fault must show."""
@@ -89,7 +90,7 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Kinds whose objects come and go by themselves."""
 _OF_A_RUN = ("ConfigMap kube-system/firstlight-", "Secret kube-system/firstlight-")
-_HELM = "helm.sh/release.v1"
+_HELM = helm_names.RELEASE_SECRET_TYPE
 
 
 async def belongings_of(client: kube.Client) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ import msgspec
 from firstlight.commands.up.task_context import TaskContext
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_roots
-from firstlight.model import work
+from firstlight.model import helm_names, work
 from firstlight.model.component import Component, ObjectId, Owner, Phase, Side, SourceForm
 from firstlight.model.plan import Step
 from firstlight.model.rendition import Object
@@ -18,7 +18,7 @@ from firstlight.model.source import RemoteSource
 from firstlight.model.work import Installation, Task
 from firstlight.plan import cluster_facts, final_owners, plan_context
 
-_HOOK = "helm.sh/hook"
+_HOOK = helm_names.HOOK_ANNOTATION
 _INSTALLING = {"pre-install", "post-install", "crd-install"}
 _STARTS = "what it brings makes the engine begin, which waits for the baseline: the root object brings it"
 _TALOS = {

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from firstlight.clients import kube, talosctl
+from firstlight.model import talos_names
 from firstlight.model.component import ObjectId
 
 RESTLESS: Mapping[tuple[str, str], str] = {
@@ -189,7 +190,7 @@ def _digest(value: Any) -> str:
 # Machines by their configs, and nodes by their boots: the proof that a run wrote nothing to them.
 
 
-_CONFIG = "MachineConfigs.config.talos.dev"
+_CONFIG = talos_names.MACHINE_CONFIGS
 
 
 async def config_versions(

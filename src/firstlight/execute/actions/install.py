@@ -22,7 +22,7 @@ from firstlight.execute.apply.object_difference import ObjectDifference
 from firstlight.execute.apply.object_survey import survey
 from firstlight.execute.apply.server_side_apply import apply
 from firstlight.execute.world import PendingChange, World
-from firstlight.model import work
+from firstlight.model import flux_names, work
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
@@ -64,7 +64,7 @@ def writable(found: list[ObjectDifference], world: World, step: str) -> list[Obj
 # read: Helm would write over it, and delete what the new chart does not have.
 
 
-_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
+_HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
 
 
 class _What(enum.Enum):

@@ -17,6 +17,7 @@ from firstlight.clients import kube
 from firstlight.document import within
 from firstlight.document.within import mapping
 from firstlight.execute.apply.server_side_apply import guarded
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.handover import MARK
 from firstlight.model.owner import ObjectOwner
 
@@ -24,11 +25,11 @@ MANAGER = "firstlight-handover"
 LONGEST = 30.0
 """Seconds for which a run that is to end at once still tries to let engines go."""
 _TRIES = 5
-_SKIP = "argocd.argoproj.io/skip-reconcile"
+_SKIP = argocd_names.SKIP_RECONCILE_ANNOTATION
 _KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "Application": "argoproj.io/v1alpha1",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
+    flux_names.HELM_RELEASE: flux_names.HELM_API,
+    argocd_names.APPLICATION: argocd_names.API,
 }
 
 
@@ -184,7 +185,7 @@ async def _surely(work: Coroutine[Any, Any, None]) -> None:
 
 async def _suspend(engine: SuspendedEngine, client: kube.Client, *, run: str) -> None:
     value = _bare(engine)
-    is_flux = engine.kind != "Application"
+    is_flux = engine.kind != argocd_names.APPLICATION
     value["metadata"]["annotations"] = {MARK: _mark(run), **({} if is_flux else {_SKIP: "true"})}
     if is_flux:
         value["spec"] = {"suspend": True}

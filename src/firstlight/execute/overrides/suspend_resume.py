@@ -13,11 +13,12 @@ from firstlight.engines import revisions
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines, object_snapshot, restore
 from firstlight.execute.overrides.override_context import OverrideContext
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.override import MANAGER, Override, SuspendedOwner
 from firstlight.ownership import field_set
 
 _PAUSE = 0.3
-_SOURCES = {"GitRepository": "source.toolkit.fluxcd.io/v1"}
+_SOURCES = {flux_names.GIT_REPOSITORY: flux_names.SOURCE_API}
 
 
 async def ask_reconcile(name: str, ground: OverrideContext) -> str:
@@ -53,7 +54,10 @@ async def ask_first(name: str, ground: OverrideContext) -> None:
 
 async def _ask(name: str, live: Mapping[str, Any], ground: OverrideContext, *, token: str) -> None:
     kind, metadata = str(live["kind"]), live["metadata"]
-    asked = {"Application": {held_engines.REFRESH: "hard"}, "ApplicationSet": {held_engines.SET_REFRESH: "true"}}
+    asked = {
+        argocd_names.APPLICATION: {held_engines.REFRESH: "hard"},
+        argocd_names.APPLICATION_SET: {held_engines.SET_REFRESH: "true"},
+    }
     annotations = asked.get(kind, {held_engines.REQUEST: token})
     await ground.write(
         f"ask {name}",
@@ -80,12 +84,12 @@ async def ask_source(held: Mapping[str, Any], revision: str, ground: OverrideCon
         errors.ClientError: The API does not answer.
     """
     namespace, name = held_engines.kustomization_above(held)
-    if held.get("kind") != "Kustomization" and name:
+    if held.get("kind") != flux_names.KUSTOMIZATION and name:
         above = await held_engines.get_engine(f"Kustomization {namespace}/{name}", ground.client)
         return await ask_source(above, revision, ground, url=url) if above is not None else ""
     reference = mapping(held, "spec", "sourceRef")
     kind = text(reference, "kind")
-    if not revision or held.get("kind") != "Kustomization" or kind not in _SOURCES:
+    if not revision or held.get("kind") != flux_names.KUSTOMIZATION or kind not in _SOURCES:
         return ""
     namespace = text(reference, "namespace") or text(held, "metadata", "namespace")
     name = text(reference, "name")
@@ -133,9 +137,9 @@ async def _waited(name: str, token: str, ground: OverrideContext) -> str:
 
 def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
     """Whether the engine has been there, and what is wrong then."""
-    if live.get("kind") == "Application":
+    if live.get("kind") == argocd_names.APPLICATION:
         return _application(name, live)
-    if live.get("kind") == "ApplicationSet":
+    if live.get("kind") == argocd_names.APPLICATION_SET:
         is_done = held_engines.SET_REFRESH not in mapping(live, "metadata", "annotations")
         return is_done, "" if is_done else f"{name} has not been refreshed yet"
     if text(live, "status", "lastHandledReconcileAt") != token:
@@ -217,7 +221,7 @@ async def release(held: SuspendedOwner, override: Override, ground: OverrideCont
     live = await look_held(held, ground)
     if live is None or not _is_ours(live, override):
         return False
-    if held.kind == "ApplicationSet" and not _is_anothers(live, override):
+    if held.kind == argocd_names.APPLICATION_SET and not _is_anothers(live, override):
         # Its list is one value: what was in it before must come back, and to whom it was.
         await restore.back(live, held_engines.manager(override), await _before(held, override, ground), ground)
     else:

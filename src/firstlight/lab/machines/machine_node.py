@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from firstlight.lab import kubelet_objects
+from firstlight.model import talos_names
 
 Object = dict[str, Any]
 POWER = "lab.firstlight.dev/power"
@@ -18,7 +19,7 @@ POWER = "lab.firstlight.dev/power"
 OFF = "off"
 MACHINE = "lab.firstlight.dev/machine"
 OWNED_LABELS, OWNED_ANNOTATIONS, OWNED_TAINTS = (
-    "talos.dev/owned-labels", "talos.dev/owned-annotations", "talos.dev/owned-taints",
+    talos_names.OWNED_LABELS_ANNOTATION, talos_names.OWNED_ANNOTATIONS_ANNOTATION, talos_names.OWNED_TAINTS_ANNOTATION,
 )  # fmt: skip
 """Where Talos remembers what it has put on a Node, so that it takes away nothing else."""
 NO_NETWORK = (

@@ -24,21 +24,21 @@ from firstlight.clients import kube
 from firstlight.lab import certificates, http_serving, rewrite_rules
 from firstlight.lab.rewrite_rules import SourceRewrite
 from firstlight.lab.simulations.simulated_cluster import MANAGER, Object, SimulatedCluster, log
-from firstlight.model import remote_url
+from firstlight.model import argocd_names, flux_names, remote_url
 
 # What the rewriting of source URLs makes of an object: pure, one place for each kind that names a source.
 
 
 ANNOTATION = "lab.firstlight.dev/rewritten-from"
 """The URLs as they were written, without passwords, with a space between several."""
-COMPARING = "argocd.argoproj.io/compare-options"
+COMPARING = argocd_names.COMPARE_OPTIONS_ANNOTATION
 COMPARED = ("ServerSideDiff=true", "IncludeMutationWebhook=true")
 """How an Application must compare: else what it brings would differ for ever from what is stored of it."""
-FLUX = "source.toolkit.fluxcd.io"
-ARGO = "argoproj.io"
-SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105 -- a label
+FLUX = flux_names.SOURCE_GROUP
+ARGO = argocd_names.GROUP
+SECRET_TYPE = argocd_names.SECRET_TYPE_LABEL
 SECRET_TYPES = ("repository", "repo-creds")
-FLUX_KINDS = ("GitRepository", "OCIRepository", "HelmRepository")
+FLUX_KINDS = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.HELM_REPOSITORY)
 ARGO_PATH = frozenset(
     ("source", "sources", "sourceHydrator", "drySource", "template", "spec", "generators", "git", "matrix", "merge")
 )
@@ -54,11 +54,11 @@ def rewritten(obj: Object, rules: RewriteRules) -> Object:
     made = copy.deepcopy(obj)
     if group == FLUX and kind in FLUX_KINDS:
         originals = _flux(made, rules)
-    elif group == ARGO and kind in {"Application", "ApplicationSet"}:
+    elif group == ARGO and kind in {argocd_names.APPLICATION, argocd_names.APPLICATION_SET}:
         originals = _argo(made.get("spec"), rules)
-        if rules and kind == "Application":
+        if rules and kind == argocd_names.APPLICATION:
             _compare_as_stored(made)
-    elif group == ARGO and kind == "AppProject":
+    elif group == ARGO and kind == argocd_names.APP_PROJECT:
         _permit(made, rules)
         return made
     elif not group and kind == "Secret":
@@ -89,7 +89,7 @@ def _flux(obj: Object, rules: RewriteRules) -> set[str]:
     is_oci = led.url.startswith("oci://")
     if rewrite_rules.is_plain_registry(led.url):
         spec["insecure"] = True
-    if obj["kind"] == "HelmRepository":
+    if obj["kind"] == flux_names.HELM_REPOSITORY:
         if is_oci:
             spec["type"] = "oci"
         elif spec.get("type") == "oci":

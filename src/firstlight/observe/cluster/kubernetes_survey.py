@@ -16,6 +16,7 @@ from firstlight.clients import kube, served_certificate
 from firstlight.clients.kube.discovery import ApiCatalog, ApiResource
 from firstlight.document.within import mapping, text
 from firstlight.gates.causes import refusals
+from firstlight.model import helm_names
 from firstlight.observe import owned_objects
 from firstlight.observe.cluster import observation, secret_masking
 from firstlight.observe.cluster.observation import ApiObservation, WantedLog
@@ -131,7 +132,7 @@ def _unread(left: int, failed: int) -> str:
 
 
 TLS = "kubernetes.io/tls"
-HELM = "helm.sh/release.v1"
+HELM = helm_names.RELEASE_SECRET_TYPE
 _PAGE = 500
 _KEPT = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "finalizers")
 

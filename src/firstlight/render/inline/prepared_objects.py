@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import argocd_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.inline_manifest import LeftOut
 from firstlight.model.remark import Grade, Place, Remark
@@ -11,8 +12,8 @@ from firstlight.model.rendition import Object
 from firstlight.render import served_kinds
 from firstlight.render.inline import known_charts, manifest_contents
 
-HELM_HOOK = "helm.sh/hook"
-ARGOCD_HOOK = "argocd.argoproj.io/hook"
+HELM_HOOK = helm_names.HOOK_ANNOTATION
+ARGOCD_HOOK = argocd_names.HOOK_ANNOTATION
 INVENTORY = "config.k8s.io/owning-inventory"
 _NO_HOOK = frozenset({"crd-install"})
 """Helm 2's way to say that a CRD comes first: an ordinary object to everybody else."""

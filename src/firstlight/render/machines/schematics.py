@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FACTORY = "factory.talos.dev"
+from firstlight.model import talos_names
+
+FACTORY = talos_names.IMAGE_FACTORY
 _ORDER = {
     "": ("overlay", "customization"),
     "overlay": ("image", "name"),

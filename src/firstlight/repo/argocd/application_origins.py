@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster, Engine, Network
 from firstlight.model.component import Certainty, ComponentNeed, ObjectId, Origin, SecretNeed, Side, SourceForm
 from firstlight.model.remark import Place
@@ -15,7 +16,7 @@ from firstlight.repo.argocd.definitions import mapping
 from firstlight.repo.argocd.read_scope import ReadScope
 from firstlight.repo.manifest import Manifest
 
-_PAUSED = "argocd.argoproj.io/skip-reconcile"
+_PAUSED = argocd_names.SKIP_RECONCILE_ANNOTATION
 
 
 def origin(

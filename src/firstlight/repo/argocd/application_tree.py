@@ -5,6 +5,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from firstlight.model import argocd_names
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import ChartSource
 from firstlight.repo.argocd import (
@@ -21,7 +22,7 @@ from firstlight.repo.argocd.definitions import APPLICATION, APPLICATION_SET, PRO
 from firstlight.repo.argocd.local_charts import ChartDirectory
 from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, MAX_DEPTH, ReadScope
 
-NAMESPACE = "argocd"
+NAMESPACE = argocd_names.NAMESPACE
 """Where Argo CD is, unless something says otherwise."""
 Key = tuple[str, int, Steps]
 

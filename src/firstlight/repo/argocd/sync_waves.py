@@ -4,13 +4,14 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.model import argocd_names
 from firstlight.model.component import ComponentNeed
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo.argocd import definitions
 from firstlight.repo.argocd.application_tree import ApplicationNode
 from firstlight.repo.argocd.definitions import Definition, items, mapping, text
 
-WAVE = "argocd.argoproj.io/sync-wave"
+WAVE = argocd_names.SYNC_WAVE_ANNOTATION
 MAX_NEEDS = 200
 """Applications that one waits for; where a wave has more, the first ones stand for it."""
 

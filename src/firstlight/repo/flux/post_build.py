@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document import scalars, yaml_reader
+from firstlight.model import flux_names
 from firstlight.model.remark import Grade
 from firstlight.model.source import ObjectReference
 from firstlight.repo.flux import envsubst, flux_objects
@@ -166,7 +167,7 @@ def resolve_variables(spec: Mapping[str, Any], namespace: str, holders: Variable
 # written and read again that have a dollar sign in them.
 
 
-DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+DISABLED = flux_names.SUBSTITUTE_ANNOTATION
 _DEEPEST = 200
 """Levels of an object; the reader of files refuses deeper ones anyway."""
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.remark import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_objects, flux_scan, helm_releases
@@ -22,7 +23,7 @@ from firstlight.repo.work_tree import WorkTree
 
 _VARIABLE = re.compile(r"\$\{[^{}/]*\}")
 _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
-_INSTANCE_CHART = "flux-instance"
+_INSTANCE_CHART = flux_names.INSTANCE_CHART
 
 
 def said(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
@@ -83,7 +84,7 @@ def _instances(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
 
 
 def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
-    made = flux_bootstrap.start_of_instance(instance, namespace or "flux-system", place)
+    made = flux_bootstrap.start_of_instance(instance, namespace or flux_names.FLUX_SYSTEM, place)
     path = flux_objects.normal_path(text(mapping(instance.get("sync")).get("path")))
     if made is not None and path is not None:
         yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])

@@ -8,6 +8,7 @@ import dataclasses
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.model import flux_names
 from firstlight.model.component import Component, ComponentNeed, ObjectId, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
 from firstlight.repo import well_known_components
@@ -69,7 +70,7 @@ def _namespace(origin: Origin) -> str:
 TASK_ORDER = "task order"
 """Why a command of a script needs the one before it."""
 Key = tuple[str, ...]
-_SOURCES = "source.toolkit.fluxcd.io"
+_SOURCES = flux_names.SOURCE_GROUP
 Loose = tuple[str, str, str]
 _ORDERED = {
     SourceForm.HELM_COMMAND,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import apply_order, rule_hit
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import sequence, text
+from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Remark
@@ -12,7 +13,7 @@ from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_WAVE = "argocd.argoproj.io/sync-wave"
+_WAVE = argocd_names.SYNC_WAVE_ANNOTATION
 _HEALTH = "a sync wave of Applications does not wait"
 _ROOTLESS = "sync waves order nothing here"
 _IDLE = (
@@ -97,7 +98,7 @@ def _needs(
         who = {id(other) for _, other in brought.get(each.id.group, ())}
         mine = [other for other in group if id(other[1]) in who]
         # Argo CD's own kinds are there before it reads anything.
-        if who and len(mine) == len(who) and each.id.group != "argoproj.io":
+        if who and len(mine) == len(who) and each.id.group != argocd_names.GROUP:
             yield f"the kind {each.id.kind}", FindingEvidence(f"{origin.name} has {each.id}", each.place), mine
 
 
@@ -162,7 +163,7 @@ def _wave_of(value: object) -> int:
 # Applications whose deletion deletes what nobody wants to lose.
 
 
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+_FINALIZER = argocd_names.RESOURCES_FINALIZER
 _LOST = {
     "cni": "the network of every pod",
     "storage": "what serves the volumes",

@@ -8,6 +8,7 @@ from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
 from firstlight.commands.audit.checks import bootstrap_order
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, text
+from firstlight.model import flux_names
 from firstlight.model.component import Side, SourceForm
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.plan import cluster_facts
@@ -15,7 +16,7 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _ALWAYS = {"", "default", "kube-system", "kube-public", "kube-node-lease"}
 """Namespaces that are there before anything is."""
-_FLUX = "toolkit.fluxcd.io"
+_FLUX = flux_names.TOOLKIT_DOMAIN
 _SHOWN = 6
 
 Needed = tuple[str, str, FindingEvidence, bool]

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from firstlight.commands.audit import rule_hit, wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Origin, Side, SourceForm, Stated
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_FLUX = "kustomize.toolkit.fluxcd.io/prune"
-_FLUX_OFF = "kustomize.toolkit.fluxcd.io/reconcile"
-_ARGO = "argocd.argoproj.io/sync-options"
+_FLUX = flux_names.PRUNE_ANNOTATION
+_FLUX_OFF = flux_names.RECONCILE_ANNOTATION
+_ARGO = argocd_names.SYNC_OPTIONS_ANNOTATION
 _KEPT = ("Prune=false", "Prune=confirm")
-_CNI_WORKLOADS = ("apps/DaemonSet", "helm.toolkit.fluxcd.io/HelmRelease")
+_CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
 _SHOWN = 8
 
 

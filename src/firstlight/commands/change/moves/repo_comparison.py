@@ -7,6 +7,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_directives, engine_marks
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.move import MoveRequest, Seat
 from firstlight.model.platform import Platform
@@ -17,7 +18,7 @@ from firstlight.render import served_kinds
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
-_ENGINES = ("kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "argoproj.io")
+_ENGINES = (flux_names.KUSTOMIZE_GROUP, flux_names.HELM_GROUP, argocd_names.GROUP)
 
 
 def check_move(before: Platform, after: Platform, wish: MoveRequest, *, eased: Collection[str] = ()) -> None:

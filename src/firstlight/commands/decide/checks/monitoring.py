@@ -11,6 +11,7 @@ from firstlight.commands.decide.checks.check_input import CheckInput
 from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import label_selector
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, ObjectId, SourceForm
 from firstlight.model.decision import Decision, Touched
@@ -28,9 +29,9 @@ _MONITORS = {
     ("operator.victoriametrics.com", "VMPodScrape"): "Pod",
 }
 """What scrapes, with what it selects."""
-_FLUX_ALERT = ("notification.toolkit.fluxcd.io", "Alert")
-_ARGO = "notifications.argoproj.io/subscribe"
-_FLUX_KINDS = {SourceForm.KUSTOMIZATION: "Kustomization", SourceForm.HELM_RELEASE: "HelmRelease"}
+_FLUX_ALERT = (flux_names.NOTIFICATION_GROUP, flux_names.ALERT)
+_ARGO = argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION
+_FLUX_KINDS = {SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZATION, SourceForm.HELM_RELEASE: flux_names.HELM_RELEASE}
 _OF_NODES = re.compile(
     r"\b(?:kube_node_|node_|etcd_|apiserver_|kubelet_|talos_)\w+|job=~?\"[^\"]*(?:node|etcd|apiserver|kubelet)"
 )
@@ -226,7 +227,7 @@ def _is_source(source: Any, alert: Mapping[str, Any], watched: WatchedComponent)
 
 def _is_declared_by(watched: WatchedComponent, named: ObjectId) -> bool:
     origins = watched.component.origins if watched.component else ()
-    is_application = _kind(named) == ("argoproj.io", "Application")
+    is_application = _kind(named) == (argocd_names.GROUP, argocd_names.APPLICATION)
     return is_application and any(each.form == SourceForm.APPLICATION and each.name == named.name for each in origins)
 
 
@@ -241,8 +242,8 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("operator.victoriametrics.com", "VMRule"): "v1beta1",
     ("operator.victoriametrics.com", "VMServiceScrape"): "v1beta1",
     ("operator.victoriametrics.com", "VMPodScrape"): "v1beta1",
-    ("notification.toolkit.fluxcd.io", "Alert"): "v1beta3",
-    ("argoproj.io", "Application"): "v1alpha1",
+    (flux_names.NOTIFICATION_GROUP, flux_names.ALERT): "v1beta3",
+    (argocd_names.GROUP, argocd_names.APPLICATION): "v1alpha1",
 }
 _NODE_EXAMPLE = (
     "write a PrometheusRule with an alert whose expr is "

@@ -9,6 +9,7 @@ from firstlight.commands.doctor.diagnosis import NextCommand, SymptomEvidence
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _OFTEN = 3
@@ -57,8 +58,8 @@ def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> RuleFin
     needs = rule_finding.names(
         error_messages.needs_of_repository(said),
         error_messages.needs_of_apply(said),
-        rule_finding.controller("argocd-repo-server"),
-        rule_finding.controller("argocd-redis") if "6379" in said else "",
+        rule_finding.controller(argocd_names.REPO_SERVER),
+        rule_finding.controller(argocd_names.REDIS) if "6379" in said else "",
     )
     if git:
         return RuleFinding(
@@ -203,7 +204,7 @@ def _told(
 
 
 def _rests(value: Mapping[str, Any]) -> Iterator[str]:
-    yield rule_finding.controller("argocd-application-controller")
+    yield rule_finding.controller(argocd_names.APPLICATION_CONTROLLER)
     yield f"Namespace {text(value, 'spec', 'destination', 'namespace')}"
 
 

@@ -8,6 +8,7 @@ from firstlight.commands.doctor import engine_state, rule_finding
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import sequence, text
 from firstlight.gates import conditions
+from firstlight.model import flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, age, name_of
 from firstlight.ownership import managers
 
@@ -101,7 +102,7 @@ def pruned_by_another(scene: ClusterObservation) -> Iterator[RuleFinding]:
     told: set[str] = set()
     for event in scene.events_with("ReconciliationSucceeded", "Progressing", "info"):
         about = event.get("involvedObject") or {}
-        if text(about, "kind") != "Kustomization":
+        if text(about, "kind") != flux_names.KUSTOMIZATION:
             continue
         pruner = f"Kustomization {text(about, 'namespace')}/{text(about, 'name')}"
         for kind, one, two in _DELETED.findall(text(event, "message")):

@@ -9,6 +9,7 @@ from firstlight.document.within import at, text
 from firstlight.engines import revisions
 from firstlight.engines.controllers import NEEDED_CONTROLLERS
 from firstlight.gates import conditions
+from firstlight.model import flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.verdict import Waiting
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
@@ -99,7 +100,7 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
 
 def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """What Flux's operator cannot bring."""
-    for value, reason, said in engine_state.failing(scene, "fluxcd.controlplane.io/FluxInstance"):
+    for value, reason, said in engine_state.failing(scene, flux_names.FLUX_INSTANCE_GROUP_KIND):
         yield RuleFinding(
             rule="engine-instance",
             subject=name_of(value),
@@ -112,7 +113,7 @@ def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
             since=conditions.condition_since(value, "Ready"),
             names=frozenset({rule_finding.ENGINE}),
             needs=rule_finding.names(
-                rule_finding.controller("flux-operator"),
+                rule_finding.controller(flux_names.FLUX_OPERATOR),
                 error_messages.needs_of_apply(said, text(value, "metadata", "namespace")),
             ),
         )

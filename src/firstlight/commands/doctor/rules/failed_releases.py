@@ -9,6 +9,7 @@ from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import mapping, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import helm_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _SAYINGS = (
@@ -120,7 +121,7 @@ def pending_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Releases whose newest revision is pending for long: whoever installed them was cut off."""
     newest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for secret in scene.of("/Secret"):
-        if text(secret, "type") != "helm.sh/release.v1":
+        if text(secret, "type") != helm_names.RELEASE_SECRET_TYPE:
             continue
         key = text(secret, "metadata", "namespace"), text(secret, "metadata", "labels", "name")
         if key not in newest or _revision(secret) > _revision(newest[key]):
