@@ -35,8 +35,9 @@ RESTS: Mapping[SourceForm, Rest] = {
         group=flux_names.HELM_GROUP, steps=("spec", "suspend"), value=True, words="suspend: true"
     ),
     SourceForm.APPLICATION: Rest(
-        group=argocd_names.GROUP, steps=("metadata", "annotations", engine_marks.SKIP), value="true",
-        words=f'the annotation {engine_marks.SKIP}: "true"',
+        group=argocd_names.GROUP, steps=("metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION),
+        value="true",
+        words=f'the annotation {argocd_names.SKIP_RECONCILE_ANNOTATION}: "true"',
     ),
 }  # fmt: skip
 
@@ -98,7 +99,6 @@ def prune_guard(engine: Engine | None) -> Guard:
 # The options by which Argo CD is told how to sync: those of an Application, and those of a single object.
 
 
-SYNC_OPTIONS_ANNOTATION = argocd_names.SYNC_OPTIONS_ANNOTATION
 SERVER_SIDE = "ServerSideApply=true"
 REPLACE = "Replace=true"
 
@@ -110,7 +110,7 @@ def application_sync_options(definition: Mapping[str, Any]) -> tuple[str, ...]:
 
 def object_sync_options(value: Mapping[str, Any]) -> tuple[str, ...]:
     """The options of an object, which it has besides those of its Application."""
-    written = str(mapping(value, "metadata", "annotations").get(SYNC_OPTIONS_ANNOTATION) or "")
+    written = str(mapping(value, "metadata", "annotations").get(argocd_names.SYNC_OPTIONS_ANNOTATION) or "")
     return tuple(each.strip() for each in written.split(",") if each.strip())
 
 

@@ -17,15 +17,10 @@ FLUX = {
     flux_names.RESOURCE_SET_LABEL_PREFIX: flux_names.RESOURCE_SET,
 }
 """Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
-TRACKING = argocd_names.TRACKING_ID_ANNOTATION
-"""The annotation by which Argo CD knows what is its own."""
 INSTANCES = (argocd_names.INSTANCE_LABEL, "app.kubernetes.io/instance")
 """The labels that it uses instead, as it is set up."""
-SKIP = argocd_names.SKIP_RECONCILE_ANNOTATION
-"""The annotation by which somebody lets an Application rest."""
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What Go takes for true."""
-_ARGOCD = argocd_names.FIELD_MANAGER
 _LONGEST = 53
 """Letters of the name of a release; Helm allows no more."""
 
@@ -66,7 +61,7 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
         if name := labels.get(f"{group}/name"):
             namespace = labels.get(f"{group}/namespace") or ""
             found.append(EngineMark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"))
-    app, _, what = str(annotations.get(TRACKING) or "").partition(":")
+    app, _, what = str(annotations.get(argocd_names.TRACKING_ID_ANNOTATION) or "").partition(":")
     if app and _is_itself(what, ObjectId.of(live)):
         return (*found, EngineMark(Engine.ARGOCD, f"Application {app}"))
     own = ((wanted or {}).get("metadata") or {}).get("labels") or {}
@@ -78,7 +73,9 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
 
 def is_suspended(holder: Mapping[str, Any]) -> bool:
     """Whether somebody lets a Kustomization, HelmRelease or Application rest."""
-    is_skipped = str(mapping(holder, "metadata", "annotations").get(SKIP) or "") in _TRUE
+    is_skipped = (
+        str(mapping(holder, "metadata", "annotations").get(argocd_names.SKIP_RECONCILE_ANNOTATION) or "") in _TRUE
+    )
     return mapping(holder, "spec").get("suspend") is True or is_skipped
 
 
@@ -125,7 +122,7 @@ def release_name(release: Mapping[str, Any]) -> str:
 def _is_owned(metadata: Mapping[str, Any], label: str) -> bool:
     """Whether a label is one that Argo CD's manager applied."""
     for each in metadata.get("managedFields") or ():
-        if each.get("manager") == _ARGOCD:
+        if each.get("manager") == argocd_names.FIELD_MANAGER:
             fields = ((each.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {}
             if f"f:{label}" in fields:
                 return True

@@ -16,7 +16,6 @@ from firstlight.model.component import ObjectId, Side
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 
-FLUX_SOURCES = flux_names.SOURCE_GROUP
 _STARTING = {
     (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
     (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
@@ -69,7 +68,7 @@ def is_starting(identity: ObjectId) -> bool:
 
 def is_source(identity: ObjectId) -> bool:
     """Whether an object says from where Flux fetches."""
-    return identity.group == FLUX_SOURCES
+    return identity.group == flux_names.SOURCE_GROUP
 
 
 def syncs(obj: Object) -> bool:

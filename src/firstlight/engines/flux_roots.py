@@ -11,8 +11,6 @@ from firstlight.model.component import ObjectId, Side, SourceForm
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object
 
-KUSTOMIZE, SOURCE, OPERATOR = flux_names.KUSTOMIZE_GROUP, flux_names.SOURCE_GROUP, flux_names.OPERATOR_GROUP
-HOME = flux_names.FLUX_SYSTEM
 _OFTEN, _SELDOM = "1m0s", "10m0s"
 """What ``flux bootstrap`` and the operator write for sources and for the root."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -25,7 +23,7 @@ _CREDENTIALS = {"identity", "password", "bearerToken", "githubAppPrivateKey"}
 
 def is_instance(identity: ObjectId) -> bool:
     """Whether it is what Flux's operator installs Flux from."""
-    return identity.group == OPERATOR and identity.kind == flux_names.FLUX_INSTANCE
+    return identity.group == flux_names.OPERATOR_GROUP and identity.kind == flux_names.FLUX_INSTANCE
 
 
 def instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object]) -> Object | None:
@@ -45,7 +43,7 @@ def instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Obje
 def of_instance(obj: Object) -> tuple[Object, ObjectId]:
     """The source that the operator makes of a FluxInstance, and the root Kustomization that it makes beside it."""
     sync = mapping(obj.value, "spec", "sync")
-    namespace = obj.id.namespace or HOME
+    namespace = obj.id.namespace or flux_names.FLUX_SYSTEM
     name, kind = text(sync, "name") or namespace, text(sync, "kind") or flux_names.GIT_REPOSITORY
     ref = text(sync, "ref")
     spec: dict[str, Any] = {"interval": go_duration(text(sync, "interval") or "1m")}
@@ -61,8 +59,8 @@ def of_instance(obj: Object) -> tuple[Object, ObjectId]:
     if provider := text(sync, "provider"):
         spec["provider"] = provider
     is_old = kind != flux_names.GIT_REPOSITORY and _BEFORE_V1.match(text(obj.value, "spec", "distribution", "version"))
-    source = _object(f"{SOURCE}/{'v1beta2' if is_old else 'v1'}", kind, namespace, name, spec)
-    return source, ObjectId(KUSTOMIZE, flux_names.KUSTOMIZATION, namespace, name)
+    source = _object(f"{flux_names.SOURCE_GROUP}/{'v1beta2' if is_old else 'v1'}", kind, namespace, name, spec)
+    return source, ObjectId(flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION, namespace, name)
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[Object, ...]:
@@ -84,15 +82,18 @@ def synthesized(cluster: Cluster) -> tuple[Object, ...]:
         return ()
     path = "./" if cluster.path == "." else f"./{cluster.path}"
     kind = flux_names.OCI_REPOSITORY if cluster.url.startswith("oci://") else flux_names.GIT_REPOSITORY
-    spec = {"interval": _SELDOM, "path": path, "prune": True, "sourceRef": {"kind": kind, "name": HOME}}
-    return (_object(f"{KUSTOMIZE}/v1", flux_names.KUSTOMIZATION, HOME, HOME, spec),)
+    home = flux_names.FLUX_SYSTEM
+    spec = {"interval": _SELDOM, "path": path, "prune": True, "sourceRef": {"kind": kind, "name": home}}
+    return (_object(flux_names.KUSTOMIZE_API, flux_names.KUSTOMIZATION, home, home, spec),)
 
 
 def source_of(root: Object) -> ObjectId:
     """The source that a Kustomization names."""
     written = mapping(root.value, "spec", "sourceRef")
     namespace = text(written, "namespace") or root.id.namespace
-    return ObjectId(SOURCE, text(written, "kind") or flux_names.GIT_REPOSITORY, namespace, text(written, "name"))
+    return ObjectId(
+        flux_names.SOURCE_GROUP, text(written, "kind") or flux_names.GIT_REPOSITORY, namespace, text(written, "name")
+    )
 
 
 def source(identity: ObjectId, platform: Platform, cluster: Cluster) -> Object | None:
@@ -108,7 +109,9 @@ def source(identity: ObjectId, platform: Platform, cluster: Cluster) -> Object |
         return None
     if name := _credentials(platform, cluster, identity):
         spec["secretRef"] = {"name": name}
-    return _object(f"{SOURCE}/v1", identity.kind, identity.namespace, identity.name, {**spec, "url": cluster.url})
+    return _object(
+        flux_names.SOURCE_API, identity.kind, identity.namespace, identity.name, {**spec, "url": cluster.url}
+    )
 
 
 def is_of(found: Object, cluster: Cluster) -> bool:

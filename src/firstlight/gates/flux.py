@@ -11,8 +11,7 @@ from firstlight.model import flux_names
 from firstlight.model.observation import WatchTarget
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
-SOURCES = flux_names.SOURCE_GROUP
-GIT = WatchTarget(api_version=f"{SOURCES}/v1", kind=flux_names.GIT_REPOSITORY)
+GIT = WatchTarget(api_version=flux_names.SOURCE_API, kind=flux_names.GIT_REPOSITORY)
 """All of them: which one a Kustomization follows is known only when it is seen."""
 _USUALLY = {
     "DependencyNotReady": "what it depends on is not ready: look there first",

@@ -26,7 +26,9 @@ _CAUSES = {
 
 def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The source objects of a step, or the one of the gate."""
-    asked = [_of(each, ground.revision) for each in gate_parts.task_objects(task) if each.id.group == flux.SOURCES]
+    asked = [
+        _of(each, ground.revision) for each in gate_parts.task_objects(task) if each.id.group == flux_names.SOURCE_GROUP
+    ]
     asked += [secret.of(each.id, ()) for each in gate_parts.task_objects(task) if each.id.kind == "Secret"]
     if gate.object is not None:
         asked = [_of(Object({**ground.declared(gate.object, task), **_called(gate)}), ground.revision)]

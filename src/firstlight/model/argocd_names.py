@@ -18,6 +18,7 @@ APP_PROJECT_GROUP_KIND: Final = f"{GROUP}/{APP_PROJECT}"
 # Labels and annotations that Argo CD puts on what is its own.
 ANNOTATION_DOMAIN: Final = f"argocd.{GROUP}"
 TRACKING_ID_ANNOTATION: Final = f"{ANNOTATION_DOMAIN}/tracking-id"
+"""By which Argo CD knows what is its own."""
 INSTANCE_LABEL: Final = f"{ANNOTATION_DOMAIN}/instance"
 """What it uses instead of the tracking id, as it is set up."""
 

@@ -25,7 +25,7 @@ SYSTEM_DISKS: Final = f"SystemDisks.block.{DOMAIN}"
 # The same of Omni, as ``omnictl get`` takes them.
 CLUSTER_UUIDS: Final = f"ClusterUUIDs.{OMNI_DOMAIN}"
 
-# Annotations of nodes: what Talos put there by itself, and takes away again.
+# Annotations of Nodes in which Talos remembers what it has put there, so that it takes away nothing else.
 OWNED_LABELS_ANNOTATION: Final = f"{DOMAIN}/owned-labels"
 OWNED_ANNOTATIONS_ANNOTATION: Final = f"{DOMAIN}/owned-annotations"
 OWNED_TAINTS_ANNOTATION: Final = f"{DOMAIN}/owned-taints"

@@ -297,7 +297,6 @@ _LABELS = {
 }
 
 _STAY = (flux_names.PRUNE_ANNOTATION, flux_names.RECONCILE_ANNOTATION)
-_SYNC_OPTIONS = argocd_names.SYNC_OPTIONS_ANNOTATION
 
 
 async def find_extra(
@@ -352,7 +351,7 @@ def is_kept(live: Mapping[str, Any]) -> bool:
     is_disabled = any(
         str(each.get(name) or "").lower() == "disabled" for each in (labels, annotations) for name in _STAY
     )
-    options = [each.strip() for each in text(annotations, _SYNC_OPTIONS).split(",")]
+    options = [each.strip() for each in text(annotations, argocd_names.SYNC_OPTIONS_ANNOTATION).split(",")]
     is_helms = text(annotations, helm_names.RESOURCE_POLICY_ANNOTATION) == "keep"
     return (
         is_disabled

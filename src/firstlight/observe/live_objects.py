@@ -10,14 +10,14 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiResource
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.rendition import Object
 
 FEW = 3
 """Objects of a kind that are read one by one."""
-RELEASES = "type!=helm.sh/release.v1"
+RELEASES = f"type!={helm_names.RELEASE_SECRET_TYPE}"
 """Secrets without the releases of Helm, which are large."""
 UNREADABLE = (kube.Forbidden, kube.ServerError)
 """What the server says of one kind, and may not of the others."""

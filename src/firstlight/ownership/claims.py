@@ -16,9 +16,6 @@ from firstlight.ownership.inventories import Inventories
 from firstlight.ownership.managers import Manager
 
 _PARTIES = {Engine.FLUX: Party.FLUX, Engine.ARGOCD: Party.ARGOCD}
-_TRACKING = argocd_names.TRACKING_ID_ANNOTATION
-_RELEASE = helm_names.RELEASE_NAME_ANNOTATION
-_RELEASE_NAMESPACE = helm_names.RELEASE_NAMESPACE_ANNOTATION
 _HOOKS = (helm_names.HOOK_ANNOTATION, argocd_names.HOOK_ANNOTATION)
 """Annotations of what is run, and is not there to stay."""
 _LEFT_OUT = (flux_names.RECONCILE_ANNOTATION, flux_names.SSA_ANNOTATION)
@@ -83,7 +80,9 @@ def _is_own(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, man
     """Whether a mark was put there by its engine: controllers copy labels from one object to the next."""
     if owner.party == Party.ARGOCD:
         # A tracking id names its object; the label alone is one that charts use as well.
-        return _TRACKING in mapping(live, "metadata", "annotations") or owner in known.by_owner
+        return (
+            argocd_names.TRACKING_ID_ANNOTATION in mapping(live, "metadata", "annotations") or owner in known.by_owner
+        )
     applies = ownership_managers.APPLIES.get(owner.name.partition(" ")[0])
     return not managers or any(each.name == applies for each in managers)
 
@@ -116,7 +115,10 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
         yield OwnershipClaim(owner=known.release(*key) or _release(key))
         return
     annotations = mapping(live, "metadata", "annotations")
-    key = (text(annotations, _RELEASE_NAMESPACE), text(annotations, _RELEASE))
+    key = (
+        text(annotations, helm_names.RELEASE_NAMESPACE_ANNOTATION),
+        text(annotations, helm_names.RELEASE_NAME_ANNOTATION),
+    )
     if not key[1] or not _by_helm(managers):
         return
     owner = known.release(*key)

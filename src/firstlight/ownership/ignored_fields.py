@@ -12,12 +12,12 @@ from firstlight.ownership import ignore_paths
 from firstlight.ownership.field_values import ABSENT, Leaf, Path
 from firstlight.ownership.ignore_paths import Each, Steps
 
-_FLUX = flux_names.KUSTOMIZE_GROUP
-_HELM = flux_names.DRIFT_DETECTION_ANNOTATION
-_COMPARE = argocd_names.COMPARE_OPTIONS_ANNOTATION
 _PAUSING: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    flux_names.KUSTOMIZATION: {f"{_FLUX}/reconcile": ("disabled",), f"{_FLUX}/ssa": ("ignore", "ifnotpresent")},
-    flux_names.HELM_RELEASE: {_HELM: ("disabled",)},
+    flux_names.KUSTOMIZATION: {
+        flux_names.RECONCILE_ANNOTATION: ("disabled",),
+        flux_names.SSA_ANNOTATION: ("ignore", "ifnotpresent"),
+    },
+    flux_names.HELM_RELEASE: {flux_names.DRIFT_DETECTION_ANNOTATION: ("disabled",)},
 }
 """What keeps an engine away from an object, by its kind of owner: engines take it from the live object as well."""
 _INJECTED = (
@@ -76,10 +76,10 @@ def ignore_rules(
         is_chart: Whether a chart makes it; a HelmRelease always has one.
     """
     own, seen = _marks(wanted), _marks(live or {})
-    policy = str(own.get(f"{_FLUX}/ssa") or "").lower()
+    policy = str(own.get(flux_names.SSA_ANNOTATION) or "").lower()
     kind = text(definition, "kind")
-    is_disabled = str(own.get(f"{_FLUX}/reconcile") or "").lower() == "disabled"
-    is_undetected = str(own.get(_HELM) or "").lower() == "disabled"
+    is_disabled = str(own.get(flux_names.RECONCILE_ANNOTATION) or "").lower() == "disabled"
+    is_undetected = str(own.get(flux_names.DRIFT_DETECTION_ANNOTATION) or "").lower() == "disabled"
     declared, managers, misread = _declared(wanted, definition)
     made = certificates(wanted) if is_chart or kind == flux_names.HELM_RELEASE else ()
     return IgnoreRules(
@@ -88,7 +88,7 @@ def ignore_rules(
         or () in declared,
         is_once=kind == flux_names.KUSTOMIZATION and policy == "ifnotpresent",
         is_merged=kind == flux_names.KUSTOMIZATION and policy == "merge",
-        is_extra_fine="IgnoreExtraneous" in str(seen.get(_COMPARE) or ""),
+        is_extra_fine="IgnoreExtraneous" in str(seen.get(argocd_names.COMPARE_OPTIONS_ANNOTATION) or ""),
         paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted), *(("data", each) for each in made)),
         managers=managers,
         misread=misread,

@@ -32,7 +32,6 @@ INVENTORY_NAMESPACE = "kube-system"
 OWNING = "config.k8s.io/owning-inventory"
 """The annotation with which Talos and Omni name the inventory of an object."""
 _HERE = ("", "https://kubernetes.default.svc")
-_RELEASE = helm_names.RELEASE_SECRET_PREFIX
 _DIGITS = 10
 
 
@@ -140,7 +139,7 @@ def release_key(live: Mapping[str, Any]) -> tuple[str, str] | None:
     name = text(labels, "name")
     if text(labels, "owner") != helm_names.RELEASE_SECRET_OWNER or not name:
         return None
-    if not text(live, "metadata", "name").startswith(f"{_RELEASE}{name}."):
+    if not text(live, "metadata", "name").startswith(f"{helm_names.RELEASE_SECRET_PREFIX}{name}."):
         return None
     return text(live, "metadata", "namespace"), name
 

@@ -11,10 +11,6 @@ from firstlight.model import argocd_names, flux_names, helm_names, talos_names
 from firstlight.model.owner import ObjectOwner, Party
 
 FIRSTLIGHT = "firstlight"
-HELM = helm_names.FIELD_MANAGER
-"""As whom Helm's own command writes, whatever its file is called: its main sets the name, in Helm 3 since
-https://github.com/helm/helm/pull/9870 and in Helm 4. Only other programs that have Helm built in, and set none, write
-under the name of their file."""
 ENGINES = {
     flux_names.KUSTOMIZE_CONTROLLER: Party.FLUX,
     flux_names.HELM_CONTROLLER: Party.FLUX,

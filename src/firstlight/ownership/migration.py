@@ -22,7 +22,7 @@ _BOOKKEEPING = frozenset(
     )
 )  # fmt: skip
 """What only an old owner had a use for: it must go with it, and is no loss."""
-_MANAGED_BY: Path = ("f:metadata", "f:labels", "f:app.kubernetes.io/managed-by")
+_MANAGED_BY: Path = ("f:metadata", "f:labels", f"f:{helm_names.MANAGED_BY_LABEL}")
 
 _NOT_TRIED = frozenset({"apiVersion", "kind", "metadata", "status"})
 

@@ -20,7 +20,6 @@ from firstlight.plan.cluster_facts import ClusterFacts
 SERVER_SIDE = engine_directives.SERVER_SIDE
 RESPECT = "RespectIgnoreDifferences=true"
 _KEEP = "Prune=false"
-FINALIZER = argocd_names.RESOURCES_FINALIZER
 _VITAL = ("CustomResourceDefinition", "Namespace")
 
 
@@ -97,11 +96,14 @@ def _client_side(component: Component, origin: Origin) -> Problem:
 
 def _deletes(component: Component, origin: Origin) -> Iterator[Problem]:
     finalizers = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
-    if any(each == FINALIZER or each.startswith(f"{FINALIZER}/") for each in finalizers):
+    if any(
+        each == argocd_names.RESOURCES_FINALIZER or each.startswith(f"{argocd_names.RESOURCES_FINALIZER}/")
+        for each in finalizers
+    ):
         yield Problem(
             rule="handover-finalizer", severity=ProblemSeverity.WARNING, component=component.name,
             message=f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
-            f"{FINALIZER}",
+            + argocd_names.RESOURCES_FINALIZER,
             chain=(ProblemLink(argocd_names.APPLICATION, "has the finalizer", origin.place),),
             way_out="Leave metadata.finalizers out until the certificate is final.",
         )  # fmt: skip
@@ -126,7 +128,7 @@ def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *,
         chain=(ProblemLink(argocd_names.APPLICATION, "has syncPolicy.automated.prune", origin.place),),
         way_out="Write prune: false until the certificate is final"
         + (
-            f", and give them the annotation {engine_directives.SYNC_OPTIONS_ANNOTATION}: {_KEEP} for good."
+            f", and give them the annotation {argocd_names.SYNC_OPTIONS_ANNOTATION}: {_KEEP} for good."
             if vital
             else "."
         ),

@@ -14,18 +14,14 @@ from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 
 FIRSTLIGHT = "firstlight"
-KUSTOMIZE = flux_names.KUSTOMIZE_CONTROLLER
-HELM = flux_names.HELM_CONTROLLER
-ARGOCD = argocd_names.FIELD_MANAGER
-OPERATOR = flux_names.FLUX_OPERATOR
 REPOSITORY = "firstlight-repository"
 """Makes a Secret the credentials of a repository: another one than who made the Secret, whose fields it would drop."""
 _BY_FORM = {
-    SourceForm.HELM_RELEASE: HELM,
-    SourceForm.KUSTOMIZATION: KUSTOMIZE,
-    SourceForm.FLUX_COMPONENTS: KUSTOMIZE,
-    SourceForm.FLUX_INSTANCE: KUSTOMIZE,
-    SourceForm.APPLICATION: ARGOCD,
+    SourceForm.HELM_RELEASE: flux_names.HELM_CONTROLLER,
+    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.FLUX_COMPONENTS: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.FLUX_INSTANCE: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.APPLICATION: argocd_names.FIELD_MANAGER,
 }
 
 
@@ -81,8 +77,10 @@ class FinalOwners:
 # What passes from bootstrap to the engine: everything that bootstrap brings and Git has, with its owner in the end.
 
 
-_FLUX = flux_names.KUSTOMIZE_GROUP
-_LEFT = {f"{_FLUX}/reconcile": {"disabled"}, f"{_FLUX}/ssa": {"ignore", "ifnotpresent"}}
+_LEFT = {
+    flux_names.RECONCILE_ANNOTATION: {"disabled"},
+    flux_names.SSA_ANNOTATION: {"ignore", "ifnotpresent"},
+}
 """With these, as labels or annotations, Flux leaves an object alone that is there; it compares values in any case."""
 PARTIES = {
     SourceForm.HELM_RELEASE: Party.FLUX,

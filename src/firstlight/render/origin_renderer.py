@@ -206,9 +206,6 @@ def _unknown(origin: Origin, reason: str) -> RawObjects:
 # What engines do to all objects alike: namespaces for those that name none, and their own marks.
 
 
-_TRACKING = argocd_names.TRACKING_ID_ANNOTATION
-
-
 def unknown_scopes(objects: tuple[Object, ...], namespace: str, served: ServedKinds) -> bool:
     """Whether there are objects of which only the cluster's other CRDs tell whether they are in a namespace."""
     return bool(namespace) and any(
@@ -261,7 +258,9 @@ def _marked(obj: Object, origin: Origin, namespace: str) -> Object:
         case SourceForm.HELM_RELEASE:
             return with_metadata(obj, _owner(flux_names.HELM_GROUP, origin), {})
         case SourceForm.APPLICATION:
-            return with_metadata(obj, {}, {_TRACKING: _tracking_id(origin.name, obj.id, namespace)})
+            return with_metadata(
+                obj, {}, {argocd_names.TRACKING_ID_ANNOTATION: _tracking_id(origin.name, obj.id, namespace)}
+            )
         case _:
             return obj
 

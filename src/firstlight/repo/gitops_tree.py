@@ -143,9 +143,9 @@ def flux_kustomization(scene: PlatformView, cluster: Cluster, name: str, *, path
     needs = "".join(f"    - name: {each}\n" for each in dict.fromkeys(after))
     kind, source = _source(scene, cluster)
     return (
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\n"
-        "kind: Kustomization\n"
-        f"metadata:\n  name: {name}\n  namespace: flux-system\n"
+        f"apiVersion: {flux_names.KUSTOMIZE_API}\n"
+        f"kind: {flux_names.KUSTOMIZATION}\n"
+        f"metadata:\n  name: {name}\n  namespace: {flux_names.FLUX_SYSTEM}\n"
         "spec:\n"
         + (f"  dependsOn:\n{needs}" if needs else "")
         + f"  interval: 1h\n  retryInterval: 1m\n  timeout: 5m\n  path: ./{path}\n  prune: true\n  wait: true\n"

@@ -142,7 +142,6 @@ LIFE = "24h"
 """How long a token for a service account lives: longer than a run, and not the year that omnictl would take."""
 
 _PRINTED = "/dev/stdout"
-_UUIDS = talos_names.CLUSTER_UUIDS
 
 
 class OmnictlAccess(OmnictlProgram):
@@ -180,7 +179,7 @@ class OmnictlAccess(OmnictlProgram):
         Raises:
             omni_errors.NotFound: Omni has no such cluster.
         """
-        words = ("get", _UUIDS, cluster_name(cluster))
+        words = ("get", talos_names.CLUSTER_UUIDS, cluster_name(cluster))
         done = await self._ask(words, ["--output=json"], timeout=timeout)
         try:
             found = json.loads(done.stdout)["spec"]["uuid"]

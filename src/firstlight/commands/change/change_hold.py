@@ -140,7 +140,7 @@ def _awake(live: Mapping[str, Any]) -> dict[str, Any]:
     """What is applied so that it goes on; an Application looks at Git anew, and not at what it knew before."""
     value = held_engines.bare(_held(live))
     if value["kind"] == argocd_names.APPLICATION:
-        value["metadata"]["annotations"] = {held_engines.REFRESH: "normal"}
+        value["metadata"]["annotations"] = {argocd_names.REFRESH_ANNOTATION: "normal"}
     return value
 
 

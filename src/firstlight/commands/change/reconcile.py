@@ -25,8 +25,6 @@ from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 MANAGER = "firstlight-change"
-REQUESTED = flux_names.RECONCILE_REQUEST_ANNOTATION
-REFRESH = argocd_names.REFRESH_ANNOTATION
 AGAIN = 0.5
 """Seconds between two looks whether a commit that an engine has is one that has the change."""
 
@@ -201,7 +199,7 @@ async def followed_sources(followed: FollowedObjects, client: kube.Client) -> tu
         if text(reference, "kind") != flux_names.GIT_REPOSITORY:
             continue
         space = text(reference, "namespace") or each.id.namespace
-        id = ObjectId(flux.SOURCES, flux_names.GIT_REPOSITORY, space, text(reference, "name"))
+        id = ObjectId(flux_names.SOURCE_GROUP, flux_names.GIT_REPOSITORY, space, text(reference, "name"))
         source = await _live(id, client)
         url = followed.cluster.url
         if source and (not url or revisions.is_same_repository(url, text(source, "spec", "url"))):
@@ -252,7 +250,11 @@ async def request_reconcile(
         errors.ClientError: The API does not take it.
     """
     for id in ids:
-        marks = {REFRESH: "normal"} if id.kind == argocd_names.APPLICATION else {REQUESTED: f"{now():.6f}"}
+        marks = (
+            {argocd_names.REFRESH_ANNOTATION: "normal"}
+            if id.kind == argocd_names.APPLICATION
+            else {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{now():.6f}"}
+        )
         look = gate_parts.look_at(id)
         with contextlib.suppress(kube.NotFound):
             await client.patch(
@@ -272,7 +274,7 @@ async def _live(id: ObjectId, client: kube.Client) -> Mapping[str, Any] | None:
 # HelmReleases whose chart is a directory of the repo itself: ready is not enough, the chart must be of the commit.
 
 
-CHARTS = WatchTarget(api_version=f"{flux.SOURCES}/v1", kind=flux_names.HELM_CHART)
+CHARTS = WatchTarget(api_version=flux_names.SOURCE_API, kind=flux_names.HELM_CHART)
 
 
 def late_chart(

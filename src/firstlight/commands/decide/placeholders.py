@@ -35,7 +35,6 @@ _DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _REVERT = "git revert --no-edit {revert}"
 _RESTORE = "git restore --source={since} --staged --worktree -- {files} && git commit"
 _FLAGS = {"prune": "--auto-prune", "selfHeal": "--self-heal", "allowEmpty": "--allow-empty"}
-_FINALIZER = argocd_names.RESOURCES_FINALIZER
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -257,7 +256,10 @@ def _leaves_objects(origin: Origin) -> bool:
         return policy == "Orphan" or (policy == "MirrorPrune" and spec.get("prune") is not True)
     if definition.get("kind") != argocd_names.APPLICATION or mapping(origin.maker):
         return False
-    return not any(str(each).startswith(_FINALIZER) for each in sequence(definition, "metadata", "finalizers"))
+    return not any(
+        str(each).startswith(argocd_names.RESOURCES_FINALIZER)
+        for each in sequence(definition, "metadata", "finalizers")
+    )
 
 
 def _policy(origin: Origin) -> list[str]:

@@ -10,10 +10,8 @@ from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
 from firstlight.plan import product_tables
 
-KUSTOMIZATION, HELM_RELEASE = flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND
-APPLICATION = argocd_names.APPLICATION_GROUP_KIND
 SOURCES = tuple(
-    f"source.toolkit.fluxcd.io/{kind}"
+    f"{flux_names.SOURCE_GROUP}/{kind}"
     for kind in (
         flux_names.GIT_REPOSITORY,
         flux_names.OCI_REPOSITORY,
@@ -23,9 +21,9 @@ SOURCES = tuple(
     )
 )
 CONTROLLERS = {
-    KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER,
-    HELM_RELEASE: flux_names.HELM_CONTROLLER,
-    APPLICATION: argocd_names.APPLICATION_CONTROLLER,
+    flux_names.KUSTOMIZATION_GROUP_KIND: flux_names.KUSTOMIZE_CONTROLLER,
+    flux_names.HELM_RELEASE_GROUP_KIND: flux_names.HELM_CONTROLLER,
+    argocd_names.APPLICATION_GROUP_KIND: argocd_names.APPLICATION_CONTROLLER,
     **dict.fromkeys(SOURCES, flux_names.SOURCE_CONTROLLER),
 }
 

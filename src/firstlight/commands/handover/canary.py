@@ -42,8 +42,6 @@ PAUSE = 1.0
 _STEPS = ("metadata", "labels", LABEL)
 _HARMLESS = ("ConfigMap", "Namespace")
 _FILES = (".yaml", ".yml")
-_REQUESTED = flux_names.RECONCILE_REQUEST_ANNOTATION
-_REFRESH = argocd_names.REFRESH_ANNOTATION
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +316,11 @@ async def _ask(passing: Passing, client: kube.Client) -> None:
         within.text(metadata, "name"),
         within.text(metadata, "namespace"),
     )
-    marks: dict[str, Any] = {_REFRESH: "hard"} if kind == argocd_names.APPLICATION else {_REQUESTED: token}
+    marks: dict[str, Any] = (
+        {argocd_names.REFRESH_ANNOTATION: "hard"}
+        if kind == argocd_names.APPLICATION
+        else {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
+    )
     if kind == flux_names.KUSTOMIZATION:
         source = mapping(holder, "spec", "sourceRef")
         await client.patch(

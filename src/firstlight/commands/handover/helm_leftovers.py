@@ -19,7 +19,6 @@ from firstlight.model.cluster import Engine
 from firstlight.observe.live_objects import observe_objects
 
 _HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
-_PREFIX = helm_names.RELEASE_SECRET_PREFIX
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -92,13 +91,17 @@ async def _check_taken(client: kube.Client, namespace: str, name: str) -> None:
 
 async def _secrets(client: kube.Client, namespace: str, name: str) -> list[HelmLeftover]:
     listing = await client.list(
-        "v1", "Secret", namespace=namespace, labels=f"owner=helm,name={name}", metadata_only=True
+        "v1",
+        "Secret",
+        namespace=namespace,
+        labels=f"{helm_names.RELEASE_SECRET_SELECTOR},name={name}",
+        metadata_only=True,
     )
     return [
         HelmLeftover(namespace, name, text(metadata, "name"), text(metadata, "uid"))
         for each in listing.items
         for metadata in [mapping(each, "metadata")]
-        if text(metadata, "name").startswith(f"{_PREFIX}{name}.v")
+        if text(metadata, "name").startswith(f"{helm_names.RELEASE_SECRET_PREFIX}{name}.v")
     ]
 
 

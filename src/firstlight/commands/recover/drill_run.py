@@ -90,7 +90,6 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Kinds whose objects come and go by themselves."""
 _OF_A_RUN = ("ConfigMap kube-system/firstlight-", "Secret kube-system/firstlight-")
-_HELM = helm_names.RELEASE_SECRET_TYPE
 
 
 async def belongings_of(client: kube.Client) -> Mapping[str, str]:
@@ -109,7 +108,7 @@ async def belongings_of(client: kube.Client) -> Mapping[str, str]:
             continue
         for each in items:
             name = f"{resource.kind} {text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
-            if not name.startswith(_OF_A_RUN) and text(each, "type") != _HELM:
+            if not name.startswith(_OF_A_RUN) and text(each, "type") != helm_names.RELEASE_SECRET_TYPE:
                 found[name.replace(" /", " ")] = _content(resource.kind, each)
     return found
 

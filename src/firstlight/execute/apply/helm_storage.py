@@ -124,7 +124,7 @@ async def last(client: kube.Client, name: str, namespace: str, *, status: str = 
     Raises:
         errors.ClientError: It cannot be read.
     """
-    labels = f"owner=helm,name={name}{f',status={status}' if status else ''}"
+    labels = f"{helm_names.RELEASE_SECRET_SELECTOR},name={name}{f',status={status}' if status else ''}"
     while True:
         listing = await client.list("v1", "Secret", namespace=namespace, labels=labels, metadata_only=True)
         revisions = {number: each for each in listing.items if (number := _number(each))}

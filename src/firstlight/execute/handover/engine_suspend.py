@@ -25,7 +25,6 @@ MANAGER = "firstlight-handover"
 LONGEST = 30.0
 """Seconds for which a run that is to end at once still tries to let engines go."""
 _TRIES = 5
-_SKIP = argocd_names.SKIP_RECONCILE_ANNOTATION
 _KINDS = {
     flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
     flux_names.HELM_RELEASE: flux_names.HELM_API,
@@ -186,7 +185,10 @@ async def _surely(work: Coroutine[Any, Any, None]) -> None:
 async def _suspend(engine: SuspendedEngine, client: kube.Client, *, run: str) -> None:
     value = _bare(engine)
     is_flux = engine.kind != argocd_names.APPLICATION
-    value["metadata"]["annotations"] = {MARK: _mark(run), **({} if is_flux else {_SKIP: "true"})}
+    value["metadata"]["annotations"] = {
+        MARK: _mark(run),
+        **({} if is_flux else {argocd_names.SKIP_RECONCILE_ANNOTATION: "true"}),
+    }
     if is_flux:
         value["spec"] = {"suspend": True}
     await client.apply(value, manager=MANAGER, force=True)
@@ -234,7 +236,10 @@ async def _listed(kind: str, client: kube.Client) -> Sequence[Mapping[str, Any]]
 def _engine(kind: str, live: Mapping[str, Any]) -> SuspendedEngine:
     metadata = mapping(live, "metadata")
     annotations = mapping(metadata, "annotations")
-    is_suspended = mapping(live, "spec").get("suspend") is True or annotations.get(_SKIP) == "true"
+    is_suspended = (
+        mapping(live, "spec").get("suspend") is True
+        or annotations.get(argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
+    )
     return SuspendedEngine(
         kind,
         within.text(metadata, "namespace"),

@@ -26,14 +26,9 @@ API = {
     argocd_names.APPLICATION: argocd_names.API,
     argocd_names.APPLICATION_SET: argocd_names.API,
 }
-SHIELD = flux_names.RECONCILE_ANNOTATION
-OPERATOR = flux_names.OPERATOR_RECONCILE_ANNOTATION
-REQUEST = flux_names.RECONCILE_REQUEST_ANNOTATION
-REFRESH = argocd_names.REFRESH_ANNOTATION
-SET_REFRESH = argocd_names.APPLICATION_SET_REFRESH_ANNOTATION
 _FLUX = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
 _OPERATED = frozenset({flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET})
-_KEPT = (engine_marks.SKIP, OVERRIDE_ID, UNTIL, REASON)
+_KEPT = (argocd_names.SKIP_RECONCILE_ANNOTATION, OVERRIDE_ID, UNTIL, REASON)
 
 
 def manager(override: Override) -> str:
@@ -62,14 +57,14 @@ def resting(held: SuspendedOwner, live: Mapping[str, Any], override: Override, *
     if held.kind in _FLUX:
         value["spec"] = {"suspend": True}
     elif held.kind in _OPERATED:
-        notes[OPERATOR] = "disabled"
+        notes[flux_names.OPERATOR_RECONCILE_ANNOTATION] = "disabled"
     elif held.kind == argocd_names.APPLICATION:
-        notes[engine_marks.SKIP] = "true"
+        notes[argocd_names.SKIP_RECONCILE_ANNOTATION] = "true"
     else:
         there = [str(each) for each in sequence(live, "spec", "preservedFields", "annotations")]
         value["spec"] = {"preservedFields": {"annotations": [*dict.fromkeys([*there, *_KEPT])]}}
     if is_shielded and kustomization_above(live)[1]:
-        notes[SHIELD] = "disabled"
+        notes[flux_names.RECONCILE_ANNOTATION] = "disabled"
     value["metadata"]["annotations"] = notes
     return value
 
@@ -80,10 +75,10 @@ def is_resting(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
     if held.kind in _FLUX:
         return mapping(live, "spec").get("suspend") is True
     if held.kind in _OPERATED:
-        return str(annotations.get(OPERATOR) or "") == "disabled"
+        return str(annotations.get(flux_names.OPERATOR_RECONCILE_ANNOTATION) or "") == "disabled"
     if held.kind == argocd_names.APPLICATION:
         return engine_marks.is_suspended(live)
-    return engine_marks.SKIP in sequence(live, "spec", "preservedFields", "annotations")
+    return argocd_names.SKIP_RECONCILE_ANNOTATION in sequence(live, "spec", "preservedFields", "annotations")
 
 
 def is_busy(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:

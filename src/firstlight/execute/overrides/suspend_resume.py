@@ -55,10 +55,10 @@ async def ask_first(name: str, ground: OverrideContext) -> None:
 async def _ask(name: str, live: Mapping[str, Any], ground: OverrideContext, *, token: str) -> None:
     kind, metadata = str(live["kind"]), live["metadata"]
     asked = {
-        argocd_names.APPLICATION: {held_engines.REFRESH: "hard"},
-        argocd_names.APPLICATION_SET: {held_engines.SET_REFRESH: "true"},
+        argocd_names.APPLICATION: {argocd_names.REFRESH_ANNOTATION: "hard"},
+        argocd_names.APPLICATION_SET: {argocd_names.APPLICATION_SET_REFRESH_ANNOTATION: "true"},
     }
-    annotations = asked.get(kind, {held_engines.REQUEST: token})
+    annotations = asked.get(kind, {flux_names.RECONCILE_REQUEST_ANNOTATION: token})
     await ground.write(
         f"ask {name}",
         lambda: ground.client.patch(
@@ -106,7 +106,7 @@ async def ask_source(held: Mapping[str, Any], revision: str, ground: OverrideCon
         if revisions.is_at(at, revision):
             return ""
         if not is_asked:
-            body = {"metadata": {"annotations": {held_engines.REQUEST: f"{ground.now():.0f}"}}}
+            body = {"metadata": {"annotations": {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{ground.now():.0f}"}}}
             await ground.write(
                 f"ask {kind} {namespace}/{name}",
                 functools.partial(
@@ -140,7 +140,7 @@ def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
     if live.get("kind") == argocd_names.APPLICATION:
         return _application(name, live)
     if live.get("kind") == argocd_names.APPLICATION_SET:
-        is_done = held_engines.SET_REFRESH not in mapping(live, "metadata", "annotations")
+        is_done = argocd_names.APPLICATION_SET_REFRESH_ANNOTATION not in mapping(live, "metadata", "annotations")
         return is_done, "" if is_done else f"{name} has not been refreshed yet"
     if text(live, "status", "lastHandledReconcileAt") != token:
         return False, f"{name} has not been reconciled yet"
@@ -152,7 +152,7 @@ def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
 
 
 def _application(name: str, live: Mapping[str, Any]) -> tuple[bool, str]:
-    if held_engines.REFRESH in mapping(live, "metadata", "annotations"):
+    if argocd_names.REFRESH_ANNOTATION in mapping(live, "metadata", "annotations"):
         return False, f"{name} has not been refreshed yet"
     if text(live, "status", "operationState", "phase") == "Running" or "operation" in live:
         return False, f"{name} is being synced"
@@ -201,7 +201,7 @@ async def unshield(held: SuspendedOwner, override: Override, ground: OverrideCon
     annotations = live["metadata"].get("annotations") or {}
     if not name:
         return ""
-    if annotations.get(held_engines.SHIELD) == "disabled":
+    if annotations.get(flux_names.RECONCILE_ANNOTATION) == "disabled":
         await _apply(
             f"unshield {held}",
             held,

@@ -15,9 +15,7 @@ from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.repo.work_tree import WorkTree
 
-GROUP = argocd_names.GROUP
 _BRINGS = frozenset({argocd_names.APPLICATION, argocd_names.APPLICATION_SET})
-_SECRET_TYPE = argocd_names.SECRET_TYPE_LABEL
 _WITH_KEY = re.compile(r"ssh://|[\w.-]{1,64}@[\w.-]{1,255}:")
 _LIMIT = 10_000
 """Values of an Application that are looked at."""
@@ -50,12 +48,16 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
         secrets: Namespaces and names of the Secrets that bootstrap creates.
         place: What remarks are about.
     """
-    bringing = [each for each in objects if each.id.group == GROUP and each.id.kind in _BRINGS]
+    bringing = [each for each in objects if each.id.group == argocd_names.GROUP and each.id.kind in _BRINGS]
     if not bringing:
         message = "the engine has nothing to bring: there is no Application or ApplicationSet among its objects"
         yield Remark(place, Grade.WARNING, message, "Give --with-root, or add the root Application to its sources.")
         return
-    projects = {each.id.name for each in objects if each.id.group == GROUP and each.id.kind == argocd_names.APP_PROJECT}
+    projects = {
+        each.id.name
+        for each in objects
+        if each.id.group == argocd_names.GROUP and each.id.kind == argocd_names.APP_PROJECT
+    }
     for each in bringing:
         if each.id.kind == argocd_names.APPLICATION and (name := _project(each)) not in {*projects, "default"}:
             message = f"{each.id} names the project {name}, which is not inline: Argo CD refuses it until then"
@@ -75,7 +77,7 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
 
 def is_argocd(objects: Sequence[Object]) -> bool:
     """Whether objects are those of an Argo CD."""
-    wanted = ObjectId("apiextensions.k8s.io", "CustomResourceDefinition", "", f"applications.{GROUP}")
+    wanted = ObjectId("apiextensions.k8s.io", "CustomResourceDefinition", "", f"applications.{argocd_names.GROUP}")
     return any(each.id == wanted for each in objects)
 
 
@@ -100,7 +102,10 @@ def _projects(tree: WorkTree, names: set[str]) -> Iterator[Object]:
         for document in tree.documents(path):
             if isinstance(document.value, Mapping):
                 one = Object(document.value)
-                if (one.id.group, one.id.kind) == (GROUP, argocd_names.APP_PROJECT) and one.id.name in names:
+                if (one.id.group, one.id.kind) == (
+                    argocd_names.GROUP,
+                    argocd_names.APP_PROJECT,
+                ) and one.id.name in names:
                     names.discard(one.id.name)
                     yield one
 
@@ -113,7 +118,7 @@ def _project(each: Object) -> str:
 def _is_credential(each: Object) -> bool:
     metadata = each.value.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    return each.id.kind == "Secret" and isinstance(labels, Mapping) and _SECRET_TYPE in labels
+    return each.id.kind == "Secret" and isinstance(labels, Mapping) and argocd_names.SECRET_TYPE_LABEL in labels
 
 
 def _urls(each: Object) -> Iterator[str]:

@@ -12,8 +12,6 @@ from firstlight.model.rendition import Object
 from firstlight.render import served_kinds
 from firstlight.render.inline import known_charts, manifest_contents
 
-HELM_HOOK = helm_names.HOOK_ANNOTATION
-ARGOCD_HOOK = argocd_names.HOOK_ANNOTATION
 INVENTORY = "config.k8s.io/owning-inventory"
 _NO_HOOK = frozenset({"crd-install"})
 """Helm 2's way to say that a CRD comes first: an ordinary object to everybody else."""
@@ -88,7 +86,9 @@ def annotations(each: Object) -> Mapping[str, Any]:
 
 
 def _hooks(each: Object) -> tuple[str, ...]:
-    found = [str(annotations(each).get(key) or "") for key in (HELM_HOOK, ARGOCD_HOOK)]
+    found = [
+        str(annotations(each).get(key) or "") for key in (helm_names.HOOK_ANNOTATION, argocd_names.HOOK_ANNOTATION)
+    ]
     named = [name.strip() for text in found for name in text.split(",") if name.strip()]
     return tuple(name for name in named if name not in _NO_HOOK)
 

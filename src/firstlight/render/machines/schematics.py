@@ -11,7 +11,6 @@ from typing import Any
 
 from firstlight.model import talos_names
 
-FACTORY = talos_names.IMAGE_FACTORY
 _ORDER = {
     "": ("overlay", "customization"),
     "overlay": ("image", "name"),
@@ -35,7 +34,7 @@ def identify(schematic: Mapping[str, Any]) -> str | None:
     return hashlib.sha256(("\n".join(lines) + "\n").encode()).hexdigest()
 
 
-def installer(id: str, version: str, *, factory: str = FACTORY, is_secure: bool = False) -> str:
+def installer(id: str, version: str, *, factory: str = talos_names.IMAGE_FACTORY, is_secure: bool = False) -> str:
     """The installer image of a schematic."""
     return f"{factory}/installer{'-secureboot' if is_secure else ''}/{id}:v{version.removeprefix('v')}"
 

@@ -16,8 +16,6 @@ from firstlight.repo.argocd.definitions import mapping
 from firstlight.repo.argocd.read_scope import ReadScope
 from firstlight.repo.manifest import Manifest
 
-_PAUSED = argocd_names.SKIP_RECONCILE_ANNOTATION
-
 
 def origin(
     node: ApplicationNode,
@@ -90,7 +88,10 @@ def _variables(node: ApplicationNode) -> str:
 
 def _is_suspended(node: ApplicationNode) -> bool:
     automated = mapping(mapping(node.definition.spec.get("syncPolicy")).get("automated"))
-    return node.definition.annotation(_PAUSED) == "true" or automated.get("enabled") is False
+    return (
+        node.definition.annotation(argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
+        or automated.get("enabled") is False
+    )
 
 
 def _objects(node: ApplicationNode, scope: ReadScope) -> tuple[ObjectId, ...]:

@@ -15,7 +15,6 @@ from firstlight.model.repo_command import RepoCommand
 from firstlight.repo.argocd import definitions, git_urls, kustomize_options
 from firstlight.repo.work_tree import YAML, WorkTree
 
-_HEALTH = argocd_names.HEALTH_CUSTOMIZATION
 _CUSTOMIZATIONS = "resource.customizations"
 _APPLICATION = re.compile(r"^[ \t]*[\"']?argoproj\.io/Application[\"']?:", re.MULTILINE)
 _RESTS = "skip-reconcile"
@@ -50,7 +49,7 @@ def read_settings(tree: WorkTree) -> ArgoCDSettings:
         text = tree.text(path) or ""
         if _CUSTOMIZATIONS in text:
             said = _without_comments(text)
-            health |= _HEALTH + ":" in said.replace('"', "").replace("'", "")
+            health |= argocd_names.HEALTH_CUSTOMIZATION + ":" in said.replace('"', "").replace("'", "")
             health |= _CUSTOMIZATIONS in said and bool(_APPLICATION.search(said))
             resting |= _RESTS in said
         if "resourceHealthChecks" in text:
@@ -90,7 +89,6 @@ def _operator_has_health(value: object) -> bool:
 # Names and addresses are read, nothing else of these Secrets; encrypted ones tell nothing.
 
 
-SECRET_TYPE_LABEL = argocd_names.SECRET_TYPE_LABEL
 IN_CLUSTER = "in-cluster"
 IN_CLUSTER_SERVER = "https://kubernetes.default.svc"
 
@@ -144,12 +142,14 @@ def read_registered(tree: WorkTree, *, without: frozenset[str] = frozenset()) ->
         if (
             not path.endswith(YAML)
             or definitions.is_below(path, without)
-            or not definitions.mentions(tree, path, SECRET_TYPE_LABEL)
+            or not definitions.mentions(tree, path, argocd_names.SECRET_TYPE_LABEL)
         ):
             continue
         for document in tree.documents(path):
             for each in definitions.of_document(document):
-                kind = definitions.text(definitions.mapping(each.metadata.get("labels")).get(SECRET_TYPE_LABEL))
+                kind = definitions.text(
+                    definitions.mapping(each.metadata.get("labels")).get(argocd_names.SECRET_TYPE_LABEL)
+                )
                 if each.kind != "Secret":
                     continue
                 if kind == "cluster" and (found := _cluster(each)):

@@ -10,9 +10,8 @@ from firstlight.model.remark import Place
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree
 
-API = "argoproj.io/"
-APPLICATION, APPLICATION_SET, PROJECT = argocd_names.APPLICATION, argocd_names.APPLICATION_SET, argocd_names.APP_PROJECT
-KINDS = (APPLICATION, APPLICATION_SET, PROJECT)
+API = f"{argocd_names.GROUP}/"
+KINDS = (argocd_names.APPLICATION, argocd_names.APPLICATION_SET, argocd_names.APP_PROJECT)
 MAX_LIST_DEPTH = 4
 """Lists in lists; kubectl writes one."""
 

@@ -55,7 +55,7 @@ def synthesized(
 ) -> Manifest:
     """The Kustomization that ``flux bootstrap`` would make for a path."""
     value = {
-        "apiVersion": f"{flux_objects.KUSTOMIZE}/v1",
+        "apiVersion": flux_names.KUSTOMIZE_API,
         "kind": flux_names.KUSTOMIZATION,
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"path": path, "prune": True, "sourceRef": {"kind": flux_names.GIT_REPOSITORY, "name": name}},
@@ -79,7 +79,7 @@ def start_of_instance(instance: Mapping[str, Any], namespace: str, place: Place)
     reference = text(sync.get("ref"))
     ref = {"tag": reference} if kind == flux_names.OCI_REPOSITORY else {"name": reference}
     source: dict[str, Any] = {
-        "apiVersion": f"{flux_objects.SOURCE}/v1",
+        "apiVersion": flux_names.SOURCE_API,
         "kind": kind,
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"url": text(sync.get("url")), "ref": ref},

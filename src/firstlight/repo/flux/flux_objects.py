@@ -10,11 +10,6 @@ from firstlight.model import flux_names
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
 
-KUSTOMIZE = flux_names.KUSTOMIZE_GROUP
-HELM = flux_names.HELM_GROUP
-SOURCE = flux_names.SOURCE_GROUP
-OPERATOR = flux_names.OPERATOR_GROUP
-
 _SOURCES = {
     flux_names.GIT_REPOSITORY,
     flux_names.OCI_REPOSITORY,
@@ -27,27 +22,27 @@ _SOURCES = {
 
 def is_kustomization(manifest: Manifest) -> bool:
     """Whether it is a Kustomization of Flux, and not a file of kustomize."""
-    return manifest.id.kind == flux_names.KUSTOMIZATION and manifest.id.group == KUSTOMIZE
+    return manifest.id.kind == flux_names.KUSTOMIZATION and manifest.id.group == flux_names.KUSTOMIZE_GROUP
 
 
 def is_helm_release(manifest: Manifest) -> bool:
     """Whether it is a HelmRelease."""
-    return manifest.id.kind == flux_names.HELM_RELEASE and manifest.id.group == HELM
+    return manifest.id.kind == flux_names.HELM_RELEASE and manifest.id.group == flux_names.HELM_GROUP
 
 
 def is_source(manifest: Manifest) -> bool:
     """Whether it says where something is fetched from."""
-    return manifest.id.group == SOURCE and manifest.id.kind in _SOURCES
+    return manifest.id.group == flux_names.SOURCE_GROUP and manifest.id.kind in _SOURCES
 
 
 def is_instance(manifest: Manifest) -> bool:
     """Whether it is a FluxInstance of the flux-operator."""
-    return manifest.id.kind == flux_names.FLUX_INSTANCE and manifest.id.group == OPERATOR
+    return manifest.id.kind == flux_names.FLUX_INSTANCE and manifest.id.group == flux_names.OPERATOR_GROUP
 
 
 def is_resource_set(manifest: Manifest) -> bool:
     """Whether it is a ResourceSet of the flux-operator, which makes objects of templates."""
-    return manifest.id.kind == flux_names.RESOURCE_SET and manifest.id.group == OPERATOR
+    return manifest.id.kind == flux_names.RESOURCE_SET and manifest.id.group == flux_names.OPERATOR_GROUP
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -23,7 +23,6 @@ from firstlight.repo.work_tree import WorkTree
 
 _VARIABLE = re.compile(r"\$\{[^{}/]*\}")
 _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
-_INSTANCE_CHART = flux_names.INSTANCE_CHART
 
 
 def said(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
@@ -94,7 +93,7 @@ def is_instance_release(manifest: Manifest) -> bool:
     """Whether a HelmRelease is one of the chart that makes a FluxInstance."""
     chart = mapping(mapping(spec(manifest).get("chart")).get("spec")).get("chart")
     named = (chart, mapping(spec(manifest).get("chartRef")).get("name"))
-    return any(text(each) == _INSTANCE_CHART for each in named)
+    return any(text(each) == flux_names.INSTANCE_CHART for each in named)
 
 
 def _instance_values(tree: WorkTree, manifest: Manifest) -> tuple[Mapping[str, Any], Place]:

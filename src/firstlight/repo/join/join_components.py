@@ -70,7 +70,6 @@ def _namespace(origin: Origin) -> str:
 TASK_ORDER = "task order"
 """Why a command of a script needs the one before it."""
 Key = tuple[str, ...]
-_SOURCES = flux_names.SOURCE_GROUP
 Loose = tuple[str, str, str]
 _ORDERED = {
     SourceForm.HELM_COMMAND,
@@ -157,7 +156,7 @@ def _homes(origins: Sequence[Origin]) -> list[tuple[Origin, set[Loose]]]:
 
 def _home(origin: Origin, homes: Sequence[tuple[Origin, set[Loose]]]) -> Origin | None:
     """What applies in the end what a script applies first: the same directory, or most of the same objects."""
-    sources_only = bool(origin.objects) and all(each.group == _SOURCES for each in origin.objects)
+    sources_only = bool(origin.objects) and all(each.group == flux_names.SOURCE_GROUP for each in origin.objects)
     if isinstance(origin.source, DirectorySource):
         for home, _ in homes:
             # Sources are not among the objects of a Kustomization, so that their file must tell.

@@ -208,8 +208,6 @@ def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is
 _IN_TURN = "Flux applies them in turn"
 """What the reader of Flux says of two Kustomizations or HelmReleases of one name."""
 _TWICE = "makes two Applications named"
-_SHARED = flux_names.SSA_ANNOTATION
-"""Whoever writes this knows that there are others: Merge, IfNotPresent, Ignore."""
 _AT = re.compile(r" at (\S+?):\d+")
 _TWO_OWNERS_SHOWN = 5
 
@@ -234,7 +232,7 @@ def _shared(scene: PlatformView, cluster: str) -> Iterator[tuple[AppliedObject, 
             continue
         if item.origin.form not in (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION) or "${" in str(item.object.id):
             continue
-        if text(item.value, "metadata", "annotations", _SHARED):
+        if text(item.value, "metadata", "annotations", flux_names.SSA_ANNOTATION):
             continue
         first = owners.setdefault((item.origin.form, item.object.id), item)
         if first.origin.id != item.origin.id:

@@ -15,7 +15,6 @@ from firstlight.model.source import DirectorySource
 from firstlight.repo import gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_GROUP = flux_names.SOURCE_GROUP
 _KINDS = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.HELM_REPOSITORY, flux_names.BUCKET)
 _REFERENCES = ("sourceRef", "chartRef")
 
@@ -26,7 +25,7 @@ def sources_unused(scene: PlatformView) -> Iterator[Hit]:
     if used is None:
         return
     found: dict[tuple[str, str], list[AppliedObject]] = defaultdict(list)
-    for item in scene.of_kind(*(f"{_GROUP}/{each}" for each in _KINDS)):
+    for item in scene.of_kind(*(f"{flux_names.SOURCE_GROUP}/{each}" for each in _KINDS)):
         if (item.object.id.kind, item.object.id.name) not in used and "$" not in item.object.id.name:
             found[item.cluster, item.object.place.path.rpartition("/")[0]].append(item)
     for (cluster, directory), items in found.items():
@@ -71,7 +70,7 @@ def source_branches(scene: PlatformView) -> Iterator[Hit]:
     for cluster in scene.clusters:
         if not cluster.url or not cluster.branch:
             continue
-        for item in scene.of_cluster(cluster.name, f"{_GROUP}/GitRepository"):
+        for item in scene.of_cluster(cluster.name, flux_names.GIT_REPOSITORY_GROUP_KIND):
             branch = text(item.value, "spec", "ref", "branch")
             if not branch or branch == cluster.branch or "$" in branch:
                 continue
@@ -87,7 +86,7 @@ def source_branches(scene: PlatformView) -> Iterator[Hit]:
 def source_intervals(scene: PlatformView) -> Iterator[Hit]:
     """Flux's objects without the interval that the API asks for."""
     kinds = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.BUCKET)
-    wanted = (*(f"{_GROUP}/{each}" for each in kinds), flux_names.KUSTOMIZATION_GROUP_KIND)
+    wanted = (*(f"{flux_names.SOURCE_GROUP}/{each}" for each in kinds), flux_names.KUSTOMIZATION_GROUP_KIND)
     for item in scene.of_kind(*wanted, flux_names.HELM_RELEASE_GROUP_KIND):
         if at(item.value, "spec", "interval") is None and mapping(item.value, "spec"):
             yield Hit(

@@ -22,7 +22,6 @@ _PASSIVE = {
 }  # fmt: skip
 """Kinds that are as ready as they get once they are applied; for CRDs Flux waits in any case."""
 _RUNNING = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE)
-_SOURCES = flux_names.SOURCE_GROUP
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _LONGEST = 40
@@ -82,7 +81,7 @@ def _unproven(order: KustomizationOrder, name: str) -> list[ObjectId]:
     above = [order.applied[each] for each in order.above(name)[1:]]
     for each in origin.stated:
         # What those above apply as well is theirs: that there are two owners is another matter.
-        if each.id.kind in _PASSIVE or each.id.group == _SOURCES or any(each.id in ids for ids in above):
+        if each.id.kind in _PASSIVE or each.id.group == flux_names.SOURCE_GROUP or any(each.id in ids for ids in above):
             continue
         child = f"kustomization/{each.id.namespace}/{each.id.name}"
         # What brings it, and what itself waits for it, it cannot wait for.

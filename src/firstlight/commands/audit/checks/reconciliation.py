@@ -92,8 +92,6 @@ _RESTING = (
     flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND, argocd_names.APPLICATION_GROUP_KIND,
 )  # fmt: skip
 """What an override lets rest, in the cluster and not in Git."""
-_PAUSED = argocd_names.SKIP_RECONCILE_ANNOTATION
-_FLUX = flux_names.TOOLKIT_DOMAIN
 
 
 def overridden(scene: PlatformView) -> Iterator[Hit]:
@@ -173,11 +171,11 @@ def _kept(scene: PlatformView) -> frozenset[tuple[str, str, str]]:
 
 def _way(value: Mapping[str, Any], group: str, kind: str) -> tuple[str, ...] | None:
     """The way to what suspends an object; None where nothing does."""
-    if group.endswith(_FLUX) and at(value, "spec", "suspend") is True:
+    if group.endswith(flux_names.TOOLKIT_DOMAIN) and at(value, "spec", "suspend") is True:
         return ("spec", "suspend")
     if group == argocd_names.GROUP and kind == SourceForm.APPLICATION:
-        if str(at(value, "metadata", "annotations", _PAUSED)) == "true":
-            return ("metadata", "annotations", _PAUSED)
+        if str(at(value, "metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION)) == "true":
+            return ("metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION)
         if at(value, "spec", "syncPolicy", "automated", "enabled") is False:
             return ("spec", "syncPolicy", "automated", "enabled")
     return None

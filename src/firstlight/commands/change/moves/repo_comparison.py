@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document.within import mapping, text
-from firstlight.engines import engine_directives, engine_marks
+from firstlight.engines import engine_directives
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.move import MoveRequest, Seat
@@ -114,7 +114,11 @@ def _at_work(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if value is None or ObjectId.of(value).group not in _ENGINES:
         return value
     metadata, spec = mapping(value, "metadata"), mapping(value, "spec")
-    annotations = {name: each for name, each in mapping(metadata, "annotations").items() if name != engine_marks.SKIP}
+    annotations = {
+        name: each
+        for name, each in mapping(metadata, "annotations").items()
+        if name != argocd_names.SKIP_RECONCILE_ANNOTATION
+    }
     rest = {name: each for name, each in spec.items() if name not in ("suspend", "dependsOn")}
     return {**value, "metadata": {**metadata, "annotations": annotations}, "spec": rest}
 

@@ -23,7 +23,7 @@ from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.handover import engine_suspend
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
-from firstlight.model import flux_names
+from firstlight.model import flux_names, helm_names
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
@@ -287,7 +287,7 @@ async def found_releases(scene: MoveContext, world: World) -> list[tuple[Passing
             seen = await observe_objects(objects, world.kube, namespace=release.namespace)
             owner = move_context.owner_of_release(release)
             every += [
-                (Passing(object=each.object, component=component, manager=managers.HELM, owner=owner),
+                (Passing(object=each.object, component=component, manager=helm_names.FIELD_MANAGER, owner=owner),
                  each.live)
                 for each in seen
                 if each.live is not None

@@ -30,7 +30,6 @@ _MONITORS = {
 }
 """What scrapes, with what it selects."""
 _FLUX_ALERT = (flux_names.NOTIFICATION_GROUP, flux_names.ALERT)
-_ARGO = argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION
 _FLUX_KINDS = {SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZATION, SourceForm.HELM_RELEASE: flux_names.HELM_RELEASE}
 _OF_NODES = re.compile(
     r"\b(?:kube_node_|node_|etcd_|apiserver_|kubelet_|talos_)\w+|job=~?\"[^\"]*(?:node|etcd|apiserver|kubelet)"
@@ -88,7 +87,10 @@ def is_any_cover(objects: Iterable[Mapping[str, Any]]) -> bool:
         kind = _kind(ObjectId.of(value))
         if kind in _MONITORS or kind == _FLUX_ALERT or (kind in _RULES and any(_alerts(value))):
             return True
-        if any(str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")):
+        if any(
+            str(key).startswith(argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION)
+            for key in mapping(value, "metadata", "annotations")
+        ):
             return True
     return False
 
@@ -124,7 +126,8 @@ def example_alert(watched: WatchedComponent) -> str:
             source = f"{{kind: {kind}, name: {origin.name}, namespace: {origin.namespace}}}"
             return f"write an Alert of Flux with eventSources: [{source}]"
         if origin.form == SourceForm.APPLICATION:
-            return f"annotate the Application {origin.name} with {_ARGO}.on-health-degraded.…"
+            annotation = f"{argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION}.on-health-degraded.…"
+            return f"annotate the Application {origin.name} with {annotation}"
     return "write a PrometheusRule with an alert that names it"
 
 
@@ -142,7 +145,8 @@ def _covering_of(watched: WatchedComponent, value: Mapping[str, Any]) -> Iterato
         if any(_is_source(each, value, watched) for each in sequence(value, "spec", "eventSources")):
             yield Cover(name=str(named), is_alert=True)
     elif _is_declared_by(watched, named) and any(
-        str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")
+        str(key).startswith(argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION)
+        for key in mapping(value, "metadata", "annotations")
     ):
         yield Cover(name=f"notifications of {named}", is_alert=True)
 

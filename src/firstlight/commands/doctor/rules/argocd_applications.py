@@ -25,7 +25,7 @@ _WAITED = re.compile(r"(?:waiting for healthy state of|waiting for completion of
 def applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """One symptom for each Application that does not go on, and one for each repository that several cannot read."""
     unread: dict[str, RuleFinding] = {}
-    for value in scene.of(engine_state.APPLICATION):
+    for value in scene.of(argocd_names.APPLICATION_GROUP_KIND):
         if engine_state.is_resting(value) or conditions.is_going(value):
             continue
         complaint = _complaint(value)
@@ -217,7 +217,7 @@ def _next(rule: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
     match rule:
         case "git-authentication" | "git-host-key":
             why = "whether there are credentials for it"
-            return (rule_finding.command(f"kubectl -n {space} get secrets -l argocd.argoproj.io/secret-type", why),)
+            return (rule_finding.command(f"kubectl -n {space} get secrets -l {argocd_names.SECRET_TYPE_LABEL}", why),)
         case "git-reference":
             return (rule_finding.command(f"git ls-remote {_url(value)}", "which branches and tags there are"),)
         case "git-unreachable" | "argocd-comparison":

@@ -9,12 +9,16 @@ from firstlight.document.within import at, text
 from firstlight.engines import revisions
 from firstlight.engines.controllers import NEEDED_CONTROLLERS
 from firstlight.gates import conditions
-from firstlight.model import flux_names
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.verdict import Waiting
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
-_OBJECTS = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE, engine_state.APPLICATION)
+_OBJECTS = (
+    flux_names.KUSTOMIZATION_GROUP_KIND,
+    flux_names.HELM_RELEASE_GROUP_KIND,
+    argocd_names.APPLICATION_GROUP_KIND,
+)
 
 
 def engine_down(scene: ClusterObservation) -> Iterator[RuleFinding]:
@@ -84,7 +88,7 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
     engine = scene.cluster.engine
     if engine is None or not scene.is_listed("apps/Deployment") or not scene.is_listed("apps/StatefulSet"):
         return
-    kinds = (engine_state.KUSTOMIZATION,) if engine is Engine.FLUX else (engine_state.APPLICATION,)
+    kinds = (flux_names.KUSTOMIZATION_GROUP_KIND,) if engine is Engine.FLUX else (argocd_names.APPLICATION_GROUP_KIND,)
     waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
     for name in NEEDED_CONTROLLERS[engine]:
         if name not in there and waiting:
@@ -139,10 +143,10 @@ def silent_objects(scene: ClusterObservation) -> Iterator[RuleFinding]:
 
 def revisions_behind(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations that have applied an older revision than their source has for long."""
-    for value in scene.of(engine_state.KUSTOMIZATION):
+    for value in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND):
         kind, _, place = engine_state.reference(value, "spec", "sourceRef").partition(" ")
         space, _, name = place.partition("/")
-        source = scene.one(f"source.toolkit.fluxcd.io/{kind}", name, namespace=space)
+        source = scene.one(f"{flux_names.SOURCE_GROUP}/{kind}", name, namespace=space)
         offered, applied = text(source, "status", "artifact", "revision"), text(value, "status", "lastAppliedRevision")
         since = conditions.moment(text(source, "status", "artifact", "lastUpdateTime"))
         is_well = (

@@ -78,7 +78,9 @@ def _next(rule: str, value: Mapping[str, Any], secret: str) -> tuple[NextCommand
             )
         case "git-unreachable" | "chart-unreachable":
             return (
-                rule_finding.command(f"kubectl -n {space} logs deployment/source-controller", "how it fails"),
+                rule_finding.command(
+                    f"kubectl -n {space} logs deployment/{flux_names.SOURCE_CONTROLLER}", "how it fails"
+                ),
                 again,
             )
         case "chart-missing" if kind == flux_names.HELM_CHART:
@@ -109,7 +111,7 @@ _REASONS = {
 
 def failing_kustomizations(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations that are not Ready by their own word."""
-    for value, reason, said in engine_state.failing(scene, engine_state.KUSTOMIZATION):
+    for value, reason, said in engine_state.failing(scene, flux_names.KUSTOMIZATION_GROUP_KIND):
         if reason == "DependencyNotReady":
             continue  # told with all that depend on something
         space = text(value, "metadata", "namespace")
@@ -220,7 +222,7 @@ def _kustomizations_next(rule: str, value: Mapping[str, Any], said: str) -> tupl
 
 def waiting_for_dependencies(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations and HelmReleases that wait for others: for one that is missing, in a circle, or just waiting."""
-    kinds = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE)
+    kinds = (flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
     known = {name_of(each): each for each in scene.of(*kinds)}
     graph = {name: [each for each in engine_state.depends(value) if each in known] for name, value in known.items()}
     yield from _circles(graph, known)
@@ -310,7 +312,11 @@ def _missing(value: Mapping[str, Any], missing: str) -> RuleFinding:
 
 
 def _kind(value: Mapping[str, Any]) -> str:
-    return engine_state.KUSTOMIZATION if text(value, "kind") == flux_names.KUSTOMIZATION else engine_state.HELM_RELEASE
+    return (
+        flux_names.KUSTOMIZATION_GROUP_KIND
+        if text(value, "kind") == flux_names.KUSTOMIZATION
+        else flux_names.HELM_RELEASE_GROUP_KIND
+    )
 
 
 def _waits(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> RuleFinding:

@@ -13,7 +13,11 @@ from firstlight.model import override as model_override
 from firstlight.model.handover import MARK
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
-_OBJECTS = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE, engine_state.APPLICATION)
+_OBJECTS = (
+    flux_names.KUSTOMIZATION_GROUP_KIND,
+    flux_names.HELM_RELEASE_GROUP_KIND,
+    argocd_names.APPLICATION_GROUP_KIND,
+)
 _UNTIL = "firstlight.dev/suspended-until"
 _DAY = 86400.0
 
@@ -80,7 +84,7 @@ def _carries(value: Mapping[str, Any], scene: ClusterObservation) -> bool:
     if text(value, "kind") in (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.BUCKET):
         return any(
             engine_state.reference(each, "spec", "sourceRef") == name_of(value)
-            for each in scene.of(engine_state.KUSTOMIZATION)
+            for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND)
         )
     below = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, argocd_names.APPLICATION)
     applied = [each for each in engine_state.inventory(value) if each.partition(" ")[0] in below]
@@ -100,7 +104,8 @@ def _resume(value: Mapping[str, Any]) -> str:
         flux_names.HELM_CHART: "source chart",
     }
     if text(value, "kind") == argocd_names.APPLICATION:
-        return f"kubectl -n {space} annotate application.argoproj.io {name} argocd.argoproj.io/skip-reconcile-"
+        undo = f"{argocd_names.SKIP_RECONCILE_ANNOTATION}-"
+        return f"kubectl -n {space} annotate application.{argocd_names.GROUP} {name} {undo}"
     return f"flux resume {kinds[text(value, 'kind')]} {name} -n {space}"
 
 
