@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from firstlight.drawing import certificate_text, safe, table
+from firstlight.model import helm_names
 from firstlight.model.certificate import Certificate, ObjectProof
 from firstlight.model.handover import Offer, Prediction
 from firstlight.model.owner import ObjectOwner
@@ -80,7 +81,7 @@ def _count(number: int, word: str) -> str:
 
 
 _PREDICTIONS_SHOWN = 3
-_RELEASE = "metadata.annotations[meta.helm.sh/release-name]"
+_RELEASE = f"metadata.annotations[{helm_names.RELEASE_NAME_ANNOTATION}]"
 _KUSTOMIZATION, _HELM_RELEASE, _APPLICATION = "Kustomization ", "HelmRelease ", "Application "
 
 

@@ -5,18 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Object, Rendition
 
-GROUP, API = "argoproj.io", "argoproj.io/v1alpha1"
-HOME = "argocd"
 IN_CLUSTER = "https://kubernetes.default.svc"
-_SERVER = "argocd-server"
 _CREDENTIALS = {"sshPrivateKey", "password", "bearerToken", "githubAppPrivateKey"}
 """Keys that tell a Secret with the credentials of a repository, as Argo CD reads it."""
-_LABEL = "argocd.argoproj.io/secret-type"
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[tuple[Object, ...], str]:
@@ -28,7 +25,7 @@ def declared(platform: Platform, cluster: Cluster) -> tuple[tuple[Object, ...], 
         if not origin.maker and (left := _left_open(value)):
             unclear = f"something must fill in {left} in Application {origin.name} before it can be applied"
             continue
-        metadata = {"namespace": origin.namespace or HOME, **mapping(value, "metadata")}
+        metadata = {"namespace": origin.namespace or argocd_names.NAMESPACE, **mapping(value, "metadata")}
         root = Object({**value, "metadata": metadata})
         found.setdefault(root.id, root)
     return tuple(found.values()), unclear
@@ -62,8 +59,8 @@ def synthesized(cluster: Cluster, *, namespace: str) -> tuple[Object, ...]:
     if not cluster.path or not cluster.url:
         return ()
     root = {
-        "apiVersion": API,
-        "kind": "Application",
+        "apiVersion": argocd_names.API,
+        "kind": argocd_names.APPLICATION,
         "metadata": {"name": "root", "namespace": namespace},
         "spec": {
             "project": "default",
@@ -85,7 +82,7 @@ def projects(
     for root in roots:
         spec = mapping(root.value, "spec")
         name = text(spec, "project") or text(spec, "template", "spec", "project") or "default"
-        identity = ObjectId(GROUP, "AppProject", root.id.namespace, name)
+        identity = ObjectId(argocd_names.GROUP, argocd_names.APP_PROJECT, root.id.namespace, name)
         if identity in in_bootstrap or "{{" in name:
             continue
         if identity in known:
@@ -99,7 +96,9 @@ def projects(
 def _has_server(renditions: Iterable[Rendition], namespace: str) -> bool:
     """Whether Argo CD's API server is installed, which makes the project ``default`` when it starts."""
     return any(
-        obj.id.kind == "Deployment" and obj.id.name.endswith(_SERVER) and obj.id.namespace in ("", namespace)
+        obj.id.kind == "Deployment"
+        and obj.id.name.endswith(argocd_names.SERVER)
+        and obj.id.namespace in ("", namespace)
         for each in renditions
         for obj in each.objects
     )
@@ -113,7 +112,9 @@ def _default(namespace: str) -> Object:
         "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
     }
     metadata = {"name": "default", "namespace": namespace}
-    return Object({"apiVersion": API, "kind": "AppProject", "metadata": metadata, "spec": spec})
+    return Object(
+        {"apiVersion": argocd_names.API, "kind": argocd_names.APP_PROJECT, "metadata": metadata, "spec": spec}
+    )
 
 
 def home(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition]) -> str:
@@ -124,7 +125,7 @@ def home(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition]) 
             for each in rendition.objects:
                 if each.id.kind in ("Deployment", "StatefulSet") and each.id.namespace:
                     return each.id.namespace
-    return HOME
+    return argocd_names.NAMESPACE
 
 
 def repositories(platform: Platform, cluster: Cluster, *, namespace: str) -> tuple[Object, ...]:
@@ -144,6 +145,10 @@ def _repository(secret: FoundationSecret, url: str) -> Object:
         for name, value in said.items()
         if name not in secret.data and value
     }
-    metadata = {"name": secret.name, "namespace": secret.namespace, "labels": {_LABEL: "repository"}}
+    metadata = {
+        "name": secret.name,
+        "namespace": secret.namespace,
+        "labels": {argocd_names.SECRET_TYPE_LABEL: "repository"},
+    }
     value = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
     return Object({**value, **({"data": added} if added else {})})

@@ -9,6 +9,7 @@ from typing import Any
 
 from firstlight.document.within import mapping, sequence
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Origin, SourceForm
 
@@ -28,14 +29,15 @@ class Rest:
 
 RESTS: Mapping[SourceForm, Rest] = {
     SourceForm.KUSTOMIZATION: Rest(
-        group="kustomize.toolkit.fluxcd.io", steps=("spec", "suspend"), value=True, words="suspend: true"
+        group=flux_names.KUSTOMIZE_GROUP, steps=("spec", "suspend"), value=True, words="suspend: true"
     ),
     SourceForm.HELM_RELEASE: Rest(
-        group="helm.toolkit.fluxcd.io", steps=("spec", "suspend"), value=True, words="suspend: true"
+        group=flux_names.HELM_GROUP, steps=("spec", "suspend"), value=True, words="suspend: true"
     ),
     SourceForm.APPLICATION: Rest(
-        group="argoproj.io", steps=("metadata", "annotations", engine_marks.SKIP), value="true",
-        words=f'the annotation {engine_marks.SKIP}: "true"',
+        group=argocd_names.GROUP, steps=("metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION),
+        value="true",
+        words=f'the annotation {argocd_names.SKIP_RECONCILE_ANNOTATION}: "true"',
     ),
 }  # fmt: skip
 
@@ -84,8 +86,8 @@ class Guard:
 
 
 _GUARDS = {
-    Engine.FLUX: Guard("kustomize.toolkit.fluxcd.io/prune", "disabled"),
-    Engine.ARGOCD: Guard("argocd.argoproj.io/sync-options", "Prune=false"),
+    Engine.FLUX: Guard(flux_names.PRUNE_ANNOTATION, "disabled"),
+    Engine.ARGOCD: Guard(argocd_names.SYNC_OPTIONS_ANNOTATION, "Prune=false"),
 }
 
 
@@ -97,7 +99,6 @@ def prune_guard(engine: Engine | None) -> Guard:
 # The options by which Argo CD is told how to sync: those of an Application, and those of a single object.
 
 
-SYNC_OPTIONS_ANNOTATION = "argocd.argoproj.io/sync-options"
 SERVER_SIDE = "ServerSideApply=true"
 REPLACE = "Replace=true"
 
@@ -109,7 +110,7 @@ def application_sync_options(definition: Mapping[str, Any]) -> tuple[str, ...]:
 
 def object_sync_options(value: Mapping[str, Any]) -> tuple[str, ...]:
     """The options of an object, which it has besides those of its Application."""
-    written = str(mapping(value, "metadata", "annotations").get(SYNC_OPTIONS_ANNOTATION) or "")
+    written = str(mapping(value, "metadata", "annotations").get(argocd_names.SYNC_OPTIONS_ANNOTATION) or "")
     return tuple(each.strip() for each in written.split(",") if each.strip())
 
 

@@ -6,25 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 
 FLUX = {
-    "kustomize.toolkit.fluxcd.io": "Kustomization",
-    "helm.toolkit.fluxcd.io": "HelmRelease",
-    "fluxcd.controlplane.io": "FluxInstance",
-    "resourceset.fluxcd.controlplane.io": "ResourceSet",
+    flux_names.KUSTOMIZE_GROUP: flux_names.KUSTOMIZATION,
+    flux_names.HELM_GROUP: flux_names.HELM_RELEASE,
+    flux_names.OPERATOR_GROUP: flux_names.FLUX_INSTANCE,
+    flux_names.RESOURCE_SET_LABEL_PREFIX: flux_names.RESOURCE_SET,
 }
 """Flux's controllers put ``<group>/name`` and ``<group>/namespace`` on everything that they apply."""
-TRACKING = "argocd.argoproj.io/tracking-id"
-"""The annotation by which Argo CD knows what is its own."""
-INSTANCES = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+INSTANCES = (argocd_names.INSTANCE_LABEL, "app.kubernetes.io/instance")
 """The labels that it uses instead, as it is set up."""
-SKIP = "argocd.argoproj.io/skip-reconcile"
-"""The annotation by which somebody lets an Application rest."""
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What Go takes for true."""
-_ARGOCD = "argocd-controller"
 _LONGEST = 53
 """Letters of the name of a release; Helm allows no more."""
 
@@ -65,7 +61,7 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
         if name := labels.get(f"{group}/name"):
             namespace = labels.get(f"{group}/namespace") or ""
             found.append(EngineMark(Engine.FLUX, f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"))
-    app, _, what = str(annotations.get(TRACKING) or "").partition(":")
+    app, _, what = str(annotations.get(argocd_names.TRACKING_ID_ANNOTATION) or "").partition(":")
     if app and _is_itself(what, ObjectId.of(live)):
         return (*found, EngineMark(Engine.ARGOCD, f"Application {app}"))
     own = ((wanted or {}).get("metadata") or {}).get("labels") or {}
@@ -77,7 +73,9 @@ def every(live: Mapping[str, Any], *, wanted: Mapping[str, Any] | None = None) -
 
 def is_suspended(holder: Mapping[str, Any]) -> bool:
     """Whether somebody lets a Kustomization, HelmRelease or Application rest."""
-    is_skipped = str(mapping(holder, "metadata", "annotations").get(SKIP) or "") in _TRUE
+    is_skipped = (
+        str(mapping(holder, "metadata", "annotations").get(argocd_names.SKIP_RECONCILE_ANNOTATION) or "") in _TRUE
+    )
     return mapping(holder, "spec").get("suspend") is True or is_skipped
 
 
@@ -124,7 +122,7 @@ def release_name(release: Mapping[str, Any]) -> str:
 def _is_owned(metadata: Mapping[str, Any], label: str) -> bool:
     """Whether a label is one that Argo CD's manager applied."""
     for each in metadata.get("managedFields") or ():
-        if each.get("manager") == _ARGOCD:
+        if each.get("manager") == argocd_names.FIELD_MANAGER:
             fields = ((each.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {}
             if f"f:{label}" in fields:
                 return True

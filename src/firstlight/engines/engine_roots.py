@@ -10,18 +10,18 @@ from typing import Any
 
 from firstlight.document.within import mapping
 from firstlight.engines import argocd_roots, flux_roots
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 
-FLUX_SOURCES = "source.toolkit.fluxcd.io"
 _STARTING = {
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("fluxcd.controlplane.io", "ResourceSet"),
-    ("argoproj.io", "Application"),
-    ("argoproj.io", "ApplicationSet"),
+    (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
+    (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
+    (flux_names.OPERATOR_GROUP, flux_names.RESOURCE_SET),
+    (argocd_names.GROUP, argocd_names.APPLICATION),
+    (argocd_names.GROUP, argocd_names.APPLICATION_SET),
 }
 
 
@@ -68,7 +68,7 @@ def is_starting(identity: ObjectId) -> bool:
 
 def is_source(identity: ObjectId) -> bool:
     """Whether an object says from where Flux fetches."""
-    return identity.group == FLUX_SOURCES
+    return identity.group == flux_names.SOURCE_GROUP
 
 
 def syncs(obj: Object) -> bool:

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, text
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Side, SourceForm
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object
 
-KUSTOMIZE, SOURCE, OPERATOR = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "fluxcd.controlplane.io"
-HOME = "flux-system"
 _OFTEN, _SELDOM = "1m0s", "10m0s"
 """What ``flux bootstrap`` and the operator write for sources and for the root."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -24,7 +23,7 @@ _CREDENTIALS = {"identity", "password", "bearerToken", "githubAppPrivateKey"}
 
 def is_instance(identity: ObjectId) -> bool:
     """Whether it is what Flux's operator installs Flux from."""
-    return identity.group == OPERATOR and identity.kind == "FluxInstance"
+    return identity.group == flux_names.OPERATOR_GROUP and identity.kind == flux_names.FLUX_INSTANCE
 
 
 def instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Object]) -> Object | None:
@@ -44,14 +43,14 @@ def instance(platform: Platform, cluster: Cluster, known: Mapping[ObjectId, Obje
 def of_instance(obj: Object) -> tuple[Object, ObjectId]:
     """The source that the operator makes of a FluxInstance, and the root Kustomization that it makes beside it."""
     sync = mapping(obj.value, "spec", "sync")
-    namespace = obj.id.namespace or HOME
-    name, kind = text(sync, "name") or namespace, text(sync, "kind") or "GitRepository"
+    namespace = obj.id.namespace or flux_names.FLUX_SYSTEM
+    name, kind = text(sync, "name") or namespace, text(sync, "kind") or flux_names.GIT_REPOSITORY
     ref = text(sync, "ref")
     spec: dict[str, Any] = {"interval": go_duration(text(sync, "interval") or "1m")}
     match kind:
-        case "OCIRepository":
+        case flux_names.OCI_REPOSITORY:
             spec |= {"ref": {"tag": ref}, "url": text(sync, "url")}
-        case "Bucket":
+        case flux_names.BUCKET:
             spec |= {"bucketName": ref, "endpoint": text(sync, "url")}
         case _:
             spec |= {"ref": {"name": ref}, "url": text(sync, "url")}
@@ -59,9 +58,9 @@ def of_instance(obj: Object) -> tuple[Object, ObjectId]:
         spec["secretRef"] = {"name": pull}
     if provider := text(sync, "provider"):
         spec["provider"] = provider
-    is_old = kind != "GitRepository" and _BEFORE_V1.match(text(obj.value, "spec", "distribution", "version"))
-    source = _object(f"{SOURCE}/{'v1beta2' if is_old else 'v1'}", kind, namespace, name, spec)
-    return source, ObjectId(KUSTOMIZE, "Kustomization", namespace, name)
+    is_old = kind != flux_names.GIT_REPOSITORY and _BEFORE_V1.match(text(obj.value, "spec", "distribution", "version"))
+    source = _object(f"{flux_names.SOURCE_GROUP}/{'v1beta2' if is_old else 'v1'}", kind, namespace, name, spec)
+    return source, ObjectId(flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION, namespace, name)
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[Object, ...]:
@@ -82,16 +81,19 @@ def synthesized(cluster: Cluster) -> tuple[Object, ...]:
     if not cluster.path:
         return ()
     path = "./" if cluster.path == "." else f"./{cluster.path}"
-    kind = "OCIRepository" if cluster.url.startswith("oci://") else "GitRepository"
-    spec = {"interval": _SELDOM, "path": path, "prune": True, "sourceRef": {"kind": kind, "name": HOME}}
-    return (_object(f"{KUSTOMIZE}/v1", "Kustomization", HOME, HOME, spec),)
+    kind = flux_names.OCI_REPOSITORY if cluster.url.startswith("oci://") else flux_names.GIT_REPOSITORY
+    home = flux_names.FLUX_SYSTEM
+    spec = {"interval": _SELDOM, "path": path, "prune": True, "sourceRef": {"kind": kind, "name": home}}
+    return (_object(flux_names.KUSTOMIZE_API, flux_names.KUSTOMIZATION, home, home, spec),)
 
 
 def source_of(root: Object) -> ObjectId:
     """The source that a Kustomization names."""
     written = mapping(root.value, "spec", "sourceRef")
     namespace = text(written, "namespace") or root.id.namespace
-    return ObjectId(SOURCE, text(written, "kind") or "GitRepository", namespace, text(written, "name"))
+    return ObjectId(
+        flux_names.SOURCE_GROUP, text(written, "kind") or flux_names.GIT_REPOSITORY, namespace, text(written, "name")
+    )
 
 
 def source(identity: ObjectId, platform: Platform, cluster: Cluster) -> Object | None:
@@ -99,15 +101,17 @@ def source(identity: ObjectId, platform: Platform, cluster: Cluster) -> Object |
     if not cluster.url:
         return None
     spec: dict[str, Any] = {"interval": _OFTEN}
-    if identity.kind == "OCIRepository":
+    if identity.kind == flux_names.OCI_REPOSITORY:
         spec["ref"] = {"tag": cluster.branch or "latest"}
-    elif identity.kind == "GitRepository":
+    elif identity.kind == flux_names.GIT_REPOSITORY:
         spec["ref"] = {"branch": cluster.branch or "main"}
     else:
         return None
     if name := _credentials(platform, cluster, identity):
         spec["secretRef"] = {"name": name}
-    return _object(f"{SOURCE}/v1", identity.kind, identity.namespace, identity.name, {**spec, "url": cluster.url})
+    return _object(
+        flux_names.SOURCE_API, identity.kind, identity.namespace, identity.name, {**spec, "url": cluster.url}
+    )
 
 
 def is_of(found: Object, cluster: Cluster) -> bool:

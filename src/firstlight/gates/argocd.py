@@ -6,9 +6,9 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.engines import revisions
 from firstlight.gates import conditions
+from firstlight.model import argocd_names
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
-_SKIPPED = "argocd.argoproj.io/skip-reconcile"
 _HEALTH = {
     "Degraded": "a workload of it fails: its pods tell",
     "Missing": "it has not been synced yet",
@@ -54,7 +54,7 @@ def application(value: Mapping[str, Any], name: str, *, expected: str, url: str,
 
 def is_skipped(value: Mapping[str, Any]) -> bool:
     """Whether an Application is told to rest, live or in Git."""
-    return text(value, "metadata", "annotations", _SKIPPED) == "true"
+    return text(value, "metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
 
 
 def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -> Verdict | None:
@@ -70,7 +70,7 @@ def skipped(value: Mapping[str, Any], name: str, *, is_declared: bool = False) -
     if is_declared:
         return Skipped(f"{name} rests, and Git says so")
     return conditions.unfinished_handover(value, name) or Waiting(
-        f"{name} is skipped: nothing reconciles it while it has the annotation {_SKIPPED}"
+        f"{name} is skipped: nothing reconciles it while it has the annotation {argocd_names.SKIP_RECONCILE_ANNOTATION}"
     )
 
 

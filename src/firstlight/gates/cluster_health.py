@@ -6,6 +6,7 @@ from typing import Any
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.gates import argocd, conditions, flux, gate_parts, node_ready, pod_placement, replicas
 from firstlight.gates.gate_parts import GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster, Engine, Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -122,8 +123,8 @@ def _operators_judged(value: Mapping[str, Any], nodes: Sequence[Mapping[str, Any
 # The engine: everything that it follows is synced, and at the commit that was rendered.
 
 
-KUSTOMIZATIONS = WatchTarget(api_version="kustomize.toolkit.fluxcd.io/v1", kind="Kustomization")
-APPLICATIONS = WatchTarget(api_version="argoproj.io/v1alpha1", kind="Application")
+KUSTOMIZATIONS = WatchTarget(api_version=flux_names.KUSTOMIZE_API, kind=flux_names.KUSTOMIZATION)
+APPLICATIONS = WatchTarget(api_version=argocd_names.API, kind=argocd_names.APPLICATION)
 
 
 def engine_question(cluster: Cluster, revision: str, *, resting: Collection[ObjectId] = ()) -> GateQuestion:

@@ -2,6 +2,7 @@
 
 from firstlight.gates import conditions, gate_parts, workload
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -10,7 +11,10 @@ from firstlight.model.rendition import Object
 from firstlight.model.verdict import Verdict, Waiting
 from firstlight.model.work import Task
 
-_PARTS = {Engine.FLUX: ("flux", ("Deployment",)), Engine.ARGOCD: ("argocd", ("Deployment", "StatefulSet"))}
+_PARTS = {
+    Engine.FLUX: (flux_names.PART_OF, ("Deployment",)),
+    Engine.ARGOCD: (argocd_names.PART_OF, ("Deployment", "StatefulSet")),
+}
 """By which label an engine's workloads are known, and their kinds."""
 
 
@@ -29,7 +33,7 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
 
 
 def _is_instance(item: Object) -> bool:
-    return (item.id.group, item.id.kind) == ("fluxcd.controlplane.io", "FluxInstance")
+    return (item.id.group, item.id.kind) == (flux_names.OPERATOR_GROUP, flux_names.FLUX_INSTANCE)
 
 
 def _instance(item: Object) -> GatePart:

@@ -7,11 +7,11 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.engines import revisions
 from firstlight.gates import conditions
+from firstlight.model import flux_names
 from firstlight.model.observation import WatchTarget
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 
-SOURCES = "source.toolkit.fluxcd.io"
-GIT = WatchTarget(api_version=f"{SOURCES}/v1", kind="GitRepository")
+GIT = WatchTarget(api_version=flux_names.SOURCE_API, kind=flux_names.GIT_REPOSITORY)
 """All of them: which one a Kustomization follows is known only when it is seen."""
 _USUALLY = {
     "DependencyNotReady": "what it depends on is not ready: look there first",
@@ -56,7 +56,7 @@ def kustomization(
         return Waiting(f"{name} has applied nothing yet")
     source = _source(value, sources)
     if source is None:
-        is_ours, offered = text(value, "spec", "sourceRef", "kind") == "GitRepository", ""
+        is_ours, offered = text(value, "spec", "sourceRef", "kind") == flux_names.GIT_REPOSITORY, ""
     else:
         is_ours = not url or revisions.is_same_repository(url, text(source, "spec", "url"))
         offered = text(source, "status", "artifact", "revision")
@@ -75,7 +75,7 @@ def _why(applied: str, offered: str) -> str:
 
 def _source(value: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     reference = mapping(value, "spec", "sourceRef")
-    if text(reference, "kind") != "GitRepository":
+    if text(reference, "kind") != flux_names.GIT_REPOSITORY:
         return None
     space = text(reference, "namespace") or text(value, "metadata", "namespace")
     for each in sources:

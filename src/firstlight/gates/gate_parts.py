@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document.within import text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import AskRequest, GateView, WatchTarget
@@ -141,11 +142,11 @@ _VERSIONS = {
     "discovery.k8s.io": "v1",
     "apiextensions.k8s.io": "v1",
     "admissionregistration.k8s.io": "v1",
-    "kustomize.toolkit.fluxcd.io": "v1",
-    "helm.toolkit.fluxcd.io": "v2",
-    "source.toolkit.fluxcd.io": "v1",
-    "fluxcd.controlplane.io": "v1",
-    "argoproj.io": "v1alpha1",
+    flux_names.KUSTOMIZE_GROUP: "v1",
+    flux_names.HELM_GROUP: "v2",
+    flux_names.SOURCE_GROUP: "v1",
+    flux_names.OPERATOR_GROUP: "v1",
+    argocd_names.GROUP: "v1alpha1",
     "cert-manager.io": "v1",
     "external-secrets.io": "v1",
 }

@@ -3,6 +3,7 @@
 from firstlight.document.within import at
 from firstlight.gates import argocd, conditions, flux, gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.verdict import Verdict
@@ -20,7 +21,7 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
     declared = ground.declared(identity, task)
     look, name = gate_parts.look_at(identity, declared), str(identity)
     expected = (task.revision if isinstance(task, Watch) else "") or ground.revision
-    is_kustomization = (identity.group, identity.kind) == ("kustomize.toolkit.fluxcd.io", "Kustomization")
+    is_kustomization = (identity.group, identity.kind) == (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION)
     is_suspended = at(declared, "spec", "suspend") is True or argocd.is_skipped(declared)
 
     def judge(view: GateView) -> Verdict:
@@ -33,12 +34,12 @@ def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None
             return paused
         url = ground.cluster.url
         match identity.group, identity.kind:
-            case "kustomize.toolkit.fluxcd.io", "Kustomization":
+            case flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION:
                 sources = view.all(flux.GIT)
                 return flux.kustomization(found, name, expected=expected, url=url, sources=sources, now=view.now)
-            case "helm.toolkit.fluxcd.io", "HelmRelease":
+            case flux_names.HELM_GROUP, flux_names.HELM_RELEASE:
                 return flux.helm_release(found, name, now=view.now)
-            case "argoproj.io", "Application":
+            case argocd_names.GROUP, argocd_names.APPLICATION:
                 return argocd.application(found, name, expected=expected, url=url, now=view.now)
         return conditions.judged_ready(found, name, now=view.now)
 

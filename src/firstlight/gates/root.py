@@ -7,6 +7,7 @@ from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import conditions as gates_conditions
 from firstlight.gates import flux, gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
@@ -14,9 +15,9 @@ from firstlight.model.verdict import Passed, Verdict
 from firstlight.model.work import Task
 
 _ROOTS = {
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    ("argoproj.io", "Application"),
-    ("fluxcd.controlplane.io", "FluxInstance"),
+    (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
+    (argocd_names.GROUP, argocd_names.APPLICATION),
+    (flux_names.OPERATOR_GROUP, flux_names.FLUX_INSTANCE),
 }
 
 
@@ -47,7 +48,7 @@ def _of(identity: ObjectId, declared: Mapping[str, Any]) -> GatePart:
 
 
 def _is_seen(found: Mapping[str, Any]) -> bool:
-    if text(found, "kind") == "Application":
+    if text(found, "kind") == argocd_names.APPLICATION:
         return bool(text(found, "status", "reconciledAt") or text(found, "status", "sync", "status"))
     conditions = sequence(found, "status", "conditions")
     said = [at(each, "observedGeneration") for each in (mapping(found, "status"), *conditions)]

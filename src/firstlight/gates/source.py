@@ -7,6 +7,7 @@ from firstlight.document.within import mapping, text
 from firstlight.engines import revisions
 from firstlight.gates import conditions, flux, gate_parts, secret
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
+from firstlight.model import flux_names
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate
 from firstlight.model.rendition import Object
@@ -25,7 +26,9 @@ _CAUSES = {
 
 def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
     """The source objects of a step, or the one of the gate."""
-    asked = [_of(each, ground.revision) for each in gate_parts.task_objects(task) if each.id.group == flux.SOURCES]
+    asked = [
+        _of(each, ground.revision) for each in gate_parts.task_objects(task) if each.id.group == flux_names.SOURCE_GROUP
+    ]
     asked += [secret.of(each.id, ()) for each in gate_parts.task_objects(task) if each.id.kind == "Secret"]
     if gate.object is not None:
         asked = [_of(Object({**ground.declared(gate.object, task), **_called(gate)}), ground.revision)]
@@ -66,9 +69,15 @@ def judged(found: Mapping[str, Any], name: str, *, revision: str, now: float) ->
     has = text(artifact, "revision")
     if not has:
         # HelmRepositories of OCI registries are only addresses: nothing is fetched.
-        return Passed(name) if text(found, "kind") == "HelmRepository" else Waiting(f"{name} has no artifact yet")
+        return (
+            Passed(name)
+            if text(found, "kind") == flux_names.HELM_REPOSITORY
+            else Waiting(f"{name} has no artifact yet")
+        )
     # An OCI artifact's own revision is a digest; the commit that it was made from is beside it.
-    made_from = text(artifact, "metadata", _REVISION) or (has if text(found, "kind") in ("", "GitRepository") else "")
+    made_from = text(artifact, "metadata", _REVISION) or (
+        has if text(found, "kind") in ("", flux_names.GIT_REPOSITORY) else ""
+    )
     if not revisions.is_at(made_from, revision):
         usually = "the commit is not pushed to that branch, or the next fetch is still to come"
         return Waiting(f"{name} has {revisions.short(made_from)}, not {revision[:7]}; usually {usually}")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.own_gates import Hook, OwnGate
 from firstlight.model.remark import Place
 from firstlight.model.source import SeveralSources, Source
@@ -55,11 +56,11 @@ class Certainty(enum.StrEnum):
 class SourceForm(enum.StrEnum):
     """In which form a repo says that something is deployed."""
 
-    KUSTOMIZATION = "Kustomization"
-    HELM_RELEASE = "HelmRelease"
-    FLUX_INSTANCE = "FluxInstance"
+    KUSTOMIZATION = flux_names.KUSTOMIZATION
+    HELM_RELEASE = flux_names.HELM_RELEASE
+    FLUX_INSTANCE = flux_names.FLUX_INSTANCE
     FLUX_COMPONENTS = "Flux components"
-    APPLICATION = "Application"
+    APPLICATION = argocd_names.APPLICATION
     HELMFILE = "helmfile release"
     INLINE_MANIFEST = "inline manifest"
     EXTRA_MANIFEST = "extra manifest"

@@ -9,6 +9,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiResource
 from firstlight.document.within import mapping, text
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drifted
 from firstlight.model.owner import ObjectOwner
@@ -290,10 +291,12 @@ _DERIVED = frozenset(
      "ComponentStatus", "PodMetrics", "NodeMetrics", "CertificateSigningRequest"}
 )  # fmt: skip
 """What controllers make, and no repo has."""
-_LABELS = {"Kustomization": "kustomize.toolkit.fluxcd.io/name", "HelmRelease": "helm.toolkit.fluxcd.io/name"}
+_LABELS = {
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZATION_NAME_LABEL,
+    flux_names.HELM_RELEASE: flux_names.HELM_RELEASE_NAME_LABEL,
+}
 
-_STAY = ("kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/reconcile")
-_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+_STAY = (flux_names.PRUNE_ANNOTATION, flux_names.RECONCILE_ANNOTATION)
 
 
 async def find_extra(
@@ -336,7 +339,7 @@ async def find_extra(
 def selectors(owners: Iterable[ObjectOwner]) -> tuple[str, ...]:
     """The labels of owners' marks; those of Argo CD are annotations, which cannot be selected by."""
     kinds = {each.name.partition(" ")[0] for each in owners}
-    if "Application" in kinds:
+    if argocd_names.APPLICATION in kinds:
         return ("",)
     return tuple(label for kind, label in _LABELS.items() if kind in kinds)
 
@@ -348,8 +351,8 @@ def is_kept(live: Mapping[str, Any]) -> bool:
     is_disabled = any(
         str(each.get(name) or "").lower() == "disabled" for each in (labels, annotations) for name in _STAY
     )
-    options = [each.strip() for each in text(annotations, _SYNC_OPTIONS).split(",")]
-    is_helms = text(annotations, "helm.sh/resource-policy") == "keep"
+    options = [each.strip() for each in text(annotations, argocd_names.SYNC_OPTIONS_ANNOTATION).split(",")]
+    is_helms = text(annotations, helm_names.RESOURCE_POLICY_ANNOTATION) == "keep"
     return (
         is_disabled
         or is_helms

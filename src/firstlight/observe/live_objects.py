@@ -10,13 +10,14 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiResource
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.rendition import Object
 
 FEW = 3
 """Objects of a kind that are read one by one."""
-RELEASES = "type!=helm.sh/release.v1"
+RELEASES = f"type!={helm_names.RELEASE_SECRET_TYPE}"
 """Secrets without the releases of Helm, which are large."""
 UNREADABLE = (kube.Forbidden, kube.ServerError)
 """What the server says of one kind, and may not of the others."""
@@ -208,9 +209,9 @@ async def _one(api_version: str, kind: str, namespace: str, name: str, client: k
 
 
 KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "Application": "argoproj.io/v1alpha1",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
+    flux_names.HELM_RELEASE: flux_names.HELM_API,
+    argocd_names.APPLICATION: argocd_names.API,
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiCatalog, ApiResource
 from firstlight.document.within import text
+from firstlight.model import helm_names
 from firstlight.ownership import inventories
 from firstlight.ownership.inventories import Inventories
 
@@ -124,7 +125,9 @@ async def _inventories(client: kube.Client, listed: Iterable[_Listed], namespace
 async def _records(client: kube.Client, of: _Listed) -> _Listed:
     """Where Helm keeps releases, in all namespaces."""
     try:
-        found = await client.list(of.resource.api_version, of.resource.kind, labels="owner=helm", metadata_only=True)
+        found = await client.list(
+            of.resource.api_version, of.resource.kind, labels=helm_names.RELEASE_SECRET_SELECTOR, metadata_only=True
+        )
     except kube.ApiError as error:
         return _Listed(of.resource, problem=error.message)
     return _Listed(of.resource, found.items)

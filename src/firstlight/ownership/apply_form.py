@@ -7,6 +7,7 @@ from typing import Any
 
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.ownership import field_values, ignore_paths, normal_values, stray_fields
@@ -14,18 +15,17 @@ from firstlight.ownership.field_values import ABSENT, Path
 from firstlight.ownership.ignored_fields import IgnoreRules
 from firstlight.ownership.stray_fields import Stray, Writer
 
-RELEASE = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+RELEASE = (helm_names.RELEASE_NAME_ANNOTATION, helm_names.RELEASE_NAMESPACE_ANNOTATION)
 """The annotations by which Helm knows what is of a release."""
 MARKS = frozenset((
     *(f"{group}/{part}" for group in engine_marks.FLUX for part in ("name", "namespace")), *RELEASE,
-    engine_marks.TRACKING,
+    argocd_names.TRACKING_ID_ANNOTATION,
 ))  # fmt: skip
 """All labels and annotations that are an engine's own."""
 _HELD = (*RELEASE, "config.k8s.io/owning-inventory")
 """What Helm and Talos put on what they bring."""
 _LABELS = {kind: group for group, kind in engine_marks.FLUX.items()}
-_OF_DATA = ("Kustomization", "FluxInstance", "ResourceSet")
-_MANAGED_BY = "app.kubernetes.io/managed-by"
+_OF_DATA = (flux_names.KUSTOMIZATION, flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET)
 
 
 def marked(
@@ -70,8 +70,11 @@ def hold(value: dict[str, Any], live: Mapping[str, Any], *, is_helms: bool) -> N
     seen = mapping(live, "metadata", "annotations")
     if held := {name: seen[name] for name in _HELD if name in seen}:
         value["metadata"]["annotations"] = {**mapping(value, "metadata", "annotations"), **held}
-    if is_helms and mapping(live, "metadata", "labels").get(_MANAGED_BY) == "Helm":
-        value["metadata"]["labels"] = {**mapping(value, "metadata", "labels"), _MANAGED_BY: "Helm"}
+    if is_helms and mapping(live, "metadata", "labels").get(helm_names.MANAGED_BY_LABEL) == helm_names.MANAGED_BY_HELM:
+        value["metadata"]["labels"] = {
+            **mapping(value, "metadata", "labels"),
+            helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM,
+        }
 
 
 def _is_of_data(owner: ObjectOwner) -> bool:
@@ -85,38 +88,38 @@ def _marks(
     """The labels and the annotations of an owner."""
     kind, _, called = owner.name.partition(" ")
     namespace, _, name = called.rpartition("/")
-    if kind == "Application":
+    if kind == argocd_names.APPLICATION:
         return _argocd(value, called, live)
     if kind == "release":
         seen = mapping(live, "metadata", "annotations")
         marks = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, (name, namespace), strict=True)}
-        return {_MANAGED_BY: "Helm"}, marks
+        return {helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM}, marks
     if kind not in _LABELS:
         return {}, {}
     labels = {f"{_LABELS[kind]}/name": name, f"{_LABELS[kind]}/namespace": namespace}
-    if kind != "HelmRelease":
+    if kind != flux_names.HELM_RELEASE:
         return labels, {}
     seen = mapping(live, "metadata", "annotations")
     if value.get("kind") == "CustomResourceDefinition" and RELEASE[0] not in seen:
         return labels, {}  # those of a chart's own directory are no part of its release
     declared = (engine_marks.release_name(definition) or name, text(definition, "spec", "targetNamespace") or namespace)
     annotations = {mark: str(seen.get(mark) or each) for mark, each in zip(RELEASE, declared, strict=True)}
-    return {**labels, _MANAGED_BY: "Helm"}, annotations
+    return {**labels, helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM}, annotations
 
 
 def _argocd(value: Mapping[str, Any], app: str, live: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     labels, annotations = mapping(live, "metadata", "labels"), mapping(live, "metadata", "annotations")
-    tracked = str(annotations.get(engine_marks.TRACKING) or "")
+    tracked = str(annotations.get(argocd_names.TRACKING_ID_ANNOTATION) or "")
     found = {name: str(labels[name]) for name in engine_marks.INSTANCES if labels.get(name) == app}
     if tracked.partition(":")[0].rpartition("_")[2] == app.rpartition("/")[2]:
         own = {name: each for name, each in found.items() if name == engine_marks.INSTANCES[0]}
-        return own, {engine_marks.TRACKING: tracked}
+        return own, {argocd_names.TRACKING_ID_ANNOTATION: tracked}
     if found:
         return found, {}
     id = ObjectId.of(value)
     if id.kind == "CustomResourceDefinition":
         return {}, {}  # Argo CD knows them by their names alone
-    return {}, {engine_marks.TRACKING: f"{app}:{id.group}/{id.kind}:{id.namespace}/{id.name}"}
+    return {}, {argocd_names.TRACKING_ID_ANNOTATION: f"{app}:{id.group}/{id.kind}:{id.namespace}/{id.name}"}
 
 
 # An object as it is applied without what a repo declares to be others': such fields stay as and whose they are.

@@ -6,6 +6,7 @@ from typing import Any
 
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
@@ -15,12 +16,9 @@ from firstlight.ownership.inventories import Inventories
 from firstlight.ownership.managers import Manager
 
 _PARTIES = {Engine.FLUX: Party.FLUX, Engine.ARGOCD: Party.ARGOCD}
-_TRACKING = "argocd.argoproj.io/tracking-id"
-_RELEASE = "meta.helm.sh/release-name"
-_RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
-_HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")
+_HOOKS = (helm_names.HOOK_ANNOTATION, argocd_names.HOOK_ANNOTATION)
 """Annotations of what is run, and is not there to stay."""
-_LEFT_OUT = ("kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa")
+_LEFT_OUT = (flux_names.RECONCILE_ANNOTATION, flux_names.SSA_ANNOTATION)
 """With these a Kustomization may leave an object out of its inventory."""
 
 
@@ -82,7 +80,9 @@ def _is_own(owner: ObjectOwner, live: Mapping[str, Any], known: Inventories, man
     """Whether a mark was put there by its engine: controllers copy labels from one object to the next."""
     if owner.party == Party.ARGOCD:
         # A tracking id names its object; the label alone is one that charts use as well.
-        return _TRACKING in mapping(live, "metadata", "annotations") or owner in known.by_owner
+        return (
+            argocd_names.TRACKING_ID_ANNOTATION in mapping(live, "metadata", "annotations") or owner in known.by_owner
+        )
     applies = ownership_managers.APPLIES.get(owner.name.partition(" ")[0])
     return not managers or any(each.name == applies for each in managers)
 
@@ -115,7 +115,10 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
         yield OwnershipClaim(owner=known.release(*key) or _release(key))
         return
     annotations = mapping(live, "metadata", "annotations")
-    key = (text(annotations, _RELEASE_NAMESPACE), text(annotations, _RELEASE))
+    key = (
+        text(annotations, helm_names.RELEASE_NAMESPACE_ANNOTATION),
+        text(annotations, helm_names.RELEASE_NAME_ANNOTATION),
+    )
     if not key[1] or not _by_helm(managers):
         return
     owner = known.release(*key)
@@ -129,7 +132,7 @@ def _helm(live: Mapping[str, Any], known: Inventories, managers: Sequence[Manage
 
 
 def _by_helm(managers: Sequence[Manager]) -> bool:
-    return not managers or any(each.name in ("helm", "helm-controller") for each in managers)
+    return not managers or any(each.name in (helm_names.FIELD_MANAGER, flux_names.HELM_CONTROLLER) for each in managers)
 
 
 def _release(key: tuple[str, str]) -> ObjectOwner:

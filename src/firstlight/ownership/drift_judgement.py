@@ -11,6 +11,7 @@ from typing import Any
 
 from firstlight.document.within import mapping
 from firstlight.engines import engine_marks
+from firstlight.model import flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drifted, DriftKind, FieldDifference
 from firstlight.model.owner import ObjectOwner, Party
@@ -246,7 +247,7 @@ def applier(live: Mapping[str, Any]) -> ObjectOwner | None:
     return ObjectOwner(Party(mark.engine.value), mark.owner)
 
 
-_MADE = (("source.toolkit.fluxcd.io", "HelmChart"),)
+_MADE = ((flux_names.SOURCE_GROUP, flux_names.HELM_CHART),)
 """What engines make for themselves: helm-controller, the chart of a HelmRelease."""
 _UNMARKED = "the marks of {} are not on it: that has not applied it"
 

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.ownership import ignore_paths
 from firstlight.ownership.field_values import ABSENT, Leaf, Path
 from firstlight.ownership.ignore_paths import Each, Steps
 
-_FLUX = "kustomize.toolkit.fluxcd.io"
-_HELM = "helm.toolkit.fluxcd.io/driftDetection"
-_COMPARE = "argocd.argoproj.io/compare-options"
 _PAUSING: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "Kustomization": {f"{_FLUX}/reconcile": ("disabled",), f"{_FLUX}/ssa": ("ignore", "ifnotpresent")},
-    "HelmRelease": {_HELM: ("disabled",)},
+    flux_names.KUSTOMIZATION: {
+        flux_names.RECONCILE_ANNOTATION: ("disabled",),
+        flux_names.SSA_ANNOTATION: ("ignore", "ifnotpresent"),
+    },
+    flux_names.HELM_RELEASE: {flux_names.DRIFT_DETECTION_ANNOTATION: ("disabled",)},
 }
 """What keeps an engine away from an object, by its kind of owner: engines take it from the live object as well."""
 _INJECTED = (
@@ -75,19 +76,19 @@ def ignore_rules(
         is_chart: Whether a chart makes it; a HelmRelease always has one.
     """
     own, seen = _marks(wanted), _marks(live or {})
-    policy = str(own.get(f"{_FLUX}/ssa") or "").lower()
+    policy = str(own.get(flux_names.SSA_ANNOTATION) or "").lower()
     kind = text(definition, "kind")
-    is_disabled = str(own.get(f"{_FLUX}/reconcile") or "").lower() == "disabled"
-    is_undetected = str(own.get(_HELM) or "").lower() == "disabled"
+    is_disabled = str(own.get(flux_names.RECONCILE_ANNOTATION) or "").lower() == "disabled"
+    is_undetected = str(own.get(flux_names.DRIFT_DETECTION_ANNOTATION) or "").lower() == "disabled"
     declared, managers, misread = _declared(wanted, definition)
-    made = certificates(wanted) if is_chart or kind == "HelmRelease" else ()
+    made = certificates(wanted) if is_chart or kind == flux_names.HELM_RELEASE else ()
     return IgnoreRules(
-        is_whole=(kind == "Kustomization" and (is_disabled or policy == "ignore"))
-        or (kind == "HelmRelease" and is_undetected)
+        is_whole=(kind == flux_names.KUSTOMIZATION and (is_disabled or policy == "ignore"))
+        or (kind == flux_names.HELM_RELEASE and is_undetected)
         or () in declared,
-        is_once=kind == "Kustomization" and policy == "ifnotpresent",
-        is_merged=kind == "Kustomization" and policy == "merge",
-        is_extra_fine="IgnoreExtraneous" in str(seen.get(_COMPARE) or ""),
+        is_once=kind == flux_names.KUSTOMIZATION and policy == "ifnotpresent",
+        is_merged=kind == flux_names.KUSTOMIZATION and policy == "merge",
+        is_extra_fine="IgnoreExtraneous" in str(seen.get(argocd_names.COMPARE_OPTIONS_ANNOTATION) or ""),
         paths=(*declared, *_replicas(wanted, scaled), *_bundles(wanted), *(("data", each) for each in made)),
         managers=managers,
         misread=misread,
@@ -184,12 +185,12 @@ def _declared(
     wanted: Mapping[str, Any], definition: Mapping[str, Any]
 ) -> tuple[tuple[Steps, ...], frozenset[str], tuple[str, ...]]:
     match text(definition, "kind"):
-        case "Kustomization":
+        case flux_names.KUSTOMIZATION:
             return tuple(_of_flux(sequence(definition, "spec", "ignore"), wanted)), frozenset(), ()
-        case "HelmRelease":
+        case flux_names.HELM_RELEASE:
             rules = sequence(definition, "spec", "driftDetection", "ignore")
             return tuple(_of_flux(rules, wanted)), frozenset(), ()
-        case "Application":
+        case argocd_names.APPLICATION:
             return _of_argocd(sequence(definition, "spec", "ignoreDifferences"), wanted)
     return (), frozenset(), ()
 

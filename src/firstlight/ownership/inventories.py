@@ -6,21 +6,22 @@ from typing import Any
 
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names, helm_names, talos_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
 
 FLUX_KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io",
-    "HelmRelease": "helm.toolkit.fluxcd.io",
-    "FluxInstance": "fluxcd.controlplane.io",
-    "ResourceSet": "fluxcd.controlplane.io",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
+    flux_names.HELM_RELEASE: flux_names.HELM_GROUP,
+    flux_names.FLUX_INSTANCE: flux_names.OPERATOR_GROUP,
+    flux_names.RESOURCE_SET: flux_names.OPERATOR_GROUP,
 }
-APPLICATION = ("argoproj.io", "Application")
+APPLICATION = (argocd_names.GROUP, argocd_names.APPLICATION)
 KINDS = (*((group, kind) for kind, group in FLUX_KINDS.items()), APPLICATION)
 """What has an inventory: group and kind."""
 INVENTORIES = frozenset(
     {
-        "talos-bootstrap-manifests-inventory",
+        talos_names.MANIFESTS_INVENTORY,
         "omni-user-inventory",
         "omni-internal-inventory",
         "omni-sync-one-time",
@@ -31,7 +32,6 @@ INVENTORY_NAMESPACE = "kube-system"
 OWNING = "config.k8s.io/owning-inventory"
 """The annotation with which Talos and Omni name the inventory of an object."""
 _HERE = ("", "https://kubernetes.default.svc")
-_RELEASE = "sh.helm.release.v1."
 _DIGITS = 10
 
 
@@ -137,9 +137,9 @@ def release_key(live: Mapping[str, Any]) -> tuple[str, str] | None:
     """Namespace and name of the release that a Secret or ConfigMap is the record of; None where it is none."""
     labels = mapping(live, "metadata", "labels")
     name = text(labels, "name")
-    if text(labels, "owner") != "helm" or not name:
+    if text(labels, "owner") != helm_names.RELEASE_SECRET_OWNER or not name:
         return None
-    if not text(live, "metadata", "name").startswith(f"{_RELEASE}{name}."):
+    if not text(live, "metadata", "name").startswith(f"{helm_names.RELEASE_SECRET_PREFIX}{name}."):
         return None
     return text(live, "metadata", "namespace"), name
 
@@ -153,7 +153,7 @@ def _flux(owner: Mapping[str, Any]) -> OwnerInventory:
         objects = frozenset(one for each in entries if (one := parsed(text(each, "id"))) is not None)
     # The HelmChart that helm-controller makes of a HelmRelease carries no mark and is in no inventory.
     namespace, _, name = text(owner, "status", "helmChart").partition("/")
-    charts = [ObjectId("source.toolkit.fluxcd.io", "HelmChart", namespace, name)] if name else []
+    charts = [ObjectId(flux_names.SOURCE_GROUP, flux_names.HELM_CHART, namespace, name)] if name else []
     called = f"{id.kind} {id.namespace}/{id.name}"
     return OwnerInventory(
         owner=ObjectOwner(Party.FLUX, called), objects=objects, besides=frozenset(charts),
@@ -166,7 +166,7 @@ def _releases(owner: Mapping[str, Any], newest: Mapping[tuple[str, str], int]) -
 
     While it rests, whoever has written another revision has the release.
     """
-    if text(owner, "kind") != "HelmRelease" or mapping(owner, "spec", "kubeConfig"):
+    if text(owner, "kind") != flux_names.HELM_RELEASE or mapping(owner, "spec", "kubeConfig"):
         return []
     storage = text(owner, "status", "storageNamespace")
     history = sequence(owner, "status", "history")
@@ -213,14 +213,19 @@ def _together(one: OwnerInventory | None, other: OwnerInventory) -> OwnerInvento
 # The engine's objects that own others: which one it is, what it lists as its own, which commit it has applied.
 
 
-_VERSIONS = {"Kustomization": "v1", "HelmRelease": "v2", "FluxInstance": "v1", "ResourceSet": "v1"}
+_VERSIONS = {
+    flux_names.KUSTOMIZATION: "v1",
+    flux_names.HELM_RELEASE: "v2",
+    flux_names.FLUX_INSTANCE: "v1",
+    flux_names.RESOURCE_SET: "v1",
+}
 
 
 def holder_of(owner: ObjectOwner) -> ObjectId | None:
     """The engine's object that an owner is, None if it is none; an Application may be in any namespace."""
     kind, _, place = owner.name.partition(" ")
     namespace, _, name = place.rpartition("/")
-    if kind == "Application":
+    if kind == argocd_names.APPLICATION:
         return ObjectId(APPLICATION[0], kind, namespace, name)
     group = FLUX_KINDS.get(kind)
     return ObjectId(group, kind, namespace, name) if group else None
@@ -240,7 +245,7 @@ def objects_of(holder: Mapping[str, Any]) -> frozenset[ObjectId] | None:
 
 def revision_of(holder: Mapping[str, Any]) -> str:
     """The commit that an engine's object has applied, as far as it follows Git."""
-    if holder.get("kind") == "Application":
+    if holder.get("kind") == argocd_names.APPLICATION:
         several = [each for each in sequence(holder, "status", "sync", "revisions") if isinstance(each, str)]
         return text(holder, "status", "sync", "revision") or next(iter(several), "")
     return text(holder, "status", "lastAppliedRevision").rpartition(":")[2]
@@ -250,8 +255,8 @@ def namespace_of(holder: Mapping[str, Any]) -> str:
     """Where an engine puts objects that name no namespace; empty where nothing says so."""
     spec = mapping(holder, "spec")
     match holder.get("kind"):
-        case "Application":
+        case argocd_names.APPLICATION:
             return text(spec, "destination", "namespace")
-        case "HelmRelease":
+        case flux_names.HELM_RELEASE:
             return text(spec, "targetNamespace") or text(holder, "metadata", "namespace")
     return text(spec, "targetNamespace")

@@ -7,26 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import argocd_names, flux_names, helm_names, talos_names
 from firstlight.model.owner import ObjectOwner, Party
 
 FIRSTLIGHT = "firstlight"
-HELM = "helm"
-"""As whom Helm's own command writes, whatever its file is called: its main sets the name, in Helm 3 since
-https://github.com/helm/helm/pull/9870 and in Helm 4. Only other programs that have Helm built in, and set none, write
-under the name of their file."""
 ENGINES = {
-    "kustomize-controller": Party.FLUX,
-    "helm-controller": Party.FLUX,
-    "flux-operator": Party.FLUX,
-    "argocd-controller": Party.ARGOCD,
+    flux_names.KUSTOMIZE_CONTROLLER: Party.FLUX,
+    flux_names.HELM_CONTROLLER: Party.FLUX,
+    flux_names.FLUX_OPERATOR: Party.FLUX,
+    argocd_names.FIELD_MANAGER: Party.ARGOCD,
 }
 """Those as which engines apply what Git has."""
 APPLIES = {
-    "Kustomization": "kustomize-controller",
-    "HelmRelease": "helm-controller",
-    "FluxInstance": "flux-operator",
-    "ResourceSet": "flux-operator",
-    "Application": "argocd-controller",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER,
+    flux_names.HELM_RELEASE: flux_names.HELM_CONTROLLER,
+    flux_names.FLUX_INSTANCE: flux_names.FLUX_OPERATOR,
+    flux_names.RESOURCE_SET: flux_names.FLUX_OPERATOR,
+    argocd_names.APPLICATION: argocd_names.FIELD_MANAGER,
 }
 """The manager of each kind of owner that an engine has."""
 BEFORE = "before-first-apply"
@@ -48,23 +45,37 @@ _CHANGING = (
     "uncordon",
 )
 """What kubectl does to objects that are there: ``kubectl-edit`` did not make one."""
-OLD = ("talos", FIRSTLIGHT, "helm", "talosctl", "omni", "flux", "kubectl*", BEFORE, ANCIENT)
+OLD = (
+    talos_names.FIELD_MANAGER,
+    FIRSTLIGHT,
+    helm_names.FIELD_MANAGER,
+    talos_names.TALOSCTL_MANAGER,
+    talos_names.OMNI_MANAGER,
+    flux_names.CLI_MANAGER,
+    "kubectl*",
+    BEFORE,
+    ANCIENT,
+)
 """Who applied things before an engine did, as patterns: their fields pass to it.
 
 Others write beside Git, as autoscalers and injectors do, or are Git's. ``flux`` is the command, which installs Flux.
 """
 _PARTIES = {
-    "talos": Party.TALOS, "talosctl": Party.TALOS, "machined": Party.TALOS, "omni": Party.TALOS,
-    f"{FIRSTLIGHT}*": Party.BOOTSTRAP, "helm": Party.HELM,
+    talos_names.FIELD_MANAGER: Party.TALOS, talos_names.TALOSCTL_MANAGER: Party.TALOS,
+    talos_names.MACHINED_MANAGER: Party.TALOS, talos_names.OMNI_MANAGER: Party.TALOS,
+    f"{FIRSTLIGHT}*": Party.BOOTSTRAP, helm_names.FIELD_MANAGER: Party.HELM,
     "kube-apiserver": Party.SYSTEM, "kube-controller-manager": Party.SYSTEM, "kube-scheduler": Party.SYSTEM,
     "kubelet": Party.SYSTEM, "kube-proxy": Party.SYSTEM, "api-priority-and-fairness-*": Party.SYSTEM,
-    BEFORE: Party.PERSON, ANCIENT: Party.PERSON, "flux": Party.PERSON, "kubectl*": Party.PERSON, "k9s*": Party.PERSON,
+    BEFORE: Party.PERSON, ANCIENT: Party.PERSON, flux_names.CLI_MANAGER: Party.PERSON,
+    "kubectl*": Party.PERSON, "k9s*": Party.PERSON,
     "lens*": Party.PERSON, "openlens*": Party.PERSON, "headlamp*": Party.PERSON, "node-fetch*": Party.PERSON,
     "mozilla*": Party.PERSON, "curl*": Party.PERSON, "terraform*": Party.PERSON, "hashicorp*": Party.PERSON,
     "pulumi-kubernetes*": Party.PERSON,
 }  # fmt: skip
 """Who stands behind managers, as patterns in small letters."""
-_REQUESTS = frozenset({"reconcile.fluxcd.io/requestedAt", "reconcile.fluxcd.io/forceAt", "argocd.argoproj.io/refresh"})
+_REQUESTS = frozenset(
+    {flux_names.RECONCILE_REQUEST_ANNOTATION, flux_names.FORCE_REQUEST_ANNOTATION, argocd_names.REFRESH_ANNOTATION}
+)
 """Annotations by which engines are asked to come sooner: whoever asks owns nothing by it."""
 
 
@@ -113,12 +124,12 @@ def is_old(manager: str) -> bool:
 
 def is_by_hand(manager: str) -> bool:
     """Whether it is a tool that people change things with by hand, whoever applied them."""
-    return party(manager) == Party.PERSON and manager not in (BEFORE, "flux")
+    return party(manager) == Party.PERSON and manager not in (BEFORE, flux_names.CLI_MANAGER)
 
 
 def owner(manager: str) -> ObjectOwner:
     """A manager as an owner, where no mark and no inventory says more."""
-    if manager in ("talos", FIRSTLIGHT, "helm"):
+    if manager in (talos_names.FIELD_MANAGER, FIRSTLIGHT, helm_names.FIELD_MANAGER):
         return ObjectOwner(party(manager))
     return ObjectOwner(party(manager), manager)
 

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from firstlight.model import helm_names
 from firstlight.model.baseline import OwnerSeen
 from firstlight.ownership import apply_comparison, field_merge, field_set, field_values, managers, normal_values
 from firstlight.ownership.field_set import FieldSet, Path, path_text
@@ -17,11 +18,11 @@ _BOOKKEEPING = frozenset(
     ("f:metadata", "f:annotations", f"f:{name}")
     for name in (
         "kubectl.kubernetes.io/last-applied-configuration", "config.k8s.io/owning-inventory",
-        "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
+        helm_names.RELEASE_NAME_ANNOTATION, helm_names.RELEASE_NAMESPACE_ANNOTATION,
     )
 )  # fmt: skip
 """What only an old owner had a use for: it must go with it, and is no loss."""
-_MANAGED_BY: Path = ("f:metadata", "f:labels", "f:app.kubernetes.io/managed-by")
+_MANAGED_BY: Path = ("f:metadata", "f:labels", f"f:{helm_names.MANAGED_BY_LABEL}")
 
 _NOT_TRIED = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -210,7 +211,7 @@ def _told(gone: set[Path], live: Mapping[str, Any]) -> set[Path]:
         if path[-1].startswith("f:") and (path in above or _is_key(path)):
             continue
         told.add(path)
-    is_helms = field_values.at(live, _MANAGED_BY) == "Helm"
+    is_helms = field_values.at(live, _MANAGED_BY) == helm_names.MANAGED_BY_HELM
     return {each for each in told if each not in _BOOKKEEPING and not (is_helms and each == _MANAGED_BY)}
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.ownership import field_values, managers
 from firstlight.ownership.field_set import FieldSet, Path, plain
 from firstlight.ownership.field_values import ABSENT, Leaf
@@ -84,9 +85,9 @@ def writer_text(live: Mapping[str, Any], path: Path, *, manager: str) -> Writer 
 _BOOKKEEPING = (
     "kubectl.kubernetes.io/last-applied-configuration", "kubectl.kubernetes.io/restartedAt",
     "kubernetes.io/change-cause", "deployment.kubernetes.io/revision", "config.k8s.io/owning-inventory",
-    "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "reconcile.fluxcd.io/requestedAt",
-    "reconcile.fluxcd.io/forceAt",
-    "reconcile.fluxcd.io/resetAt", "argocd.argoproj.io/refresh",
+    helm_names.RELEASE_NAME_ANNOTATION, helm_names.RELEASE_NAMESPACE_ANNOTATION,
+    flux_names.RECONCILE_REQUEST_ANNOTATION, flux_names.FORCE_REQUEST_ANNOTATION, flux_names.RESET_REQUEST_ANNOTATION,
+    argocd_names.REFRESH_ANNOTATION,
 )  # fmt: skip
 """Annotations by which tools remember or ask something: they say nothing of what an object is."""
 

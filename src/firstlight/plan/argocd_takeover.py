@@ -7,6 +7,7 @@ from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_directives
+from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.handover import Passing
 from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
@@ -19,7 +20,6 @@ from firstlight.plan.cluster_facts import ClusterFacts
 SERVER_SIDE = engine_directives.SERVER_SIDE
 RESPECT = "RespectIgnoreDifferences=true"
 _KEEP = "Prune=false"
-FINALIZER = "resources-finalizer.argocd.argoproj.io"
 _VITAL = ("CustomResourceDefinition", "Namespace")
 
 
@@ -89,19 +89,22 @@ def _client_side(component: Component, origin: Origin) -> Problem:
         rule="handover-server-side", severity=ProblemSeverity.ERROR, component=component.name,
         message=f"Application {origin.name} does not apply server-side, since {why}: what bootstrap applied would "
         "stay bootstrap's, and fields removed in Git would stay in the cluster",
-        chain=(ProblemLink("Application", f"{origin.name} takes over {component.name}", origin.place),),
+        chain=(ProblemLink(argocd_names.APPLICATION, f"{origin.name} takes over {component.name}", origin.place),),
         way_out=f"{do}; firstlight handover --dry-run shows it as a change of the file.",
     )  # fmt: skip
 
 
 def _deletes(component: Component, origin: Origin) -> Iterator[Problem]:
     finalizers = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
-    if any(each == FINALIZER or each.startswith(f"{FINALIZER}/") for each in finalizers):
+    if any(
+        each == argocd_names.RESOURCES_FINALIZER or each.startswith(f"{argocd_names.RESOURCES_FINALIZER}/")
+        for each in finalizers
+    ):
         yield Problem(
             rule="handover-finalizer", severity=ProblemSeverity.WARNING, component=component.name,
             message=f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
-            f"{FINALIZER}",
-            chain=(ProblemLink("Application", "has the finalizer", origin.place),),
+            + argocd_names.RESOURCES_FINALIZER,
+            chain=(ProblemLink(argocd_names.APPLICATION, "has the finalizer", origin.place),),
             way_out="Leave metadata.finalizers out until the certificate is final.",
         )  # fmt: skip
 
@@ -122,10 +125,10 @@ def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *,
         component=component.name,
         message=f"Application {origin.name} prunes by itself before the handover is proven: if Git renders otherwise "
         f"for a moment, it deletes {what}",
-        chain=(ProblemLink("Application", "has syncPolicy.automated.prune", origin.place),),
+        chain=(ProblemLink(argocd_names.APPLICATION, "has syncPolicy.automated.prune", origin.place),),
         way_out="Write prune: false until the certificate is final"
         + (
-            f", and give them the annotation {engine_directives.SYNC_OPTIONS_ANNOTATION}: {_KEEP} for good."
+            f", and give them the annotation {argocd_names.SYNC_OPTIONS_ANNOTATION}: {_KEEP} for good."
             if vital
             else "."
         ),
@@ -259,7 +262,7 @@ def ignore_problems(known: ClusterFacts, passing: Sequence[Passing]) -> Iterator
             yield Problem(
                 rule="handover-ignores", severity=ProblemSeverity.WARNING, component=component.name,
                 message=f"Application {origin.name} would write what others write, and never be in sync: {names}{more}",
-                chain=(ProblemLink("Application", "does not ignore them", origin.place),),
+                chain=(ProblemLink(argocd_names.APPLICATION, "does not ignore them", origin.place),),
                 way_out=f"Add them to spec.ignoreDifferences, and {RESPECT} to the sync options; "
                 "firstlight handover --dry-run shows it as a change of the file.",
             )  # fmt: skip

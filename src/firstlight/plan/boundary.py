@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from firstlight.document.within import sequence
+from firstlight.model import flux_names, helm_names
 from firstlight.model.boundary import (
     Boundary,
     BoundaryStanding,
@@ -138,8 +139,8 @@ class FirstReconcile(enum.Enum):
 class LaterReconcile(enum.Enum):
     """How the engine applies."""
 
-    HELM_RELEASE = "helm-controller"
-    KUSTOMIZATION = "kustomize-controller"
+    HELM_RELEASE = flux_names.HELM_CONTROLLER
+    KUSTOMIZATION = flux_names.KUSTOMIZE_CONTROLLER
     SERVER_SIDE = "Argo CD"
     CLIENT_SIDE = "Argo CD without ServerSideApply"
 
@@ -335,7 +336,7 @@ def _title(path: Path) -> str:
     match path:
         case ("spec", "replicas"):
             return "replicas"
-        case (*_, "labels", "helm.sh/chart"):
+        case (*_, "labels", helm_names.CHART_LABEL):
             return "chart"
         case (*_, "labels", "app.kubernetes.io/version"):
             return "version label"

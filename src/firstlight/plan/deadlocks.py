@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
 from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity, Tie
 from firstlight.model.rendition import Object
@@ -201,10 +202,10 @@ def _after_inline(
 
 
 _ROOTS = {
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("argoproj.io", "Application"),
-    ("argoproj.io", "ApplicationSet"),
+    (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
+    (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
+    (argocd_names.GROUP, argocd_names.APPLICATION),
+    (argocd_names.GROUP, argocd_names.APPLICATION_SET),
 }
 
 

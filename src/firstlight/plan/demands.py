@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import flux_names
 from firstlight.model.component import Component, ObjectId, Side, SourceForm
 from firstlight.model.plan import ProblemSeverity
 from firstlight.model.remark import Place
@@ -69,9 +70,9 @@ def _declared(component: Component, side: Side) -> Iterator[ComponentDemand]:
         charts = [
             each.name.rpartition("/")[2] for each in cluster_facts.sources(origin) if isinstance(each, ChartSource)
         ]
-        if origin.form == SourceForm.FLUX_INSTANCE or "flux-instance" in charts:
+        if origin.form == SourceForm.FLUX_INSTANCE or flux_names.INSTANCE_CHART in charts:
             yield demand(
-                Requisite(RequisiteKind.OPERATOR, "fluxcd.controlplane.io"), origin.place, "a FluxInstance installs it"
+                Requisite(RequisiteKind.OPERATOR, flux_names.OPERATOR_GROUP), origin.place, "a FluxInstance installs it"
             )
         for source in cluster_facts.sources(origin):
             if isinstance(source, ChartSource):

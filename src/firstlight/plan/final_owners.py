@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from firstlight.document.within import mapping
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Owner, Side, SourceForm
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
@@ -13,18 +14,14 @@ from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 
 FIRSTLIGHT = "firstlight"
-KUSTOMIZE = "kustomize-controller"
-HELM = "helm-controller"
-ARGOCD = "argocd-controller"
-OPERATOR = "flux-operator"
 REPOSITORY = "firstlight-repository"
 """Makes a Secret the credentials of a repository: another one than who made the Secret, whose fields it would drop."""
 _BY_FORM = {
-    SourceForm.HELM_RELEASE: HELM,
-    SourceForm.KUSTOMIZATION: KUSTOMIZE,
-    SourceForm.FLUX_COMPONENTS: KUSTOMIZE,
-    SourceForm.FLUX_INSTANCE: KUSTOMIZE,
-    SourceForm.APPLICATION: ARGOCD,
+    SourceForm.HELM_RELEASE: flux_names.HELM_CONTROLLER,
+    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.FLUX_COMPONENTS: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.FLUX_INSTANCE: flux_names.KUSTOMIZE_CONTROLLER,
+    SourceForm.APPLICATION: argocd_names.FIELD_MANAGER,
 }
 
 
@@ -80,8 +77,10 @@ class FinalOwners:
 # What passes from bootstrap to the engine: everything that bootstrap brings and Git has, with its owner in the end.
 
 
-_FLUX = "kustomize.toolkit.fluxcd.io"
-_LEFT = {f"{_FLUX}/reconcile": {"disabled"}, f"{_FLUX}/ssa": {"ignore", "ifnotpresent"}}
+_LEFT = {
+    flux_names.RECONCILE_ANNOTATION: {"disabled"},
+    flux_names.SSA_ANNOTATION: {"ignore", "ifnotpresent"},
+}
 """With these, as labels or annotations, Flux leaves an object alone that is there; it compares values in any case."""
 PARTIES = {
     SourceForm.HELM_RELEASE: Party.FLUX,
@@ -138,6 +137,6 @@ def owner_name(origin: Origin) -> str:
     kind, name, namespace = origin.form.value, origin.name, origin.namespace
     if origin.form in (SourceForm.FLUX_COMPONENTS, SourceForm.FLUX_INSTANCE) and origin.maker:
         metadata = mapping(origin.maker, "metadata")
-        kind, name = "Kustomization", str(metadata.get("name") or name)
+        kind, name = flux_names.KUSTOMIZATION, str(metadata.get("name") or name)
         namespace = str(metadata.get("namespace") or namespace)
     return f"{kind} {namespace}/{name}"

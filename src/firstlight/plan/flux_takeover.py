@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from firstlight.document.within import mapping, number, text
+from firstlight.model import flux_names, helm_names
 from firstlight.model.boundary import BoundaryStanding
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
 from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
@@ -99,7 +100,7 @@ def _second(ours: Component, chart: ChartSource, theirs: Component, origin: Orig
                 f"installs {chart.release} into {chart.namespace}",
                 cluster_facts.place(ours, Side.BOOTSTRAP),
             ),
-            ProblemLink("HelmRelease", "is of another release", origin.place),
+            ProblemLink(flux_names.HELM_RELEASE, "is of another release", origin.place),
         ),
         way_out=f"Write in its spec: {lines}. Where it runs already, that makes helm-controller uninstall and install "
         "anew: there, give bootstrap's release the name and namespace that the HelmRelease has.",
@@ -121,7 +122,7 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
     reference = mapping(origin.definition, "spec", "chartRef")
     if (
         not reference
-        or text(reference, "kind") not in ("", "OCIRepository")
+        or text(reference, "kind") not in ("", flux_names.OCI_REPOSITORY)
         or not isinstance(origin.source, ChartSource)
     ):
         return
@@ -142,7 +143,9 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
             "the labels of its pods: the handover replaces them",
             chain=(
                 ProblemLink(
-                    "HelmRelease", f"takes its chart from OCIRepository {text(reference, 'name')}", origin.place
+                    flux_names.HELM_RELEASE,
+                    f"takes its chart from OCIRepository {text(reference, 'name')}",
+                    origin.place,
                 ),
             ),
             way_out="Run helm-controller with --feature-gates=DisableChartDigestTracking=true, or take the chart from "
@@ -153,7 +156,7 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
 def _names_version(labels: object, version: str) -> bool:
     if not isinstance(labels, dict):
         return False
-    chart = labels.get("helm.sh/chart") or labels.get("chart")
+    chart = labels.get(helm_names.CHART_LABEL) or labels.get("chart")
     return bool(chart) or (bool(version) and any(version in str(each) for each in labels.values()))
 
 
@@ -183,6 +186,6 @@ def _uninstalled(component: Component, origin: Origin, severity: ProblemSeverity
     return Problem(
         rule="handover-uninstalls-cni", severity=severity, component=component.name,
         message=f"helm-controller would uninstall the network of the cluster when it fails: {why}",
-        chain=(ProblemLink("HelmRelease", f"{origin.namespace}/{origin.name} says so", origin.place),),
+        chain=(ProblemLink(flux_names.HELM_RELEASE, f"{origin.namespace}/{origin.name} says so", origin.place),),
         way_out=f"{way_out}: without a network helm-controller itself cannot bring it back.",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from firstlight.document.within import text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Phase, Side, SourceForm
 from firstlight.model.plan import Gate, StepNeed, Subject, Tie
 from firstlight.plan import cluster_facts, demands, pod_needs, supplies
@@ -185,10 +186,10 @@ _WEBHOOKS = {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 _STORES = {"SecretStore", "ClusterSecretStore"}
 _ROLES = {"cni": (Subject.CNI, Subject.NODES), "dns": (Subject.DNS,), "certificates": (Subject.CERTIFICATES,)}
 _GROUPS = {
-    SourceForm.KUSTOMIZATION: ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    SourceForm.HELM_RELEASE: ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    SourceForm.FLUX_INSTANCE: ("fluxcd.controlplane.io", "FluxInstance"),
-    SourceForm.APPLICATION: ("argoproj.io", "Application"),
+    SourceForm.KUSTOMIZATION: (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
+    SourceForm.HELM_RELEASE: (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
+    SourceForm.FLUX_INSTANCE: (flux_names.OPERATOR_GROUP, flux_names.FLUX_INSTANCE),
+    SourceForm.APPLICATION: (argocd_names.GROUP, argocd_names.APPLICATION),
 }
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from firstlight.document import yaml_reader
 from firstlight.document.within import text
+from firstlight.model import flux_names
 from firstlight.model.component import Component, Side
 from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
 from firstlight.model.remark import Place
@@ -96,7 +97,7 @@ def version_of(cluster_facts: ClusterFacts, component: Component, side: Side, ke
 def _rendered(item: Object, product: ProductVersions) -> str:
     if product.label:
         labels = ("metadata", "labels")
-        is_own = text(item.value, *labels, "app.kubernetes.io/part-of") == "flux"
+        is_own = text(item.value, *labels, "app.kubernetes.io/part-of") == flux_names.PART_OF
         return text(item.value, *labels, product.label) if is_own else ""
     for image in pod_needs.images(item):
         name, _, tag = image.partition("@")[0].rpartition(":")

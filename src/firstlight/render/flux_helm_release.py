@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight import errors
+from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import ChartSource, Values
@@ -110,12 +111,12 @@ async def _chart(
 ) -> tuple[ChartFiles, list[Remark]]:
     template = mapping(mapping(spec.get("chart")).get("spec"))
     kind = text(mapping(template.get("sourceRef")).get("kind"))
-    if kind == "Bucket":
+    if kind == flux_names.BUCKET:
         raise errors.Refused("the chart is in a Bucket, which is not fetched from")
-    is_git = True if kind == "GitRepository" else False if kind == "HelmRepository" else None
+    is_git = True if kind == flux_names.GIT_REPOSITORY else False if kind == flux_names.HELM_REPOSITORY else None
     loaded = await chart_files.load(chart, questions, is_git=is_git)
     remarks = []
-    if text(mapping(spec.get("chartRef")).get("kind")) == "OCIRepository" and loaded.stored is not None:
+    if text(mapping(spec.get("chartRef")).get("kind")) == flux_names.OCI_REPOSITORY and loaded.stored is not None:
         digest = loaded.stored.digest.partition(":")[2]
         loaded = chart_files.with_version(loaded, digest[:_DIGITS])
     if template.get("reconcileStrategy") == "Revision" and not chart.repository:

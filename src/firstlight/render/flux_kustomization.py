@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.component import Origin
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
@@ -181,7 +182,7 @@ def _substituted(
             Remark(place, Grade.ERROR, f"Flux refuses the variable {names}: letters, digits and _ make a name")
         )
     for document in rendered_objects.split_documents(built):
-        if "$" not in document or (post_build.DISABLED in document and _is_disabled(document)):
+        if "$" not in document or (flux_names.SUBSTITUTE_ANNOTATION in document and _is_disabled(document)):
             made.append(document)
             continue
         try:
@@ -217,7 +218,7 @@ def _is_disabled(document: str) -> bool:
         for each in objects
         for field in ("labels", "annotations")
     ]
-    return any(each.get(post_build.DISABLED) == "disabled" for each in marks)
+    return any(each.get(flux_names.SUBSTITUTE_ANNOTATION) == "disabled" for each in marks)
 
 
 def _name(document: str) -> str:

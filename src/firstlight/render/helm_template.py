@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from firstlight.clients.helm import helm_arguments
-from firstlight.model import helm_chart
+from firstlight.model import helm_chart, helm_names
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
@@ -19,7 +19,6 @@ from firstlight.render.renderer_programs import RenderTools
 
 _SOURCE = re.compile(r"^# Source: (?P<path>\S+)$", re.MULTILINE)
 _CRDS = re.compile(r"[^/]+(?:/charts/[^/]+)*/crds/.+")
-_HOOK = "helm.sh/hook"
 ASKS = "the chart asks what the cluster serves"
 """How a remark begins that no value is in doubt of, only what may be there besides."""
 
@@ -126,7 +125,7 @@ async def post_rendered(
         wished = renderer.get("kustomize")
         if not isinstance(wished, Mapping) or not templated.manifests:
             continue
-        apart = [] if with_hooks else [each for each in templated.manifests if _HOOK in each]
+        apart = [] if with_hooks else [each for each in templated.manifests if helm_names.HOOK_ANNOTATION in each]
         kustomization = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",

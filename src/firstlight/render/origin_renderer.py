@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId, Origin, Phase, SourceForm
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object
@@ -205,9 +206,6 @@ def _unknown(origin: Origin, reason: str) -> RawObjects:
 # What engines do to all objects alike: namespaces for those that name none, and their own marks.
 
 
-_TRACKING = "argocd.argoproj.io/tracking-id"
-
-
 def unknown_scopes(objects: tuple[Object, ...], namespace: str, served: ServedKinds) -> bool:
     """Whether there are objects of which only the cluster's other CRDs tell whether they are in a namespace."""
     return bool(namespace) and any(
@@ -229,8 +227,11 @@ def marked(objects: tuple[Object, ...], origin: Origin, raw: RawObjects) -> tupl
     made = []
     for before, each in zip(raw.objects, objects, strict=True):
         if released and before.id not in unreleased and not _is_hook(each):
-            annotations = {"meta.helm.sh/release-name": raw.release, "meta.helm.sh/release-namespace": raw.namespace}
-            each = with_metadata(each, {"app.kubernetes.io/managed-by": "Helm"}, annotations)
+            annotations = {
+                helm_names.RELEASE_NAME_ANNOTATION: raw.release,
+                helm_names.RELEASE_NAMESPACE_ANNOTATION: raw.namespace,
+            }
+            each = with_metadata(each, {helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM}, annotations)
         made.append(_marked(each, origin, raw.namespace))
     return tuple(made)
 
@@ -246,18 +247,20 @@ def _in_namespace(obj: Object, namespace: str, served: ServedKinds) -> Object:
 def _is_hook(obj: Object) -> bool:
     metadata = obj.value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    return isinstance(annotations, Mapping) and "helm.sh/hook" in annotations
+    return isinstance(annotations, Mapping) and helm_names.HOOK_ANNOTATION in annotations
 
 
 def _marked(obj: Object, origin: Origin, namespace: str) -> Object:
     match origin.form:
         case SourceForm.KUSTOMIZATION:
-            group = "kustomize.toolkit.fluxcd.io"
+            group = flux_names.KUSTOMIZE_GROUP
             return with_metadata(obj, _owner(group, origin), {})
         case SourceForm.HELM_RELEASE:
-            return with_metadata(obj, _owner("helm.toolkit.fluxcd.io", origin), {})
+            return with_metadata(obj, _owner(flux_names.HELM_GROUP, origin), {})
         case SourceForm.APPLICATION:
-            return with_metadata(obj, {}, {_TRACKING: _tracking_id(origin.name, obj.id, namespace)})
+            return with_metadata(
+                obj, {}, {argocd_names.TRACKING_ID_ANNOTATION: _tracking_id(origin.name, obj.id, namespace)}
+            )
         case _:
             return obj
 

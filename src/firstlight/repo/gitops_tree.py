@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document import within
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Component, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
@@ -142,9 +143,9 @@ def flux_kustomization(scene: PlatformView, cluster: Cluster, name: str, *, path
     needs = "".join(f"    - name: {each}\n" for each in dict.fromkeys(after))
     kind, source = _source(scene, cluster)
     return (
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\n"
-        "kind: Kustomization\n"
-        f"metadata:\n  name: {name}\n  namespace: flux-system\n"
+        f"apiVersion: {flux_names.KUSTOMIZE_API}\n"
+        f"kind: {flux_names.KUSTOMIZATION}\n"
+        f"metadata:\n  name: {name}\n  namespace: {flux_names.FLUX_SYSTEM}\n"
         "spec:\n"
         + (f"  dependsOn:\n{needs}" if needs else "")
         + f"  interval: 1h\n  retryInterval: 1m\n  timeout: 5m\n  path: ./{path}\n  prune: true\n  wait: true\n"
@@ -153,11 +154,11 @@ def flux_kustomization(scene: PlatformView, cluster: Cluster, name: str, *, path
 
 
 def _source(scene: PlatformView, cluster: Cluster) -> tuple[str, str]:
-    for each in scene.of_cluster(cluster.name, "kustomize.toolkit.fluxcd.io/Kustomization"):
+    for each in scene.of_cluster(cluster.name, flux_names.KUSTOMIZATION_GROUP_KIND):
         found = within.at(each.value, "spec", "sourceRef")
         if isinstance(found, Mapping) and found.get("name"):
-            return str(found.get("kind") or "GitRepository"), str(found["name"])
-    return "GitRepository", "flux-system"
+            return str(found.get("kind") or flux_names.GIT_REPOSITORY), str(found["name"])
+    return flux_names.GIT_REPOSITORY, flux_names.FLUX_SYSTEM
 
 
 def is_flux(cluster: Cluster) -> bool:

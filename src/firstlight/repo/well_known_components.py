@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from firstlight.document import yaml_reader
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId, Phase
 
 _SUFFIXES = ("-crds", "-install", "-bootstrap", "-core", "-app", "-helm", "-helm-release", "-release", "-app-set")
@@ -65,7 +66,8 @@ _ENGINE = re.compile(
     r"gotk-components|gotk-sync|argo-?cd/[^/]*(?:/manifests)?/(?:[\w-]+/)?(?:ha-|core-|namespace-)?install\.ya?ml"
 )
 _ENGINE_KINDS = {
-    "Application", "ApplicationSet", "AppProject", "FluxInstance", "GitRepository", "OCIRepository", "Kustomization",
+    argocd_names.APPLICATION, argocd_names.APPLICATION_SET, argocd_names.APP_PROJECT,
+    flux_names.FLUX_INSTANCE, flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.KUSTOMIZATION,
 }  # fmt: skip
 """What tells an engine where to begin."""
 _PLAIN = {"Namespace", "Secret", "ConfigMap"}

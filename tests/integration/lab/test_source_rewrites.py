@@ -14,6 +14,7 @@ from firstlight.clients.kube import Client
 from firstlight.lab import rewrite_rules
 from firstlight.lab.running_lab import Lab
 from firstlight.lab.simulations import source_rewrites
+from firstlight.model import argocd_names
 from firstlight.tools import content
 from tests.labs import condition, until
 
@@ -132,7 +133,7 @@ async def test_the_whole_of_argo_cd_follows(rewriting: Lab, kube: Client, namesp
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "repo", "namespace": namespace, "labels": {source_rewrites.SECRET_TYPE: "repository"}},
+        "metadata": {"name": "repo", "namespace": namespace, "labels": {argocd_names.SECRET_TYPE_LABEL: "repository"}},
         "stringData": {"url": ORIGINAL, "password": "kept"},
     }
 

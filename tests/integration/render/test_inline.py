@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from firstlight.clients import helm, kube
 from firstlight.commands.render import inline
-from firstlight.model import helm_chart
+from firstlight.model import helm_chart, helm_names
 from firstlight.model.inline_manifest import InlineState
 from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
@@ -114,7 +114,7 @@ async def test_a_machine_applies_a_component_as_it_is_rendered(
     await one.bootstrap()
 
     async with kube.Client(kube.load(one.lab.kubeconfig)) as client:
-        wanted = [each for each in objects if prepared_objects.HELM_HOOK not in prepared_objects.annotations(each)]
+        wanted = [each for each in objects if helm_names.HOOK_ANNOTATION not in prepared_objects.annotations(each)]
         wanted += [each for each in crds(contents) if each.id in made.embedding.added_crds]
         assert len(wanted) == len(made.embedding.objects) == len(objects) - 1 + 5
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.engines import engine_marks
 from firstlight.execute.overrides import held_engines
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.override import Emergency, Override, OverrideStanding, SuspendedOwner
 
 OPEN = Override(
@@ -35,15 +35,19 @@ def test_all_rest_with_a_reason_and_an_end(kind: str) -> None:
 def test_only_what_a_kustomization_applies_is_shielded_from_it() -> None:
     held, live = made("HelmRelease", labels=ABOVE)
     assert (
-        held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"][held_engines.SHIELD]
+        held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"][
+            flux_names.RECONCILE_ANNOTATION
+        ]
         == "disabled"
     )
     assert (
-        held_engines.SHIELD not in held_engines.resting(held, live, OPEN, is_shielded=False)["metadata"]["annotations"]
+        flux_names.RECONCILE_ANNOTATION
+        not in held_engines.resting(held, live, OPEN, is_shielded=False)["metadata"]["annotations"]
     )
     held, live = made("Application")
     assert (
-        held_engines.SHIELD not in held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"]
+        flux_names.RECONCILE_ANNOTATION
+        not in held_engines.resting(held, live, OPEN, is_shielded=True)["metadata"]["annotations"]
     )
 
 
@@ -51,4 +55,4 @@ def test_a_set_keeps_what_it_has_kept_before() -> None:
     held, live = made("ApplicationSet", preservedFields={"annotations": ["example.org/kept"]})
     kept = held_engines.resting(held, live, OPEN, is_shielded=True)["spec"]["preservedFields"]["annotations"]
     assert kept[0] == "example.org/kept"
-    assert engine_marks.SKIP in kept
+    assert argocd_names.SKIP_RECONCILE_ANNOTATION in kept

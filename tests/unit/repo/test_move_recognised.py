@@ -11,6 +11,7 @@ import yaml
 from firstlight import errors
 from firstlight.commands.change.moves import move_path
 from firstlight.commands.move import move_proposal
+from firstlight.model import argocd_names
 from firstlight.model.move import OwnerSplit
 from firstlight.repo import file_patch, platform_reader
 from firstlight.repo.work_tree import WorkTree
@@ -64,7 +65,7 @@ def test_what_a_change_is(edits: dict[str, Any], is_one: bool, tmp_path: Path) -
     assert move_path.is_move(before, platform_reader.read_tree(WorkTree(root))) == is_one
 
 
-@pytest.mark.parametrize(("finalizers", "is_refused"), [([], False), ([move_path._FINALIZER], True)])
+@pytest.mark.parametrize(("finalizers", "is_refused"), [([], False), ([argocd_names.RESOURCES_FINALIZER], True)])
 def test_an_application_that_goes_takes_nothing_with_it(
     finalizers: list[str], is_refused: bool, tmp_path: Path
 ) -> None:

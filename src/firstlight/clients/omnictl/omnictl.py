@@ -18,6 +18,7 @@ from firstlight.clients.omnictl import omni_errors, status_tree
 from firstlight.clients.program_io import ProgramAnswer
 from firstlight.clients.sandbox import program_limits
 from firstlight.clients.talosctl import talosctl_output
+from firstlight.model import talos_names
 from firstlight.model.omni_status import ClusterStatus, OmniVerb, ResourceChange, ResourceFieldChange
 from firstlight.model.secret import MASK, Secret
 
@@ -141,7 +142,6 @@ LIFE = "24h"
 """How long a token for a service account lives: longer than a run, and not the year that omnictl would take."""
 
 _PRINTED = "/dev/stdout"
-_UUIDS = "ClusterUUIDs.omni.sidero.dev"
 
 
 class OmnictlAccess(OmnictlProgram):
@@ -179,7 +179,7 @@ class OmnictlAccess(OmnictlProgram):
         Raises:
             omni_errors.NotFound: Omni has no such cluster.
         """
-        words = ("get", _UUIDS, cluster_name(cluster))
+        words = ("get", talos_names.CLUSTER_UUIDS, cluster_name(cluster))
         done = await self._ask(words, ["--output=json"], timeout=timeout)
         try:
             found = json.loads(done.stdout)["spec"]["uuid"]

@@ -13,7 +13,7 @@ from firstlight import errors
 from firstlight.clients.talosctl import talos_errors, talosctl_output
 from firstlight.clients.talosctl.machine_target import MachineTarget
 from firstlight.clients.talosctl.talosctl_program import READ, TalosctlProgram
-from firstlight.model import machine
+from firstlight.model import machine, talos_names
 from firstlight.model.secret import Secret
 
 T = TypeVar("T")
@@ -52,17 +52,15 @@ class ResourceCommands(TalosctlProgram):
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.DiscoveredMember], ...]:
         """The machines of the cluster that discovery knows."""
-        return await self._typed(target, "Members.cluster.talos.dev", machine.DiscoveredMember, timeout=timeout)
+        return await self._typed(target, talos_names.MEMBERS, machine.DiscoveredMember, timeout=timeout)
 
     async def machine_status(self, target: MachineTarget, *, timeout: float = READ) -> machine.MachineStage:
         """How far a machine is."""
-        return await self._one(
-            target, "MachineStatuses.runtime.talos.dev", "machine", machine.MachineStage, timeout=timeout
-        )
+        return await self._one(target, talos_names.MACHINE_STATUSES, "machine", machine.MachineStage, timeout=timeout)
 
     async def machine_config(self, target: MachineTarget, *, persistent: bool = False, timeout: float = READ) -> Secret:
         """The config of a machine: the one in force, or the one that is on its disk and comes with the next boot."""
-        type = "MachineConfigs.config.talos.dev"
+        type = talos_names.MACHINE_CONFIGS
         found = await self._single(target, type, "persistent" if persistent else "v1alpha1", timeout=timeout)
         if not isinstance(found.spec, str):
             raise self._unreadable(target, type)
@@ -72,47 +70,47 @@ class ResourceCommands(TalosctlProgram):
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.InstallDisk], ...]:
         """The disks of machines."""
-        return await self._typed(target, "Disks.block.talos.dev", machine.InstallDisk, timeout=timeout)
+        return await self._typed(target, talos_names.DISKS, machine.InstallDisk, timeout=timeout)
 
     async def system_disks(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.SystemDisk], ...]:
         """The disks that Talos is installed on; none for a machine that runs from memory."""
-        return await self._typed(target, "SystemDisks.block.talos.dev", machine.SystemDisk, timeout=timeout)
+        return await self._typed(target, talos_names.SYSTEM_DISKS, machine.SystemDisk, timeout=timeout)
 
     async def links(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.NetworkLink], ...]:
         """The network interfaces of machines; the id is the interface's name."""
-        return await self._typed(target, "LinkStatuses.net.talos.dev", machine.NetworkLink, timeout=timeout)
+        return await self._typed(target, talos_names.LINK_STATUSES, machine.NetworkLink, timeout=timeout)
 
     async def addresses(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.LinkAddress], ...]:
         """The addresses of machines."""
-        return await self._typed(target, "AddressStatuses.net.talos.dev", machine.LinkAddress, timeout=timeout)
+        return await self._typed(target, talos_names.ADDRESS_STATUSES, machine.LinkAddress, timeout=timeout)
 
     async def nodename(self, target: MachineTarget, *, timeout: float = READ) -> machine.Nodename:
         """The name that a machine has, or will have, in Kubernetes."""
-        return await self._one(target, "Nodenames.kubernetes.talos.dev", "nodename", machine.Nodename, timeout=timeout)
+        return await self._one(target, talos_names.NODENAMES, "nodename", machine.Nodename, timeout=timeout)
 
     async def services(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.TalosService], ...]:
         """The services that run on machines, and their health; the id is the service's name."""
-        return await self._typed(target, "Services.v1alpha1.talos.dev", machine.TalosService, timeout=timeout)
+        return await self._typed(target, talos_names.SERVICES, machine.TalosService, timeout=timeout)
 
     async def diagnostics(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.TalosDiagnostic], ...]:
         """What machines warn of."""
-        return await self._typed(target, "Diagnostics.runtime.talos.dev", machine.TalosDiagnostic, timeout=timeout)
+        return await self._typed(target, talos_names.DIAGNOSTICS, machine.TalosDiagnostic, timeout=timeout)
 
     async def manifests(
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.TalosManifest], ...]:
         """The Kubernetes objects that control-plane machines apply, in the order of their ids."""
-        type = "Manifests.kubernetes.talos.dev"
+        type = talos_names.MANIFESTS
         found = await self.get(target, type, timeout=timeout)
         if not all(isinstance(each.spec, list) for each in found):
             raise self._unreadable(target, type)
@@ -122,14 +120,12 @@ class ResourceCommands(TalosctlProgram):
         self, target: MachineTarget, *, timeout: float = READ
     ) -> tuple[machine.TalosResource[machine.TalosManifestStatus], ...]:
         """Which of the manifests control-plane machines have applied."""
-        return await self._typed(
-            target, "ManifestStatuses.kubernetes.talos.dev", machine.TalosManifestStatus, timeout=timeout
-        )
+        return await self._typed(target, talos_names.MANIFEST_STATUSES, machine.TalosManifestStatus, timeout=timeout)
 
     async def etcd_member_id(self, target: MachineTarget, *, timeout: float = READ) -> str | None:
         """The id of the etcd member on a machine; None if it is no member."""
         try:
-            found = await self._one(target, "EtcdMembers.etcd.talos.dev", "local", _EtcdMember, timeout=timeout)
+            found = await self._one(target, talos_names.ETCD_MEMBERS, "local", _EtcdMember, timeout=timeout)
         except talos_errors.TalosNotFound:
             return None
         return found.id

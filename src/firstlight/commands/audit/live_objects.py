@@ -14,6 +14,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiCatalog
+from firstlight.model import argocd_names, flux_names
 from firstlight.repo.platform_view import LiveObjects
 
 PATIENCE = 60.0
@@ -46,9 +47,9 @@ KINDS = (
     AuditedKind("cilium.io/CiliumLoadBalancerIPPool"),
     AuditedKind("metallb.io/IPAddressPool"),
     AuditedKind("ceph.rook.io/CephCluster"),
-    AuditedKind("kustomize.toolkit.fluxcd.io/Kustomization", is_outline=True),
-    AuditedKind("helm.toolkit.fluxcd.io/HelmRelease", is_outline=True),
-    AuditedKind("argoproj.io/Application", is_outline=True),
+    AuditedKind(flux_names.KUSTOMIZATION_GROUP_KIND, is_outline=True),
+    AuditedKind(flux_names.HELM_RELEASE_GROUP_KIND, is_outline=True),
+    AuditedKind(argocd_names.APPLICATION_GROUP_KIND, is_outline=True),
 )
 
 

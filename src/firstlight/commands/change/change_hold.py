@@ -19,6 +19,7 @@ from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.override import OVERRIDE_ID, REASON, UNTIL, Emergency, Override, OverrideStanding, SuspendedOwner
@@ -27,7 +28,7 @@ MARK = "firstlight.dev/change"
 SUSPENDED = "firstlight.dev/suspended-until"
 LONGEST = 7 * 24 * 3600.0
 """Seconds after which somebody is told that it still rests."""
-_KINDS = ("Kustomization", "HelmRelease", "Application")
+_KINDS = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, argocd_names.APPLICATION)
 
 
 def hold(carrying: OngoingChange, cluster: Cluster) -> WalkStage:
@@ -138,8 +139,8 @@ def _resting(held: SuspendedOwner, live: Mapping[str, Any], carrying: OngoingCha
 def _awake(live: Mapping[str, Any]) -> dict[str, Any]:
     """What is applied so that it goes on; an Application looks at Git anew, and not at what it knew before."""
     value = held_engines.bare(_held(live))
-    if value["kind"] == "Application":
-        value["metadata"]["annotations"] = {held_engines.REFRESH: "normal"}
+    if value["kind"] == argocd_names.APPLICATION:
+        value["metadata"]["annotations"] = {argocd_names.REFRESH_ANNOTATION: "normal"}
     return value
 
 

@@ -3,14 +3,15 @@
 import dataclasses
 from collections.abc import Iterable
 
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, SourceForm
 from firstlight.model.decision import Decision
 from firstlight.model.platform import Platform
 
 GROUPS = {
-    SourceForm.KUSTOMIZATION: "kustomize.toolkit.fluxcd.io",
-    SourceForm.HELM_RELEASE: "helm.toolkit.fluxcd.io",
-    SourceForm.APPLICATION: "argoproj.io",
+    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
+    SourceForm.HELM_RELEASE: flux_names.HELM_GROUP,
+    SourceForm.APPLICATION: argocd_names.GROUP,
 }
 
 

@@ -11,6 +11,7 @@ from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import conditions, gate_parts
 from firstlight.gates.gate_parts import GateQuestion
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.observation import GateView
@@ -38,7 +39,7 @@ def engine_stages(carrying: OngoingChange, cluster: Cluster) -> tuple[WalkStage,
     followed = FollowedObjects(
         cluster=cluster, objects=objects, revision=FollowedRevision(target, repository)
     )  # fmt: skip
-    is_flux = any(each.id.kind == "Kustomization" for each in objects)
+    is_flux = any(each.id.kind == flux_names.KUSTOMIZATION for each in objects)
     found = [_fetch(carrying, cluster, followed)] if is_flux else []
     return (*found, _reconcile(carrying, cluster, followed))
 

@@ -17,6 +17,7 @@ from firstlight.execute.walk import OnVerdict
 from firstlight.execute.world import World
 from firstlight.gates import argocd, conditions, flux, gate_parts
 from firstlight.gates.gate_parts import GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -24,8 +25,6 @@ from firstlight.model.plan import Gate, Subject
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 MANAGER = "firstlight-change"
-REQUESTED = "reconcile.fluxcd.io/requestedAt"
-REFRESH = "argocd.argoproj.io/refresh"
 AGAIN = 0.5
 """Seconds between two looks whether a commit that an engine has is one that has the change."""
 
@@ -96,8 +95,8 @@ class FollowedObjects:
         """What must be seen."""
         kinds = {each.id.kind for each in self.objects}
         own = [gate_parts.look_at(each.id) for each in self.objects]
-        sources = [flux.GIT] if kinds & {"Kustomization", "HelmRelease"} else []
-        return (*own, *sources, *([CHARTS] if "HelmRelease" in kinds else []))
+        sources = [flux.GIT] if kinds & {flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE} else []
+        return (*own, *sources, *([CHARTS] if flux_names.HELM_RELEASE in kinds else []))
 
 
 def verdicts(followed: FollowedObjects, view: GateView) -> list[Verdict]:
@@ -111,17 +110,17 @@ def _verdict(each: EngineObject, followed: FollowedObjects, view: GateView) -> V
     if found is None:
         return conditions.absent(each.id, is_served=look not in view.unserved)
     url, target = followed.cluster.url, followed.revision
-    rest = argocd.skipped if each.id.kind == "Application" else flux.suspended
+    rest = argocd.skipped if each.id.kind == argocd_names.APPLICATION else flux.suspended
     if rests := rest(found, name, is_declared=each.is_suspended):
         # What only needs it may rest for reasons of its own; what it is in must not.
         return Failed(rests.reason) if each.is_touched and isinstance(rests, Waiting) else Skipped(rests.reason)
     match each.id.kind:
-        case "Kustomization":
+        case flux_names.KUSTOMIZATION:
             applied = text(found, "status", "lastAppliedRevision")
             sources = view.all(flux.GIT)
             expected = _expected(applied, target)
             return flux.kustomization(found, name, expected=expected, url=url, sources=sources, now=view.now)
-        case "HelmRelease":
+        case flux_names.HELM_RELEASE:
             late = late_chart(
                 found,
                 name,
@@ -195,12 +194,12 @@ async def followed_sources(followed: FollowedObjects, client: kube.Client) -> tu
     """
     found: dict[ObjectId, None] = {}
     for each in followed.objects:
-        live = await _live(each.id, client) if each.id.kind == "Kustomization" else None
+        live = await _live(each.id, client) if each.id.kind == flux_names.KUSTOMIZATION else None
         reference = mapping(live, "spec", "sourceRef")
-        if text(reference, "kind") != "GitRepository":
+        if text(reference, "kind") != flux_names.GIT_REPOSITORY:
             continue
         space = text(reference, "namespace") or each.id.namespace
-        id = ObjectId(flux.SOURCES, "GitRepository", space, text(reference, "name"))
+        id = ObjectId(flux_names.SOURCE_GROUP, flux_names.GIT_REPOSITORY, space, text(reference, "name"))
         source = await _live(id, client)
         url = followed.cluster.url
         if source and (not url or revisions.is_same_repository(url, text(source, "spec", "url"))):
@@ -224,10 +223,12 @@ async def objects_behind(followed: FollowedObjects, client: kube.Client) -> tupl
     """Those Kustomizations and Applications that are there and have not applied the commit, the outermost first."""
     found = []
     for each in followed.objects:
-        live = await _live(each.id, client) if each.id.kind != "HelmRelease" else None
+        live = await _live(each.id, client) if each.id.kind != flux_names.HELM_RELEASE else None
         if live is None:
             continue
-        have = _synced(live) if each.id.kind == "Application" else text(live, "status", "lastAppliedRevision")
+        have = (
+            _synced(live) if each.id.kind == argocd_names.APPLICATION else text(live, "status", "lastAppliedRevision")
+        )
         if revisions.commit(have) and not await _has(followed.revision, have):
             found.append(each.id)
     return tuple(found)
@@ -249,7 +250,11 @@ async def request_reconcile(
         errors.ClientError: The API does not take it.
     """
     for id in ids:
-        marks = {REFRESH: "normal"} if id.kind == "Application" else {REQUESTED: f"{now():.6f}"}
+        marks = (
+            {argocd_names.REFRESH_ANNOTATION: "normal"}
+            if id.kind == argocd_names.APPLICATION
+            else {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{now():.6f}"}
+        )
         look = gate_parts.look_at(id)
         with contextlib.suppress(kube.NotFound):
             await client.patch(
@@ -269,7 +274,7 @@ async def _live(id: ObjectId, client: kube.Client) -> Mapping[str, Any] | None:
 # HelmReleases whose chart is a directory of the repo itself: ready is not enough, the chart must be of the commit.
 
 
-CHARTS = WatchTarget(api_version=f"{flux.SOURCES}/v1", kind="HelmChart")
+CHARTS = WatchTarget(api_version=flux_names.SOURCE_API, kind=flux_names.HELM_CHART)
 
 
 def late_chart(
@@ -307,7 +312,7 @@ def _is_ours(release: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], u
     reference = mapping(release, "spec", "chart", "spec", "sourceRef")
     space = text(reference, "namespace") or text(release, "metadata", "namespace")
     called = f"{space}/{text(reference, 'name')}"
-    return text(reference, "kind") == "GitRepository" and any(
+    return text(reference, "kind") == flux_names.GIT_REPOSITORY and any(
         _called(each) == called and (not url or revisions.is_same_repository(url, text(each, "spec", "url")))
         for each in sources
     )

@@ -7,6 +7,7 @@ from typing import Any
 from firstlight.commands.decide.file_components import Belonging, belonging
 from firstlight.document.within import mapping
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import flux_names
 from firstlight.model.change import Change, Matter
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.platform import Platform
@@ -67,8 +68,8 @@ def _built(renditions: Iterable[Rendition]) -> Mapping[Name, dict[Side, list[Obj
 _GROUPS = {"apps", "batch", "autoscaling", "policy", "networking.k8s.io", "gateway.networking.k8s.io"}
 """Of objects that are deployed, and from whose fields nobody reads where else something is deployed."""
 _CONTENT: dict[tuple[str, str], Sequence[tuple[str, ...]]] = {
-    ("helm.toolkit.fluxcd.io", "HelmRelease"): [("spec", "values"), ("spec", "chart", "spec", "version")],
-    ("source.toolkit.fluxcd.io", "OCIRepository"): [("spec", "ref")],
+    (flux_names.HELM_GROUP, flux_names.HELM_RELEASE): [("spec", "values"), ("spec", "chart", "spec", "version")],
+    (flux_names.SOURCE_GROUP, flux_names.OCI_REPOSITORY): [("spec", "ref")],
     ("external-secrets.io", "ExternalSecret"): [("spec",)],
 }
 """Of objects that others are made by: what says how those are, and neither what nor where nor by whom they are."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.commands.decide.rule_form import STAGES, Stage
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.decision import DecisionItem
 
@@ -21,7 +22,7 @@ _MOST = 40
 _NAMED = 2
 """Steps of a way that has an item of a list, and its name."""
 _VERBS = {ChangeVerb.ADDED: "add", ChangeVerb.REMOVED: "remove", ChangeVerb.MOVED: "move"}
-_DECLARING = ("Kustomization", "HelmRelease", "Application")
+_DECLARING = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, argocd_names.APPLICATION)
 """Kinds that are a component rather than a part of one."""
 
 

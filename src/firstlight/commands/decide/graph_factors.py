@@ -5,13 +5,20 @@ from collections.abc import Iterator
 
 from firstlight.commands.decide import sides
 from firstlight.commands.decide.touched import DecisionContext
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.component import Component
 from firstlight.model.decision import Risk, RiskFactor
 from firstlight.plan import version_bump
 
 _MANY = 10
-_DECLARING = {"HelmRelease", "Kustomization", "Application", "ApplicationSet", "FluxInstance"}
+_DECLARING = {
+    flux_names.HELM_RELEASE,
+    flux_names.KUSTOMIZATION,
+    argocd_names.APPLICATION,
+    argocd_names.APPLICATION_SET,
+    flux_names.FLUX_INSTANCE,
+}
 _VERSIONS = {"version", "tag", "newTag", "image", "targetRevision", "semver", "ref", "digest", "revision"}
 """What versions are called, wherever they stand."""
 BY_ITSELF = "firstlight tells it by itself, from what the repo's components need and from what could be read"

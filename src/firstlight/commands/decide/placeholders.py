@@ -12,6 +12,7 @@ from firstlight.commands.decide.git_names import GitNames, branches
 from firstlight.commands.decide.rule_form import PLACEHOLDER, StepForm
 from firstlight.commands.decide.touched import DecisionContext
 from firstlight.document.within import mapping, sequence
+from firstlight.model import argocd_names
 from firstlight.model.change import Level
 from firstlight.model.cluster import Engine
 from firstlight.model.component import Component, Origin, Side, SourceForm
@@ -34,7 +35,6 @@ _DNS = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _REVERT = "git revert --no-edit {revert}"
 _RESTORE = "git restore --source={since} --staged --worktree -- {files} && git commit"
 _FLAGS = {"prune": "--auto-prune", "selfHeal": "--self-heal", "allowEmpty": "--allow-empty"}
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -254,9 +254,12 @@ def _leaves_objects(origin: Origin) -> bool:
         spec = mapping(definition, "spec")
         policy = spec.get("deletionPolicy", "MirrorPrune")
         return policy == "Orphan" or (policy == "MirrorPrune" and spec.get("prune") is not True)
-    if definition.get("kind") != "Application" or mapping(origin.maker):
+    if definition.get("kind") != argocd_names.APPLICATION or mapping(origin.maker):
         return False
-    return not any(str(each).startswith(_FINALIZER) for each in sequence(definition, "metadata", "finalizers"))
+    return not any(
+        str(each).startswith(argocd_names.RESOURCES_FINALIZER)
+        for each in sequence(definition, "metadata", "finalizers")
+    )
 
 
 def _policy(origin: Origin) -> list[str]:

@@ -7,12 +7,13 @@ from typing import Any
 
 from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import flux_names, helm_names
 from firstlight.model.component import Component
 from firstlight.observe.cluster import observation
 from firstlight.observe.cluster.observation import ClusterObservation
 
 _MARKS = (
-    "kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name", "meta.helm.sh/release-name",
+    flux_names.KUSTOMIZATION_NAME_LABEL, flux_names.HELM_RELEASE_NAME_LABEL, helm_names.RELEASE_NAME_ANNOTATION,
     "app.kubernetes.io/instance",
 )  # fmt: skip
 """Labels and annotations by which objects say whose they are."""

@@ -6,26 +6,31 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
 from firstlight.plan import product_tables
 
-KUSTOMIZATION, HELM_RELEASE = "kustomize.toolkit.fluxcd.io/Kustomization", "helm.toolkit.fluxcd.io/HelmRelease"
-APPLICATION = "argoproj.io/Application"
 SOURCES = tuple(
-    f"source.toolkit.fluxcd.io/{kind}"
-    for kind in ("GitRepository", "OCIRepository", "HelmRepository", "Bucket", "HelmChart")
+    f"{flux_names.SOURCE_GROUP}/{kind}"
+    for kind in (
+        flux_names.GIT_REPOSITORY,
+        flux_names.OCI_REPOSITORY,
+        flux_names.HELM_REPOSITORY,
+        flux_names.BUCKET,
+        flux_names.HELM_CHART,
+    )
 )
 CONTROLLERS = {
-    KUSTOMIZATION: "kustomize-controller",
-    HELM_RELEASE: "helm-controller",
-    APPLICATION: "argocd-application-controller",
-    **dict.fromkeys(SOURCES, "source-controller"),
+    flux_names.KUSTOMIZATION_GROUP_KIND: flux_names.KUSTOMIZE_CONTROLLER,
+    flux_names.HELM_RELEASE_GROUP_KIND: flux_names.HELM_CONTROLLER,
+    argocd_names.APPLICATION_GROUP_KIND: argocd_names.APPLICATION_CONTROLLER,
+    **dict.fromkeys(SOURCES, flux_names.SOURCE_CONTROLLER),
 }
 
 
 def is_resting(value: Mapping[str, Any]) -> bool:
     """Whether nobody reconciles it, since somebody wants it so."""
-    skipped = text(value, "metadata", "annotations", "argocd.argoproj.io/skip-reconcile") == "true"
+    skipped = text(value, "metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
     return at(value, "spec", "suspend") is True or skipped
 
 

@@ -14,8 +14,8 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping, text
 from firstlight.execute.masks import Masks
+from firstlight.model import helm_names
 from firstlight.model.secret import Secret
-from firstlight.observe.cluster import kubernetes_survey
 
 PATIENCE = 10.0
 """Seconds for all of them."""
@@ -34,7 +34,9 @@ async def remember(client: kube.Client, masks: Masks) -> bool:
     try:
         # A group: what fails takes the others with it, which would go on trying after the client is closed.
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
-            held = group.create_task(client.list("v1", "Secret", fields=f"type!={kubernetes_survey.HELM}", limit=_PAGE))
+            held = group.create_task(
+                client.list("v1", "Secret", fields=f"type!={helm_names.RELEASE_SECRET_TYPE}", limit=_PAGE)
+            )
             named = [group.create_task(client.list(*kind, limit=_PAGE, metadata_only=True)) for kind in _NAMED]
     except* (errors.ClientError, TimeoutError):
         is_read = False

@@ -9,6 +9,7 @@ from firstlight.commands.doctor.diagnosis import SymptomLayer
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import conditions, label_selector, replicas
 from firstlight.gates.causes import pods as causes_pods
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
@@ -134,9 +135,19 @@ _AGENTS = (
     "kube-router",
 )
 """DaemonSets that make a node's network."""
-FLUX_CONTROLLERS = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")
-ARGOCD_CONTROLLERS = ("argocd-application-controller", "argocd-repo-server", "argocd-server", "argocd-redis")
-_OPERATORS = ("flux-operator",)
+FLUX_CONTROLLERS = (
+    flux_names.SOURCE_CONTROLLER,
+    flux_names.KUSTOMIZE_CONTROLLER,
+    flux_names.HELM_CONTROLLER,
+    flux_names.NOTIFICATION_CONTROLLER,
+)
+ARGOCD_CONTROLLERS = (
+    argocd_names.APPLICATION_CONTROLLER,
+    argocd_names.REPO_SERVER,
+    argocd_names.SERVER,
+    argocd_names.REDIS,
+)
+_OPERATORS = (flux_names.FLUX_OPERATOR,)
 _SECRETS = ("external-secrets", "external-secrets-webhook", "sealed-secrets-controller")
 _CERTIFICATES = ("cert-manager", "cert-manager-webhook", "cert-manager-cainjector")
 
@@ -163,7 +174,7 @@ def controller_of(group: PodGroup) -> str:
     """The controller that a workload is, by the name that its project gave it."""
     labels = group.labels
     name = text(labels, "app.kubernetes.io/name")
-    if text(labels, "app.kubernetes.io/part-of") == "argocd":
+    if text(labels, "app.kubernetes.io/part-of") == argocd_names.PART_OF:
         return name if name.startswith("argocd-") else f"argocd-{text(labels, 'app.kubernetes.io/component')}"
     called = {group.name, text(labels, "app"), name}
     for known in _KNOWN:

@@ -13,11 +13,12 @@ from firstlight.commands.drift.expected_state import ExpectedState
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_marks, revisions
 from firstlight.execute import cluster_identity
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.owner import ObjectOwner
 from firstlight.observe.live_objects import KINDS
 
-_SOURCE = ("source.toolkit.fluxcd.io/v1", "GitRepository")
+_SOURCE = (flux_names.SOURCE_API, flux_names.GIT_REPOSITORY)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ def _line(name: str, everybody: Mapping[str, Mapping[str, Any]]) -> Iterator[Map
 def revisions_of(holder: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], *, url: str) -> str:
     """The commit of this repo that one has applied; empty where it follows something else, or has none."""
     match text(holder, "kind"):
-        case "Application":
+        case argocd_names.APPLICATION:
             one = mapping(holder, "spec", "source")
             several = [one] if one else [mapping(each) for each in sequence(holder, "spec", "sources")]
             has = [each for each in sequence(holder, "status", "sync", "revisions") if isinstance(each, str)]
@@ -87,10 +88,10 @@ def revisions_of(holder: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]
                 if not text(source, "chart") and _is_same(url, text(source, "repoURL")):
                     return revision
             return ""
-        case "Kustomization":
+        case flux_names.KUSTOMIZATION:
             reference = mapping(holder, "spec", "sourceRef")
             space = text(reference, "namespace") or text(holder, "metadata", "namespace")
-            for each in sources if text(reference, "kind") == "GitRepository" else ():
+            for each in sources if text(reference, "kind") == flux_names.GIT_REPOSITORY else ():
                 is_it = text(each, "metadata", "name") == text(reference, "name")
                 if is_it and text(each, "metadata", "namespace") == space and _is_same(url, text(each, "spec", "url")):
                     return text(holder, "status", "lastAppliedRevision")
@@ -105,7 +106,7 @@ def _names(holder: Mapping[str, Any]) -> tuple[str, ...]:
     """What owners are called by their marks: Applications may be called without a namespace."""
     kind, name = text(holder, "kind"), text(holder, "metadata", "name")
     placed = f"{kind} {text(holder, 'metadata', 'namespace')}/{name}"
-    return (placed, f"{kind} {name}") if kind == "Application" else (placed,)
+    return (placed, f"{kind} {name}") if kind == argocd_names.APPLICATION else (placed,)
 
 
 def _notes(holder: Mapping[str, Any]) -> Iterator[str]:

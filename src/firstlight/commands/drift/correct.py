@@ -25,6 +25,7 @@ from firstlight.execute.lease import Lease
 from firstlight.execute.overrides import close
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.journal import run_identity
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.observation import GateView, WatchTarget
@@ -38,13 +39,7 @@ ANSWER = 60.0
 """Seconds in which an engine must have handled a request: one that is down never does."""
 PATIENCE = 20.0
 """Seconds for what comes after an engine has handled a request: Argo CD heals a moment later."""
-_AS = "flux-client-side-apply"
-"""The manager that Flux leaves alone on its own objects."""
-_REQUESTED = "reconcile.fluxcd.io/requestedAt"
-_FORCED = "reconcile.fluxcd.io/forceAt"
-_REFRESH = "argocd.argoproj.io/refresh"
-_SOURCES = "source.toolkit.fluxcd.io/v1"
-_LEAVING = ("HelmRelease", "Application")
+_LEAVING = (flux_names.HELM_RELEASE, argocd_names.APPLICATION)
 """Owners that take away only what they have applied themselves; a Kustomization takes away what people put there."""
 
 Tell = Callable[[str], None]
@@ -219,23 +214,30 @@ async def _request(holder: Mapping[str, Any], token: str, client: kube.Client, t
     kind = text(holder, "kind")
     name = f"{kind} {text(holder, 'metadata', 'namespace')}/{text(holder, 'metadata', 'name')}"
     match kind:
-        case "Kustomization":
+        case flux_names.KUSTOMIZATION:
             source = mapping(holder, "spec", "sourceRef")
             space = text(source, "namespace") or text(holder, "metadata", "namespace")
             with contextlib.suppress(kube.NotFound, kube.UnknownKind):
                 await _annotate(
-                    (_SOURCES, text(source, "kind")), (space, text(source, "name")), {_REQUESTED: token}, client
+                    (flux_names.SOURCE_API, text(source, "kind")),
+                    (space, text(source, "name")),
+                    {flux_names.RECONCILE_REQUEST_ANNOTATION: token},
+                    client,
                 )
-            marks = {_REQUESTED: token}
+            marks = {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
             tell(f"asked {name} to reconcile, and its source to look again")
-        case "HelmRelease":
+        case flux_names.HELM_RELEASE:
             is_detecting = text(holder, "spec", "driftDetection", "mode") == "enabled"
             # Without it helm-controller compares nothing with the cluster: only an upgrade puts things back.
-            marks = {_REQUESTED: token} if is_detecting else {_REQUESTED: token, _FORCED: token}
+            marks = (
+                {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
+                if is_detecting
+                else {flux_names.RECONCILE_REQUEST_ANNOTATION: token, flux_names.FORCE_REQUEST_ANNOTATION: token}
+            )
             how = "" if is_detecting else " by an upgrade to the same, since its driftDetection is not enabled"
             tell(f"asked {name} to reconcile{how}")
         case _:
-            marks = {_REFRESH: "hard"}
+            marks = {argocd_names.REFRESH_ANNOTATION: "hard"}
             is_healing = at(holder, "spec", "syncPolicy", "automated", "selfHeal") is True
             app = text(holder, "metadata", "name")
             how = "" if is_healing else f"; it does not heal itself, so sync it: argocd app sync {app}"
@@ -248,7 +250,7 @@ async def _annotate(
     kind: tuple[str, str], place: tuple[str, str], annotations: Mapping[str, str], client: kube.Client
 ) -> None:
     body = {"metadata": {"annotations": dict(annotations)}}
-    await client.patch(*kind, place[1], body, manager=_AS, namespace=place[0])
+    await client.patch(*kind, place[1], body, manager=flux_names.CLIENT_SIDE_MANAGER, namespace=place[0])
 
 
 async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching, seconds: float) -> bool:
@@ -261,8 +263,10 @@ async def _is_answered(holder: Mapping[str, Any], token: str, watching: Watching
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
-        if kind == "Application":
-            is_done = found is not None and _REFRESH not in mapping(found, "metadata", "annotations")
+        if kind == argocd_names.APPLICATION:
+            is_done = found is not None and argocd_names.REFRESH_ANNOTATION not in mapping(
+                found, "metadata", "annotations"
+            )
         else:
             is_done = text(found, "status", "lastHandledReconcileAt") == token
         return Passed("") if is_done else Waiting("not yet")

@@ -15,6 +15,7 @@ from firstlight.commands.drift.unknown_values import UnknownValues
 from firstlight.commands.up import preflight
 from firstlight.document.within import mapping
 from firstlight.execute.means import Means
+from firstlight.model import argocd_names, helm_names, talos_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
 from firstlight.model.owner import ObjectOwner, Party
@@ -163,9 +164,9 @@ def _kept(known: ClusterFacts, component: Component, doubts: UnknownValues) -> I
     """What bootstrap keeps, as whoever of it applies it."""
     charts = cluster_facts.charts(component, Side.BOOTSTRAP)
     if component.phase == Phase.INLINE:
-        owner, manager = ObjectOwner(Party.TALOS, component.name), "talos"
+        owner, manager = ObjectOwner(Party.TALOS, component.name), talos_names.FIELD_MANAGER
     elif charts:
-        owner, manager = ObjectOwner(Party.HELM, component.name), "helm"
+        owner, manager = ObjectOwner(Party.HELM, component.name), helm_names.FIELD_MANAGER
     else:
         owner, manager = ObjectOwner(Party.BOOTSTRAP, component.name), final_owners.FIRSTLIGHT
     for each in known.objects(component, Side.BOOTSTRAP):
@@ -197,7 +198,7 @@ def _owners(known: ClusterFacts, doubts: UnknownValues) -> dict[ObjectOwner, str
 
 
 def _party(manager: str) -> Party:
-    return Party.ARGOCD if manager == final_owners.ARGOCD else Party.FLUX
+    return Party.ARGOCD if manager == argocd_names.FIELD_MANAGER else Party.FLUX
 
 
 def _unread(known: ClusterFacts, component: Component, side: Side) -> list[str]:

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Mapping
 
 from firstlight.commands.drift import text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind
 from firstlight.model.owner import ObjectOwner
@@ -13,8 +14,8 @@ from firstlight.ownership.drift_judgement import WantedObject
 _MANY = 3
 _SCALED = "spec.replicas"
 CONTROLLERS = {
-    "Kustomization": "kustomize-controller", "HelmRelease": "helm-controller",
-    "Application": "argocd-application-controller",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER, flux_names.HELM_RELEASE: flux_names.HELM_CONTROLLER,
+    argocd_names.APPLICATION: argocd_names.APPLICATION_CONTROLLER,
 }  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def _way(answer: CorrectionAnswer, owner: ObjectOwner, cluster: str, *, as_owner
                 f"firstlight drift {cluster} --correct --as-owner applies Git's form in the place of {owner.name}, "
                 "which did not answer"
             )
-        case CorrectionAnswer.DONE if kind == "Application":
+        case CorrectionAnswer.DONE if kind == argocd_names.APPLICATION:
             return f"argocd app sync {name}: {owner.name} has looked, and has not put it back"
         case CorrectionAnswer.DONE:
             return (

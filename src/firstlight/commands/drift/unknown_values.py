@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from firstlight.document.within import at, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
@@ -17,9 +18,9 @@ from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.render import flux_kustomization, helm_template
 
 _GROUPS = {
-    SourceForm.KUSTOMIZATION: "kustomize.toolkit.fluxcd.io",
-    SourceForm.HELM_RELEASE: "helm.toolkit.fluxcd.io",
-    SourceForm.APPLICATION: "argoproj.io",
+    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
+    SourceForm.HELM_RELEASE: flux_names.HELM_GROUP,
+    SourceForm.APPLICATION: argocd_names.GROUP,
 }
 _HOLDERS = ("Secret", "ExternalSecret", "SealedSecret")
 

@@ -15,6 +15,7 @@ from firstlight.commands.explain.explanation import (
 )
 from firstlight.commands.explain.glossary import GlossaryWord
 from firstlight.commands.inventory.text import count, described
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Certainty, Component, Origin, Owner, Phase, SourceForm
 from firstlight.model.remark import Place
 from firstlight.model.source import ChartSource, DirectorySource, Source
@@ -22,9 +23,9 @@ from firstlight.plan import cluster_facts
 
 _SHOWN = 8
 _FORMS = {
-    SourceForm.APPLICATION: "Application",
-    SourceForm.KUSTOMIZATION: "Kustomization",
-    SourceForm.HELM_RELEASE: "HelmRelease",
+    SourceForm.APPLICATION: argocd_names.APPLICATION,
+    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZATION,
+    SourceForm.HELM_RELEASE: flux_names.HELM_RELEASE,
 }
 _TOLD = ("Deployment", "DaemonSet", "StatefulSet", "Job", "Service", "Ingress", "PersistentVolumeClaim", "ConfigMap")
 """Kinds that newcomers meet first."""

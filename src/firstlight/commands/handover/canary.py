@@ -20,6 +20,7 @@ from firstlight.document import within, yaml_editor, yaml_reader
 from firstlight.document.within import mapping
 from firstlight.execute.handover import certificate_store, certification, live_evidence
 from firstlight.gates.gate_parts import GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.certificate import Certificate, CertificateClaim, ClaimProof
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
@@ -41,8 +42,6 @@ PAUSE = 1.0
 _STEPS = ("metadata", "labels", LABEL)
 _HARMLESS = ("ConfigMap", "Namespace")
 _FILES = (".yaml", ".yml")
-_REQUESTED = "reconcile.fluxcd.io/requestedAt"
-_REFRESH = "argocd.argoproj.io/refresh"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,18 +309,22 @@ async def _ask(passing: Passing, client: kube.Client) -> None:
     holder = (await live_evidence.holders([passing.owner], client))[passing.owner]
     if holder is None:
         return
-    token, manager = f"{time.time():.6f}", "flux-client-side-apply"
+    token, manager = f"{time.time():.6f}", flux_names.CLIENT_SIDE_MANAGER
     metadata = mapping(holder, "metadata")
     kind, name, namespace = (
         within.text(holder, "kind"),
         within.text(metadata, "name"),
         within.text(metadata, "namespace"),
     )
-    marks: dict[str, Any] = {_REFRESH: "hard"} if kind == "Application" else {_REQUESTED: token}
-    if kind == "Kustomization":
+    marks: dict[str, Any] = (
+        {argocd_names.REFRESH_ANNOTATION: "hard"}
+        if kind == argocd_names.APPLICATION
+        else {flux_names.RECONCILE_REQUEST_ANNOTATION: token}
+    )
+    if kind == flux_names.KUSTOMIZATION:
         source = mapping(holder, "spec", "sourceRef")
         await client.patch(
-            "source.toolkit.fluxcd.io/v1",
+            flux_names.SOURCE_API,
             within.text(source, "kind"),
             within.text(source, "name"),
             {"metadata": {"annotations": marks}},

@@ -14,11 +14,11 @@ from firstlight.clients import kube
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_marks
 from firstlight.execute.apply import helm_storage
+from firstlight.model import flux_names, helm_names
 from firstlight.model.cluster import Engine
 from firstlight.observe.live_objects import observe_objects
 
-_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
-_PREFIX = "sh.helm.release.v1."
+_HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -91,13 +91,17 @@ async def _check_taken(client: kube.Client, namespace: str, name: str) -> None:
 
 async def _secrets(client: kube.Client, namespace: str, name: str) -> list[HelmLeftover]:
     listing = await client.list(
-        "v1", "Secret", namespace=namespace, labels=f"owner=helm,name={name}", metadata_only=True
+        "v1",
+        "Secret",
+        namespace=namespace,
+        labels=f"{helm_names.RELEASE_SECRET_SELECTOR},name={name}",
+        metadata_only=True,
     )
     return [
         HelmLeftover(namespace, name, text(metadata, "name"), text(metadata, "uid"))
         for each in listing.items
         for metadata in [mapping(each, "metadata")]
-        if text(metadata, "name").startswith(f"{_PREFIX}{name}.v")
+        if text(metadata, "name").startswith(f"{helm_names.RELEASE_SECRET_PREFIX}{name}.v")
     ]
 
 

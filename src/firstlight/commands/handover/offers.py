@@ -9,6 +9,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import yaml_editor, yaml_reader
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import argocd_names
 from firstlight.model.component import Origin
 from firstlight.model.handover import Offer, Passing
 from firstlight.plan import argocd_takeover
@@ -68,7 +69,7 @@ def _edited(
     document = _document(before, path, origin)
     if document is None:
         return None
-    spec = ("spec", "template", "spec") if text(document.value, "kind") == "ApplicationSet" else ("spec",)
+    spec = ("spec", "template", "spec") if text(document.value, "kind") == argocd_names.APPLICATION_SET else ("spec",)
     entries = [each.entry for each in ignored]
     after = _added(before, (*spec, "syncPolicy", "syncOptions"), options, document)
     return _added(after, (*spec, "ignoreDifferences"), entries, document)

@@ -11,7 +11,7 @@ from firstlight.document.within import sequence, text
 from firstlight.execute import cluster_access, gate_wait, machine_configs
 from firstlight.execute.world import World
 from firstlight.gates import machine_stage, node_ready
-from firstlight.model import upgrade_plan
+from firstlight.model import talos_names, upgrade_plan
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.machine_report import MachineStanding
@@ -23,7 +23,6 @@ from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import PATIENCE, MachineAccess
 from firstlight.render.machines import machine_drafts
 
-_EXTENSIONS = "ExtensionStatuses.runtime.talos.dev"
 _SERVERS = "k8s-app=kube-apiserver"
 _SCHEMATIC = "schematic"
 _VIRTUAL = frozenset({_SCHEMATIC, "modules.dep"})
@@ -132,7 +131,7 @@ async def _machine(
 async def _extensions(machine: Machine, way: MachineAccess) -> dict[str, str]:
     """Versions of what a machine was installed with, by name; the id of a schematic is one of them."""
     try:
-        found = await way.admin.get(way.at(machine), _EXTENSIONS, timeout=PATIENCE)
+        found = await way.admin.get(way.at(machine), talos_names.EXTENSION_STATUSES, timeout=PATIENCE)
     except talosctl.TalosNotFound:
         return {}
     return {

@@ -8,13 +8,14 @@ from firstlight.clients import kube
 from firstlight.commands.doctor import error_messages
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import controllers
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.override import EmergencyPath, EmergencyRoute
 
-_OFTEN = {Engine.FLUX: "helm-controller"}
+_OFTEN = {Engine.FLUX: flux_names.HELM_CONTROLLER}
 """Without these it brings only parts of it."""
-_GIT = ("source.toolkit.fluxcd.io/v1", "GitRepository")
-_APPLICATION = ("argoproj.io/v1alpha1", "Application")
+_GIT = (flux_names.SOURCE_API, flux_names.GIT_REPOSITORY)
+_APPLICATION = (argocd_names.API, argocd_names.APPLICATION)
 ACCESSIBLE, FUNCTIONAL = "is the cluster accessible", "does the engine work"
 
 

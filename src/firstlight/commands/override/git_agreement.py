@@ -9,6 +9,7 @@ from firstlight.commands.drift import expected_state
 from firstlight.execute.means import Means
 from firstlight.execute.overrides import held_engines, object_snapshot, owned_fields, restore
 from firstlight.execute.overrides.override_context import OverrideContext
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, Override
@@ -85,7 +86,7 @@ async def _of(
         return []
     if wanted is None:
         return [DisagreeingField(object=id, field="", live="there", git=owned_fields.NOTHING)]
-    manager = held_engines.applies(live) or "kustomize-controller"
+    manager = held_engines.applies(live) or flux_names.KUSTOMIZE_CONTROLLER
     try:
         after = await ground.client.apply(_complete(wanted, live), manager=manager, force=True, dry_run=True)
     except (kube.Invalid, kube.Forbidden, kube.BadRequest) as error:

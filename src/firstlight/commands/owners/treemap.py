@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from firstlight.drawing import svg_text
 from firstlight.drawing.svg_text import escaped
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.owner import ObjectOwner, OwnedObject, OwnerMap, Party
 
 # Rectangles within a rectangle, as large as their numbers and as square as that allows.
@@ -90,7 +91,7 @@ _LARGE, _TEXT, _SMALL = 13.0, 11.0, 10.0
 _LOW = 11.0
 """Pixels of the lowest box that a line fits into."""
 _CLUSTER = "without a namespace"
-_BRIEF = {"HelmRelease": "hr", "Kustomization": "ks", "Application": "app"}
+_BRIEF = {flux_names.HELM_RELEASE: "hr", flux_names.KUSTOMIZATION: "ks", argocd_names.APPLICATION: "app"}
 """Kinds as kubectl and flux call them in brief."""
 
 _LIGHT = {

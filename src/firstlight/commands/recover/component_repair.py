@@ -19,6 +19,7 @@ from firstlight.execute.apply.server_side_apply import apply
 from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Owner, Phase, Side
 from firstlight.model.drift import Drifted, DriftKind
@@ -32,7 +33,7 @@ from firstlight.observe import live_objects
 from firstlight.ownership.drift_judgement import WantedObject
 from firstlight.plan import cluster_facts, final_owners
 
-_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
+_HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
 
 
 def step_of(release: str, prepared: PreparedRun) -> Step:

@@ -14,6 +14,7 @@ from firstlight.commands.recover import assess
 from firstlight.commands.recover.assessment import DrillResult
 from firstlight.commands.recover.drill_context import DrillContext, DrillFault
 from firstlight.document.within import mapping, text
+from firstlight.model import helm_names
 
 SHOWN = 120.0
 """Seconds in which a fault must show."""
@@ -89,7 +90,6 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Kinds whose objects come and go by themselves."""
 _OF_A_RUN = ("ConfigMap kube-system/firstlight-", "Secret kube-system/firstlight-")
-_HELM = "helm.sh/release.v1"
 
 
 async def belongings_of(client: kube.Client) -> Mapping[str, str]:
@@ -108,7 +108,7 @@ async def belongings_of(client: kube.Client) -> Mapping[str, str]:
             continue
         for each in items:
             name = f"{resource.kind} {text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
-            if not name.startswith(_OF_A_RUN) and text(each, "type") != _HELM:
+            if not name.startswith(_OF_A_RUN) and text(each, "type") != helm_names.RELEASE_SECRET_TYPE:
                 found[name.replace(" /", " ")] = _content(resource.kind, each)
     return found
 

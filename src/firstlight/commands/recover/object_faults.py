@@ -17,6 +17,7 @@ from firstlight.engines.controllers import NEEDED_CONTROLLERS
 from firstlight.execute.apply import helm_storage
 from firstlight.execute.gate_wait import POLL
 from firstlight.gates import label_selector
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.work import Install
@@ -25,8 +26,8 @@ from firstlight.plan import cluster_facts
 HOUR = 3600.0
 GONE = 120.0
 """Seconds for a workload and its pods to be gone."""
-_CONTROLLER = {Engine.FLUX: "kustomize-controller", Engine.ARGOCD: "argocd-repo-server"}
-_MORE = ("flux-operator", "helm-controller")
+_CONTROLLER = {Engine.FLUX: flux_names.KUSTOMIZE_CONTROLLER, Engine.ARGOCD: argocd_names.REPO_SERVER}
+_MORE = (flux_names.FLUX_OPERATOR, flux_names.HELM_CONTROLLER)
 """Who else brings what Git has, or brings back those who do."""
 _WORKLOADS = ("Deployment", "StatefulSet")
 
@@ -40,7 +41,7 @@ async def pending_release(ground: DrillContext) -> str:
             kept = await helm_storage.last(client, release.name, release.namespace)
             if kept is not None and kept.status == "deployed":
                 live = await client.get("v1", "Secret", kept.secret, namespace=release.namespace)
-                await client.create(_pending(live, kept.revision + 1), manager="helm")
+                await client.create(_pending(live, kept.revision + 1), manager=helm_names.FIELD_MANAGER)
                 return f"{release.namespace}/{release.name}"
     raise errors.Refused(f"bootstrap installs no Helm release in {ground.cluster.name}")
 
@@ -199,7 +200,12 @@ def _pending(live: Mapping[str, Any], revision: int) -> dict[str, Any]:
     release |= {"version": revision, "info": {**release["info"], "status": "pending-upgrade", "last_deployed": stamp}}
     packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
     name, namespace = text(live, "metadata", "name").rpartition(".")[0], text(live, "metadata", "namespace")
-    labels = {"owner": "helm", "name": release["name"], "status": "pending-upgrade", "version": str(revision)}
+    labels = {
+        "owner": helm_names.RELEASE_SECRET_OWNER,
+        "name": release["name"],
+        "status": "pending-upgrade",
+        "version": str(revision),
+    }
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from firstlight.commands.up import install_tasks
 from firstlight.commands.up.task_context import TaskContext
 from firstlight.engines import engine_roots
-from firstlight.model import work
+from firstlight.model import flux_names, work
 from firstlight.model.component import Component, ObjectId, Owner, Side
 from firstlight.model.plan import Action
 from firstlight.model.rendition import Object
@@ -165,7 +165,7 @@ def _is_chart(component: Component, ready: TaskContext) -> bool:
 
 def _manager(identity: ObjectId, ready: TaskContext) -> str:
     if identity in ready.roots.by_operator:
-        return final_owners.OPERATOR
+        return flux_names.FLUX_OPERATOR
     if identity.kind == "Secret":
         return final_owners.REPOSITORY
     return ready.owners.of(identity)

@@ -9,7 +9,7 @@ import msgspec
 from firstlight.commands.up.task_context import TaskContext
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_roots
-from firstlight.model import work
+from firstlight.model import flux_names, helm_names, work
 from firstlight.model.component import Component, ObjectId, Owner, Phase, Side, SourceForm
 from firstlight.model.plan import Step
 from firstlight.model.rendition import Object
@@ -18,7 +18,6 @@ from firstlight.model.source import RemoteSource
 from firstlight.model.work import Installation, Task
 from firstlight.plan import cluster_facts, final_owners, plan_context
 
-_HOOK = "helm.sh/hook"
 _INSTALLING = {"pre-install", "post-install", "crd-install"}
 _STARTS = "what it brings makes the engine begin, which waits for the baseline: the root object brings it"
 _TALOS = {
@@ -76,7 +75,7 @@ def namespaces(step: Step, ready: TaskContext) -> Task:
         each
         for each in named
         if each.name in early
-        or (ready.owners.of(each) != final_owners.HELM and (each not in released or each.name in homes))
+        or (ready.owners.of(each) != flux_names.HELM_CONTROLLER and (each not in released or each.name in homes))
     ]
     # Of what a release of bootstrap alone brings nothing is said before it: Helm would not take that from firstlight.
     objects = tuple((None if each in released else ready.owners.find(each)) or _bare(each) for each in ids)
@@ -178,12 +177,12 @@ def _has_root(obj: Object, ready: TaskContext) -> bool:
 def _beside(component: Component) -> str:
     """Who owns what lies beside a release: in Git it comes by the Kustomization that brings the HelmRelease."""
     usual = final_owners.manager(component)
-    return final_owners.KUSTOMIZE if usual == final_owners.HELM else usual
+    return flux_names.KUSTOMIZE_CONTROLLER if usual == flux_names.HELM_CONTROLLER else usual
 
 
 def _hooks(obj: Object) -> set[str]:
     """The moments at which Helm would create an object, where it is no part of a release."""
-    written = text(mapping(obj.value, "metadata", "annotations"), _HOOK)
+    written = text(mapping(obj.value, "metadata", "annotations"), helm_names.HOOK_ANNOTATION)
     return {each.strip() for each in written.split(",") if each.strip()}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from firstlight.clients import kube, talosctl
+from firstlight.model import talos_names
 from firstlight.model.component import ObjectId
 
 RESTLESS: Mapping[tuple[str, str], str] = {
@@ -189,9 +190,6 @@ def _digest(value: Any) -> str:
 # Machines by their configs, and nodes by their boots: the proof that a run wrote nothing to them.
 
 
-_CONFIG = "MachineConfigs.config.talos.dev"
-
-
 async def config_versions(
     client: talosctl.Talosctl, targets: Mapping[str, talosctl.MachineTarget]
 ) -> Mapping[str, str]:
@@ -216,6 +214,6 @@ async def boots(client: kube.Client) -> Mapping[str, str]:
 
 async def _version(client: talosctl.Talosctl, target: talosctl.MachineTarget) -> str:
     """The version alone would not do: it is counted from 1 after every boot."""
-    found = await client.get(target, _CONFIG, "v1alpha1")
+    found = await client.get(target, talos_names.MACHINE_CONFIGS, "v1alpha1")
     digest = hashlib.sha256(str(found[0].spec).encode()).hexdigest()
     return f"{found[0].version} {digest}"

@@ -16,6 +16,7 @@ from firstlight.engines import engine_marks
 from firstlight.execute.overrides import override_records
 from firstlight.gates import cluster_health, gate_parts
 from firstlight.gates.gate_parts import GateContext, GateQuestion
+from firstlight.model import flux_names, helm_names
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Verification, VerificationCheck
@@ -25,7 +26,7 @@ from firstlight.observe.gate_watch import Watching
 
 _LAB = "firstlight lab"
 """What the lab's nodes say that they run."""
-MANAGERS = frozenset({"firstlight", "helm", "helm-controller"})
+MANAGERS = frozenset({"firstlight", helm_names.FIELD_MANAGER, flux_names.HELM_CONTROLLER})
 """As whom a run writes besides what its tasks say."""
 
 

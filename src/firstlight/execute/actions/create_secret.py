@@ -16,6 +16,7 @@ from firstlight.clients import kube
 from firstlight.engines import engine_marks
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.world import PendingChange, World
+from firstlight.model import helm_names
 from firstlight.model.platform import FoundationSecret
 from firstlight.model.secret import Secret
 from firstlight.model.work import CreateSecret
@@ -127,7 +128,7 @@ def _owner(live: Mapping[str, Any]) -> str:
             return f"{each.get('kind')} {metadata.get('namespace')}/{each.get('name')}"
     if (metadata.get("labels") or {}).get(_EXTERNAL_SECRETS) == "true":
         return "an ExternalSecret"
-    release = (metadata.get("annotations") or {}).get("meta.helm.sh/release-name")
+    release = (metadata.get("annotations") or {}).get(helm_names.RELEASE_NAME_ANNOTATION)
     return f"the Helm release {release}" if release else ""
 
 

@@ -22,12 +22,12 @@ from firstlight.execute.apply.object_difference import ObjectDifference
 from firstlight.execute.apply.object_survey import survey
 from firstlight.execute.apply.server_side_apply import apply
 from firstlight.execute.world import PendingChange, World
-from firstlight.model import work
+from firstlight.model import flux_names, helm_names, work
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.observe.live_objects import observe_objects
-from firstlight.ownership import claims, managers
+from firstlight.ownership import claims
 
 
 async def look_apply(task: work.Apply, world: World, step: str) -> PendingChange | None:
@@ -64,7 +64,7 @@ def writable(found: list[ObjectDifference], world: World, step: str) -> list[Obj
 # read: Helm would write over it, and delete what the new chart does not have.
 
 
-_HELM_RELEASE = ("helm.toolkit.fluxcd.io/v2", "HelmRelease")
+_HELM_RELEASE = (flux_names.HELM_API, flux_names.HELM_RELEASE)
 
 
 class _What(enum.Enum):
@@ -163,7 +163,8 @@ async def _wanted(release: work.Installation, kept: HelmRevision | None, world: 
     if kept.is_pending:
         return _Todo(release, _What.REPAIR, kept=_repairable(release, kept, run=world.run))
     if kept.status == "uninstalled":
-        forget = f"kubectl delete secret -n {release.namespace} -l owner=helm,name={release.name} forgets it"
+        selector = f"{helm_names.RELEASE_SECRET_SELECTOR},name={release.name}"
+        forget = f"kubectl delete secret -n {release.namespace} -l {selector} forgets it"
         raise errors.Refused(
             f"the release {title} was uninstalled by somebody who kept its history", hint=f"was that meant? {forget}"
         )
@@ -179,7 +180,9 @@ async def _wanted(release: work.Installation, kept: HelmRevision | None, world: 
 async def _drifted(release: work.Installation, kept: HelmRevision, world: World, step: str) -> _Todo | None:
     """Whether the objects are not as Helm left them; who owns their fields is for the handover."""
     objects = kept.objects(release.name, release.namespace)
-    found = await survey(objects, world.kube, manager=managers.HELM, owners_count=False, namespace=release.namespace)
+    found = await survey(
+        objects, world.kube, manager=helm_names.FIELD_MANAGER, owners_count=False, namespace=release.namespace
+    )
     changed = writable(found, world, step)
     object_difference.check_refusals(changed)  # a CRD among them may be newer than the chart's
     if not changed:

@@ -19,7 +19,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.helm import helm_output
 from firstlight.document import yaml_reader
-from firstlight.model import helm_chart
+from firstlight.model import helm_chart, helm_names
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 
@@ -124,7 +124,7 @@ async def last(client: kube.Client, name: str, namespace: str, *, status: str = 
     Raises:
         errors.ClientError: It cannot be read.
     """
-    labels = f"owner=helm,name={name}{f',status={status}' if status else ''}"
+    labels = f"{helm_names.RELEASE_SECRET_SELECTOR},name={name}{f',status={status}' if status else ''}"
     while True:
         listing = await client.list("v1", "Secret", namespace=namespace, labels=labels, metadata_only=True)
         revisions = {number: each for each in listing.items if (number := _number(each))}
@@ -298,11 +298,11 @@ def _marked(value: Mapping[str, Any], name: str, namespace: str) -> dict[str, An
         **value,
         "metadata": {
             **metadata,
-            "labels": {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"},
+            "labels": {**(metadata.get("labels") or {}), helm_names.MANAGED_BY_LABEL: helm_names.MANAGED_BY_HELM},
             "annotations": {
                 **(metadata.get("annotations") or {}),
-                "meta.helm.sh/release-name": name,
-                "meta.helm.sh/release-namespace": namespace,
+                helm_names.RELEASE_NAME_ANNOTATION: name,
+                helm_names.RELEASE_NAMESPACE_ANNOTATION: namespace,
             },
         },
     }

@@ -7,6 +7,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients.kube.kube_errors import FieldConflict
 from firstlight.engines.engine_marks import EngineMark
+from firstlight.model import helm_names, talos_names
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 
@@ -64,7 +65,15 @@ class ObjectDifference:
 # What is not written although it differs: fields of others, and CRDs that are newer than the repo's.
 
 
-_OWN = frozenset({"before-first-apply", "firstlight", "helm", "talos", "talosctl"})
+_OWN = frozenset(
+    {
+        "before-first-apply",
+        "firstlight",
+        helm_names.FIELD_MANAGER,
+        talos_names.FIELD_MANAGER,
+        talos_names.TALOSCTL_MANAGER,
+    }
+)
 """Managers that are bootstrap's own, whatever wrote for it; their fields may be taken."""
 
 

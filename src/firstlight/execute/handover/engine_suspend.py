@@ -17,6 +17,7 @@ from firstlight.clients import kube
 from firstlight.document import within
 from firstlight.document.within import mapping
 from firstlight.execute.apply.server_side_apply import guarded
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.handover import MARK
 from firstlight.model.owner import ObjectOwner
 
@@ -24,11 +25,10 @@ MANAGER = "firstlight-handover"
 LONGEST = 30.0
 """Seconds for which a run that is to end at once still tries to let engines go."""
 _TRIES = 5
-_SKIP = "argocd.argoproj.io/skip-reconcile"
 _KINDS = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "Application": "argoproj.io/v1alpha1",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
+    flux_names.HELM_RELEASE: flux_names.HELM_API,
+    argocd_names.APPLICATION: argocd_names.API,
 }
 
 
@@ -184,8 +184,11 @@ async def _surely(work: Coroutine[Any, Any, None]) -> None:
 
 async def _suspend(engine: SuspendedEngine, client: kube.Client, *, run: str) -> None:
     value = _bare(engine)
-    is_flux = engine.kind != "Application"
-    value["metadata"]["annotations"] = {MARK: _mark(run), **({} if is_flux else {_SKIP: "true"})}
+    is_flux = engine.kind != argocd_names.APPLICATION
+    value["metadata"]["annotations"] = {
+        MARK: _mark(run),
+        **({} if is_flux else {argocd_names.SKIP_RECONCILE_ANNOTATION: "true"}),
+    }
     if is_flux:
         value["spec"] = {"suspend": True}
     await client.apply(value, manager=MANAGER, force=True)
@@ -233,7 +236,10 @@ async def _listed(kind: str, client: kube.Client) -> Sequence[Mapping[str, Any]]
 def _engine(kind: str, live: Mapping[str, Any]) -> SuspendedEngine:
     metadata = mapping(live, "metadata")
     annotations = mapping(metadata, "annotations")
-    is_suspended = mapping(live, "spec").get("suspend") is True or annotations.get(_SKIP) == "true"
+    is_suspended = (
+        mapping(live, "spec").get("suspend") is True
+        or annotations.get(argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
+    )
     return SuspendedEngine(
         kind,
         within.text(metadata, "namespace"),

@@ -18,6 +18,7 @@ from firstlight.execute.handover import prediction
 from firstlight.execute.world import World
 from firstlight.gates import argocd, conditions, flux, gate_parts
 from firstlight.gates.gate_parts import GatePart, GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.observation import GateView, WatchTarget
@@ -174,7 +175,7 @@ def _body(passing: Passing, id: ObjectId, live: Mapping[str, Any]) -> dict[str, 
     """What the engine applies; without the marks for what it gives none, as CRDs of a chart that were there before."""
     made = apply_form.marked(passing.object.value, passing.owner, live=live)
     is_chart_crd = passing.object.is_crd and passing.owner.name.startswith("HelmRelease ")
-    if is_chart_crd and not text(live, "metadata", "labels", "helm.toolkit.fluxcd.io/name"):
+    if is_chart_crd and not text(live, "metadata", "labels", flux_names.HELM_RELEASE_NAME_LABEL):
         made = {name: each for name, each in passing.object.value.items() if name != "status"}
     metadata = {name: each for name, each in made["metadata"].items() if name != "namespace"}
     return {**made, "metadata": {**metadata, **({"namespace": id.namespace} if id.namespace else {})}}
@@ -265,7 +266,7 @@ def _version(value: Mapping[str, Any]) -> str:
 # Watched, and not for ever: what does not come is then a claim that fails, with the reason.
 
 
-_READY = frozenset({"Kustomization", "HelmRelease"})
+_READY = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
 """What says by a condition whether all is well."""
 ENGINE_TIMEOUT = 300.0
 """Seconds: the commit has been waited for before; what is left is the engine's next round."""
@@ -303,7 +304,7 @@ def engine_fault(holder: Mapping[str, Any], *, now: float) -> str:
     name = str(ObjectId.of(holder))
     if (resting := flux.suspended(holder, name)) is not None:
         return resting.reason
-    if holder.get("kind") == "Application":
+    if holder.get("kind") == argocd_names.APPLICATION:
         verdict = argocd.application(holder, name, expected="", url="", now=now)
         is_at_work = text(holder, "status", "operationState", "phase") == "Running"
         is_starting = text(holder, "status", "health", "status") == "Progressing"
@@ -327,7 +328,7 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> GatePart:
     if id is None:
         return GatePart((), lambda view: Skipped(f"{owner} keeps no list"))
     look = WatchTarget(api_version=inventories.api_version(id), kind=id.kind, namespace=id.namespace, name=id.name)
-    is_kustomization = id.kind == "Kustomization"
+    is_kustomization = id.kind == flux_names.KUSTOMIZATION
 
     def judge(view: GateView) -> Verdict:
         found = view.one(look)
@@ -338,12 +339,12 @@ def _part(owner: ObjectOwner, mine: Sequence[Passing]) -> GatePart:
         if (resting := flux.suspended(found, name)) is not None:
             return Failed(resting.reason)
         match id.kind:
-            case "Kustomization":
+            case flux_names.KUSTOMIZATION:
                 sources = view.all(flux.GIT)
                 verdict = flux.kustomization(found, name, expected="", url="", sources=sources, now=view.now)
-            case "HelmRelease":
+            case flux_names.HELM_RELEASE:
                 verdict = flux.helm_release(found, name, now=view.now)
-            case "Application":
+            case argocd_names.APPLICATION:
                 verdict = argocd.application(found, name, expected="", url="", now=view.now)
         if not isinstance(verdict, Passed):
             return verdict

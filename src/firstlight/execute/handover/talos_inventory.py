@@ -11,10 +11,11 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import talos_names
 from firstlight.model.component import ObjectId
 from firstlight.ownership import migration as ownership_migration
 
-NAMESPACE, NAME = "kube-system", "talos-bootstrap-manifests-inventory"
+NAMESPACE, NAME = "kube-system", talos_names.MANIFESTS_INVENTORY
 ANNOTATION = "config.k8s.io/owning-inventory"
 """What Talos writes on objects that it applies, with the name of the inventory."""
 TRIES = 8
@@ -131,7 +132,7 @@ def _without(keys: Collection[str], version: str) -> list[Mapping[str, Any]]:
 # Talos's marks taken from objects that the engine owns: the annotation of its inventory, fields of its managers.
 
 
-MANAGERS = frozenset({"talos", "talosctl"})
+MANAGERS = frozenset({talos_names.FIELD_MANAGER, talos_names.TALOSCTL_MANAGER})
 """As whom Talos writes: its machines, and before 1.13 ``upgrade-k8s``."""
 UNMARK_TRIES = 8
 UNMARK_PAUSE = 0.2

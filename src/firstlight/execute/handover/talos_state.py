@@ -21,6 +21,7 @@ from firstlight.engines import engine_marks
 from firstlight.execute import cluster_access, machine_configs
 from firstlight.execute.handover import talos_inventory
 from firstlight.execute.world import World
+from firstlight.model import talos_names
 from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.machine_report import MachineStanding
@@ -196,7 +197,7 @@ async def configs(machine: Machine, way: MachineAccess) -> dict[str, Secret]:
         talosctl.TalosError: It does not answer.
         errors.Refused: It shows none that can be read: what it has is not known then.
     """
-    every = await way.admin.get(way.at(machine), "MachineConfigs.config.talos.dev")
+    every = await way.admin.get(way.at(machine), talos_names.MACHINE_CONFIGS)
     found = {each.id: each.spec for each in every if each.id in (IN_FORCE, ON_DISK)}
     read = {id: Secret(spec) for id, spec in found.items() if isinstance(spec, str) and spec}
     if IN_FORCE not in read or len(read) < len(found):

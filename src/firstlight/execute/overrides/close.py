@@ -23,6 +23,7 @@ from firstlight.execute.overrides import (
     suspend_resume,
 )
 from firstlight.execute.overrides.override_context import OverrideContext, OverrideEvent, OverrideMessage
+from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, Override, OverrideStanding, SuspendedOwner
 from firstlight.ownership import field_values
@@ -121,7 +122,7 @@ async def _let_go(override: Override, ground: OverrideContext) -> list[str]:
     notes = []
     above: dict[SuspendedOwner, str] = {}
     for each in _ordered(override):
-        if each.kind == "Application" and not each.was_suspended:
+        if each.kind == argocd_names.APPLICATION and not each.was_suspended:
             await suspend_resume.ask_first(_name(each), ground)
         if (name := await suspend_resume.unshield(each, override, ground)) and name != str(each):
             above[each] = name

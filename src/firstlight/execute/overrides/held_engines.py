@@ -13,26 +13,22 @@ from typing import Any
 from firstlight.clients import kube
 from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_marks
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, OVERRIDE_ID, REASON, UNTIL, Override, SuspendedOwner
 from firstlight.ownership import managers
 
 API = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io/v1",
-    "HelmRelease": "helm.toolkit.fluxcd.io/v2",
-    "FluxInstance": "fluxcd.controlplane.io/v1",
-    "ResourceSet": "fluxcd.controlplane.io/v1",
-    "Application": "argoproj.io/v1alpha1",
-    "ApplicationSet": "argoproj.io/v1alpha1",
+    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
+    flux_names.HELM_RELEASE: flux_names.HELM_API,
+    flux_names.FLUX_INSTANCE: flux_names.OPERATOR_API,
+    flux_names.RESOURCE_SET: flux_names.OPERATOR_API,
+    argocd_names.APPLICATION: argocd_names.API,
+    argocd_names.APPLICATION_SET: argocd_names.API,
 }
-SHIELD = "kustomize.toolkit.fluxcd.io/reconcile"
-OPERATOR = "fluxcd.controlplane.io/reconcile"
-REQUEST = "reconcile.fluxcd.io/requestedAt"
-REFRESH = "argocd.argoproj.io/refresh"
-SET_REFRESH = "argocd.argoproj.io/application-set-refresh"
-_FLUX = frozenset({"Kustomization", "HelmRelease"})
-_OPERATED = frozenset({"FluxInstance", "ResourceSet"})
-_KEPT = (engine_marks.SKIP, OVERRIDE_ID, UNTIL, REASON)
+_FLUX = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
+_OPERATED = frozenset({flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET})
+_KEPT = (argocd_names.SKIP_RECONCILE_ANNOTATION, OVERRIDE_ID, UNTIL, REASON)
 
 
 def manager(override: Override) -> str:
@@ -61,14 +57,14 @@ def resting(held: SuspendedOwner, live: Mapping[str, Any], override: Override, *
     if held.kind in _FLUX:
         value["spec"] = {"suspend": True}
     elif held.kind in _OPERATED:
-        notes[OPERATOR] = "disabled"
-    elif held.kind == "Application":
-        notes[engine_marks.SKIP] = "true"
+        notes[flux_names.OPERATOR_RECONCILE_ANNOTATION] = "disabled"
+    elif held.kind == argocd_names.APPLICATION:
+        notes[argocd_names.SKIP_RECONCILE_ANNOTATION] = "true"
     else:
         there = [str(each) for each in sequence(live, "spec", "preservedFields", "annotations")]
         value["spec"] = {"preservedFields": {"annotations": [*dict.fromkeys([*there, *_KEPT])]}}
     if is_shielded and kustomization_above(live)[1]:
-        notes[SHIELD] = "disabled"
+        notes[flux_names.RECONCILE_ANNOTATION] = "disabled"
     value["metadata"]["annotations"] = notes
     return value
 
@@ -79,15 +75,15 @@ def is_resting(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
     if held.kind in _FLUX:
         return mapping(live, "spec").get("suspend") is True
     if held.kind in _OPERATED:
-        return str(annotations.get(OPERATOR) or "") == "disabled"
-    if held.kind == "Application":
+        return str(annotations.get(flux_names.OPERATOR_RECONCILE_ANNOTATION) or "") == "disabled"
+    if held.kind == argocd_names.APPLICATION:
         return engine_marks.is_suspended(live)
-    return engine_marks.SKIP in sequence(live, "spec", "preservedFields", "annotations")
+    return argocd_names.SKIP_RECONCILE_ANNOTATION in sequence(live, "spec", "preservedFields", "annotations")
 
 
 def is_busy(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
     """Whether its controller is just writing, as far as it says so: what rests still ends what it has begun."""
-    if held.kind == "Application":
+    if held.kind == argocd_names.APPLICATION:
         return text(live, "status", "operationState", "phase") == "Running"
     return any(
         text(each, "type") == "Reconciling" and text(each, "status") == "True"
@@ -98,8 +94,8 @@ def is_busy(held: SuspendedOwner, live: Mapping[str, Any]) -> bool:
 def kustomization_above(live: Mapping[str, Any]) -> tuple[str, str]:
     """Namespace and name of the Kustomization that applies an object, which may be itself; empty if none does."""
     labels = mapping(live, "metadata", "labels")
-    name = str(labels.get("kustomize.toolkit.fluxcd.io/name") or "")
-    return (str(labels.get("kustomize.toolkit.fluxcd.io/namespace") or ""), name) if name else ("", "")
+    name = str(labels.get(flux_names.KUSTOMIZATION_NAME_LABEL) or "")
+    return (str(labels.get(flux_names.KUSTOMIZATION_NAMESPACE_LABEL) or ""), name) if name else ("", "")
 
 
 def owners_above(live: Mapping[str, Any]) -> list[str]:
@@ -109,7 +105,7 @@ def owners_above(live: Mapping[str, Any]) -> list[str]:
     found += [
         f"ApplicationSet {namespace}/{text(each, 'name')}"
         for each in sequence(live, "metadata", "ownerReferences")
-        if text(each, "kind") == "ApplicationSet"
+        if text(each, "kind") == argocd_names.APPLICATION_SET
     ]
     return [*dict.fromkeys(found)]
 

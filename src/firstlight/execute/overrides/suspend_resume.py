@@ -13,11 +13,12 @@ from firstlight.engines import revisions
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines, object_snapshot, restore
 from firstlight.execute.overrides.override_context import OverrideContext
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.override import MANAGER, Override, SuspendedOwner
 from firstlight.ownership import field_set
 
 _PAUSE = 0.3
-_SOURCES = {"GitRepository": "source.toolkit.fluxcd.io/v1"}
+_SOURCES = {flux_names.GIT_REPOSITORY: flux_names.SOURCE_API}
 
 
 async def ask_reconcile(name: str, ground: OverrideContext) -> str:
@@ -53,8 +54,11 @@ async def ask_first(name: str, ground: OverrideContext) -> None:
 
 async def _ask(name: str, live: Mapping[str, Any], ground: OverrideContext, *, token: str) -> None:
     kind, metadata = str(live["kind"]), live["metadata"]
-    asked = {"Application": {held_engines.REFRESH: "hard"}, "ApplicationSet": {held_engines.SET_REFRESH: "true"}}
-    annotations = asked.get(kind, {held_engines.REQUEST: token})
+    asked = {
+        argocd_names.APPLICATION: {argocd_names.REFRESH_ANNOTATION: "hard"},
+        argocd_names.APPLICATION_SET: {argocd_names.APPLICATION_SET_REFRESH_ANNOTATION: "true"},
+    }
+    annotations = asked.get(kind, {flux_names.RECONCILE_REQUEST_ANNOTATION: token})
     await ground.write(
         f"ask {name}",
         lambda: ground.client.patch(
@@ -80,12 +84,12 @@ async def ask_source(held: Mapping[str, Any], revision: str, ground: OverrideCon
         errors.ClientError: The API does not answer.
     """
     namespace, name = held_engines.kustomization_above(held)
-    if held.get("kind") != "Kustomization" and name:
+    if held.get("kind") != flux_names.KUSTOMIZATION and name:
         above = await held_engines.get_engine(f"Kustomization {namespace}/{name}", ground.client)
         return await ask_source(above, revision, ground, url=url) if above is not None else ""
     reference = mapping(held, "spec", "sourceRef")
     kind = text(reference, "kind")
-    if not revision or held.get("kind") != "Kustomization" or kind not in _SOURCES:
+    if not revision or held.get("kind") != flux_names.KUSTOMIZATION or kind not in _SOURCES:
         return ""
     namespace = text(reference, "namespace") or text(held, "metadata", "namespace")
     name = text(reference, "name")
@@ -102,7 +106,7 @@ async def ask_source(held: Mapping[str, Any], revision: str, ground: OverrideCon
         if revisions.is_at(at, revision):
             return ""
         if not is_asked:
-            body = {"metadata": {"annotations": {held_engines.REQUEST: f"{ground.now():.0f}"}}}
+            body = {"metadata": {"annotations": {flux_names.RECONCILE_REQUEST_ANNOTATION: f"{ground.now():.0f}"}}}
             await ground.write(
                 f"ask {kind} {namespace}/{name}",
                 functools.partial(
@@ -133,10 +137,10 @@ async def _waited(name: str, token: str, ground: OverrideContext) -> str:
 
 def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
     """Whether the engine has been there, and what is wrong then."""
-    if live.get("kind") == "Application":
+    if live.get("kind") == argocd_names.APPLICATION:
         return _application(name, live)
-    if live.get("kind") == "ApplicationSet":
-        is_done = held_engines.SET_REFRESH not in mapping(live, "metadata", "annotations")
+    if live.get("kind") == argocd_names.APPLICATION_SET:
+        is_done = argocd_names.APPLICATION_SET_REFRESH_ANNOTATION not in mapping(live, "metadata", "annotations")
         return is_done, "" if is_done else f"{name} has not been refreshed yet"
     if text(live, "status", "lastHandledReconcileAt") != token:
         return False, f"{name} has not been reconciled yet"
@@ -148,7 +152,7 @@ def _answer(name: str, live: Mapping[str, Any], token: str) -> tuple[bool, str]:
 
 
 def _application(name: str, live: Mapping[str, Any]) -> tuple[bool, str]:
-    if held_engines.REFRESH in mapping(live, "metadata", "annotations"):
+    if argocd_names.REFRESH_ANNOTATION in mapping(live, "metadata", "annotations"):
         return False, f"{name} has not been refreshed yet"
     if text(live, "status", "operationState", "phase") == "Running" or "operation" in live:
         return False, f"{name} is being synced"
@@ -197,7 +201,7 @@ async def unshield(held: SuspendedOwner, override: Override, ground: OverrideCon
     annotations = live["metadata"].get("annotations") or {}
     if not name:
         return ""
-    if annotations.get(held_engines.SHIELD) == "disabled":
+    if annotations.get(flux_names.RECONCILE_ANNOTATION) == "disabled":
         await _apply(
             f"unshield {held}",
             held,
@@ -217,7 +221,7 @@ async def release(held: SuspendedOwner, override: Override, ground: OverrideCont
     live = await look_held(held, ground)
     if live is None or not _is_ours(live, override):
         return False
-    if held.kind == "ApplicationSet" and not _is_anothers(live, override):
+    if held.kind == argocd_names.APPLICATION_SET and not _is_anothers(live, override):
         # Its list is one value: what was in it before must come back, and to whom it was.
         await restore.back(live, held_engines.manager(override), await _before(held, override, ground), ground)
     else:

@@ -11,16 +11,13 @@ from typing import Any, Literal
 import msgspec
 
 from firstlight.lab import kubelet_objects
+from firstlight.model import talos_names
 
 Object = dict[str, Any]
 POWER = "lab.firstlight.dev/power"
 """On Nodes whose kubelet does not run, and on their pods: kwok leaves them alone."""
 OFF = "off"
 MACHINE = "lab.firstlight.dev/machine"
-OWNED_LABELS, OWNED_ANNOTATIONS, OWNED_TAINTS = (
-    "talos.dev/owned-labels", "talos.dev/owned-annotations", "talos.dev/owned-taints",
-)  # fmt: skip
-"""Where Talos remembers what it has put on a Node, so that it takes away nothing else."""
 NO_NETWORK = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
     "message:Network plugin returns error: cni plugin not initialized"
@@ -225,16 +222,22 @@ def as_talos(live: Object, wanted: MachineNode) -> Object:
     metadata = live["metadata"]
     role = {kubelet_objects.CONTROL_PLANE: ""} if wanted.role == "control-plane" else {}
     labels, owned_labels = _taken_over(
-        metadata.get("labels") or {}, {**role, **wanted.labels}, owned=_owned(metadata, OWNED_LABELS)
+        metadata.get("labels") or {},
+        {**role, **wanted.labels},
+        owned=_owned(metadata, talos_names.OWNED_LABELS_ANNOTATION),
     )
     annotations, owned_annotations = _taken_over(
-        metadata.get("annotations") or {}, wanted.annotations, owned=_owned(metadata, OWNED_ANNOTATIONS)
+        metadata.get("annotations") or {},
+        wanted.annotations,
+        owned=_owned(metadata, talos_names.OWNED_ANNOTATIONS_ANNOTATION),
     )
     present = live.get("spec", {}).get("taints") or []
-    taints, owned_taints = _tainted(present, wanted.taints, owned=_owned(metadata, OWNED_TAINTS))
+    taints, owned_taints = _tainted(present, wanted.taints, owned=_owned(metadata, talos_names.OWNED_TAINTS_ANNOTATION))
     for name, owned in (
-        (OWNED_LABELS, owned_labels), (OWNED_ANNOTATIONS, owned_annotations), (OWNED_TAINTS, owned_taints),
-    ):  # fmt: skip
+        (talos_names.OWNED_LABELS_ANNOTATION, owned_labels),
+        (talos_names.OWNED_ANNOTATIONS_ANNOTATION, owned_annotations),
+        (talos_names.OWNED_TAINTS_ANNOTATION, owned_taints),
+    ):
         value = msgspec.json.encode(sorted(owned)).decode() if owned else None
         if (metadata.get("annotations") or {}).get(name) != value:
             annotations[name] = value

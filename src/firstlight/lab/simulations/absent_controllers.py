@@ -22,6 +22,7 @@ from firstlight.lab.simulations.simulated_cluster import (
     key,
     now,
 )
+from firstlight.model import argocd_names
 
 
 def custom_resource_rules() -> tuple[lab_settings.CustomResourceRule, ...]:
@@ -268,7 +269,7 @@ def _range(pool: str) -> tuple[int, int] | None:
 
 
 REDIS_COMMAND = "redis-initial-password"
-REDIS_SECRET, REDIS_KEY = "argocd-redis", "auth"
+REDIS_SECRET, REDIS_KEY = argocd_names.REDIS, "auth"
 REDIS_PASSWORD_LENGTH = 24
 """Bytes that it is made of."""
 

@@ -24,21 +24,17 @@ from firstlight.clients import kube
 from firstlight.lab import certificates, http_serving, rewrite_rules
 from firstlight.lab.rewrite_rules import SourceRewrite
 from firstlight.lab.simulations.simulated_cluster import MANAGER, Object, SimulatedCluster, log
-from firstlight.model import remote_url
+from firstlight.model import argocd_names, flux_names, remote_url
 
 # What the rewriting of source URLs makes of an object: pure, one place for each kind that names a source.
 
 
 ANNOTATION = "lab.firstlight.dev/rewritten-from"
 """The URLs as they were written, without passwords, with a space between several."""
-COMPARING = "argocd.argoproj.io/compare-options"
 COMPARED = ("ServerSideDiff=true", "IncludeMutationWebhook=true")
 """How an Application must compare: else what it brings would differ for ever from what is stored of it."""
-FLUX = "source.toolkit.fluxcd.io"
-ARGO = "argoproj.io"
-SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105 -- a label
 SECRET_TYPES = ("repository", "repo-creds")
-FLUX_KINDS = ("GitRepository", "OCIRepository", "HelmRepository")
+FLUX_KINDS = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.HELM_REPOSITORY)
 ARGO_PATH = frozenset(
     ("source", "sources", "sourceHydrator", "drySource", "template", "spec", "generators", "git", "matrix", "merge")
 )
@@ -52,13 +48,13 @@ def rewritten(obj: Object, rules: RewriteRules) -> Object:
     """The object as it is admitted; the same one if no rule has to do with it."""
     group, kind = obj.get("apiVersion", "").rpartition("/")[0], obj.get("kind")
     made = copy.deepcopy(obj)
-    if group == FLUX and kind in FLUX_KINDS:
+    if group == flux_names.SOURCE_GROUP and kind in FLUX_KINDS:
         originals = _flux(made, rules)
-    elif group == ARGO and kind in {"Application", "ApplicationSet"}:
+    elif group == argocd_names.GROUP and kind in {argocd_names.APPLICATION, argocd_names.APPLICATION_SET}:
         originals = _argo(made.get("spec"), rules)
-        if rules and kind == "Application":
+        if rules and kind == argocd_names.APPLICATION:
             _compare_as_stored(made)
-    elif group == ARGO and kind == "AppProject":
+    elif group == argocd_names.GROUP and kind == argocd_names.APP_PROJECT:
         _permit(made, rules)
         return made
     elif not group and kind == "Secret":
@@ -89,7 +85,7 @@ def _flux(obj: Object, rules: RewriteRules) -> set[str]:
     is_oci = led.url.startswith("oci://")
     if rewrite_rules.is_plain_registry(led.url):
         spec["insecure"] = True
-    if obj["kind"] == "HelmRepository":
+    if obj["kind"] == flux_names.HELM_REPOSITORY:
         if is_oci:
             spec["type"] = "oci"
         elif spec.get("type") == "oci":
@@ -106,9 +102,12 @@ def _compare_as_stored(application: Object) -> None:
     """Let Argo CD ask the server, and its webhooks, for what an object would become; other options stay."""
     annotations = application["metadata"].get("annotations") or {}
     names = {each.partition("=")[0] for each in COMPARED}
-    written = [each.strip() for each in annotations.get(COMPARING, "").split(",")]
+    written = [each.strip() for each in annotations.get(argocd_names.COMPARE_OPTIONS_ANNOTATION, "").split(",")]
     options = [each for each in written if each and each.partition("=")[0] not in names]
-    application["metadata"]["annotations"] = {**annotations, COMPARING: ",".join((*options, *COMPARED))}
+    application["metadata"]["annotations"] = {
+        **annotations,
+        argocd_names.COMPARE_OPTIONS_ANNOTATION: ",".join((*options, *COMPARED)),
+    }
 
 
 def _argo(value: Any, rules: RewriteRules) -> set[str]:
@@ -146,7 +145,7 @@ def _argo_secret(obj: Object, rules: RewriteRules) -> set[str]:
 
 
 def _is_argo_secret(obj: Object) -> bool:
-    return (obj["metadata"].get("labels") or {}).get(SECRET_TYPE) in SECRET_TYPES
+    return (obj["metadata"].get("labels") or {}).get(argocd_names.SECRET_TYPE_LABEL) in SECRET_TYPES
 
 
 def _decoded(value: Any) -> str:
@@ -294,7 +293,7 @@ class SourceRewriteSimulation:
             "metadata": {
                 "name": "lab-source-rewrites-probe",
                 "namespace": "default",
-                "labels": {SECRET_TYPE: SECRET_TYPES[0]},
+                "labels": {argocd_names.SECRET_TYPE_LABEL: SECRET_TYPES[0]},
             },
             "data": {"url": base64.b64encode(first.encode()).decode()},
         }
@@ -330,12 +329,12 @@ def review(body: dict[str, Any], rules: RewriteRules) -> dict[str, Any]:
 def webhook_configuration(url: str, bundle: str) -> Object:
     """What makes the API server ask."""
     flux = {
-        "apiGroups": [FLUX],
+        "apiGroups": [flux_names.SOURCE_GROUP],
         "resources": ["gitrepositories", "ocirepositories", "helmrepositories"],
     }
-    argo = {"apiGroups": [ARGO], "resources": ["applications", "applicationsets", "appprojects"]}
+    argo = {"apiGroups": [argocd_names.GROUP], "resources": ["applications", "applicationsets", "appprojects"]}
     secrets = {"apiGroups": [""], "resources": ["secrets"]}
-    types = {"key": SECRET_TYPE, "operator": "In", "values": list(SECRET_TYPES)}
+    types = {"key": argocd_names.SECRET_TYPE_LABEL, "operator": "In", "values": list(SECRET_TYPES)}
 
     def webhook(name: str, *rules: dict[str, Any], selector: dict[str, Any]) -> dict[str, Any]:
         shared = {"apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "scope": "*"}

@@ -16,6 +16,7 @@ from firstlight.clients import kube, served_certificate
 from firstlight.clients.kube.discovery import ApiCatalog, ApiResource
 from firstlight.document.within import mapping, text
 from firstlight.gates.causes import refusals
+from firstlight.model import helm_names
 from firstlight.observe import owned_objects
 from firstlight.observe.cluster import observation, secret_masking
 from firstlight.observe.cluster.observation import ApiObservation, WantedLog
@@ -131,7 +132,6 @@ def _unread(left: int, failed: int) -> str:
 
 
 TLS = "kubernetes.io/tls"
-HELM = "helm.sh/release.v1"
 _PAGE = 500
 _KEPT = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "finalizers")
 
@@ -149,8 +149,10 @@ async def list_secrets(client: kube.Client) -> ListedSecrets:
     """All Secrets, without their values; releases of Helm by their labels alone."""
     try:
         held, releases = await asyncio.gather(
-            client.list("v1", "Secret", fields=f"type!={HELM}", limit=_PAGE),
-            client.list("v1", "Secret", fields=f"type={HELM}", limit=_PAGE, metadata_only=True),
+            client.list("v1", "Secret", fields=f"type!={helm_names.RELEASE_SECRET_TYPE}", limit=_PAGE),
+            client.list(
+                "v1", "Secret", fields=f"type={helm_names.RELEASE_SECRET_TYPE}", limit=_PAGE, metadata_only=True
+            ),
         )
     except kube.Forbidden:
         return ListedSecrets(problem="Secret: this identity may not list it")
@@ -161,7 +163,7 @@ async def list_secrets(client: kube.Client) -> ListedSecrets:
         if text(each, "type") == TLS and (until := _until(each)) is not None:
             certificates[f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"] = until
     objects = [_named(each, text(each, "type"), sorted(mapping(each, "data"))) for each in held.items]
-    objects += [_named(each, HELM, ["release"]) for each in releases.items]
+    objects += [_named(each, helm_names.RELEASE_SECRET_TYPE, ["release"]) for each in releases.items]
     return ListedSecrets(objects=tuple(objects), certificates=certificates)
 
 

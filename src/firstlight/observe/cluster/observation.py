@@ -12,7 +12,7 @@ from typing import Any
 from firstlight.document.within import mapping, text
 from firstlight.gates import conditions
 from firstlight.gates.causes import refusals
-from firstlight.model import machine
+from firstlight.model import argocd_names, flux_names, machine
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.machine import Clock, InstallDisk, LinkAddress, NetworkLink, TalosDiagnostic, TalosServiceState
 from firstlight.model.machine_report import MachineReport
@@ -29,10 +29,10 @@ KINDS = (
     "apiextensions.k8s.io/CustomResourceDefinition",
     "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
     "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-    "source.toolkit.fluxcd.io/GitRepository", "source.toolkit.fluxcd.io/OCIRepository",
-    "source.toolkit.fluxcd.io/HelmRepository", "source.toolkit.fluxcd.io/HelmChart", "source.toolkit.fluxcd.io/Bucket",
-    "kustomize.toolkit.fluxcd.io/Kustomization", "helm.toolkit.fluxcd.io/HelmRelease",
-    "fluxcd.controlplane.io/FluxInstance", "argoproj.io/Application", "argoproj.io/AppProject",
+    flux_names.GIT_REPOSITORY_GROUP_KIND, flux_names.OCI_REPOSITORY_GROUP_KIND,
+    flux_names.HELM_REPOSITORY_GROUP_KIND, flux_names.HELM_CHART_GROUP_KIND, flux_names.BUCKET_GROUP_KIND,
+    flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND,
+    flux_names.FLUX_INSTANCE_GROUP_KIND, argocd_names.APPLICATION_GROUP_KIND, argocd_names.APP_PROJECT_GROUP_KIND,
     "cilium.io/CiliumLoadBalancerIPPool", "metallb.io/IPAddressPool", "metallb.io/BGPAdvertisement",
     "metallb.io/L2Advertisement", "cilium.io/CiliumNode",
     "cilium.io/CiliumBGPClusterConfig", "cilium.io/CiliumBGPPeerConfig", "cilium.io/CiliumBGPAdvertisement",

@@ -8,15 +8,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.repo.work_tree import WorkTree
 
-GROUP = "argoproj.io"
-_BRINGS = frozenset({"Application", "ApplicationSet"})
-_SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105
+_BRINGS = frozenset({argocd_names.APPLICATION, argocd_names.APPLICATION_SET})
 _WITH_KEY = re.compile(r"ssh://|[\w.-]{1,64}@[\w.-]{1,255}:")
 _LIMIT = 10_000
 """Values of an Application that are looked at."""
@@ -49,14 +48,18 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
         secrets: Namespaces and names of the Secrets that bootstrap creates.
         place: What remarks are about.
     """
-    bringing = [each for each in objects if each.id.group == GROUP and each.id.kind in _BRINGS]
+    bringing = [each for each in objects if each.id.group == argocd_names.GROUP and each.id.kind in _BRINGS]
     if not bringing:
         message = "the engine has nothing to bring: there is no Application or ApplicationSet among its objects"
         yield Remark(place, Grade.WARNING, message, "Give --with-root, or add the root Application to its sources.")
         return
-    projects = {each.id.name for each in objects if each.id.group == GROUP and each.id.kind == "AppProject"}
+    projects = {
+        each.id.name
+        for each in objects
+        if each.id.group == argocd_names.GROUP and each.id.kind == argocd_names.APP_PROJECT
+    }
     for each in bringing:
-        if each.id.kind == "Application" and (name := _project(each)) not in {*projects, "default"}:
+        if each.id.kind == argocd_names.APPLICATION and (name := _project(each)) not in {*projects, "default"}:
             message = f"{each.id} names the project {name}, which is not inline: Argo CD refuses it until then"
             yield Remark(place, Grade.WARNING, message, "Add the AppProject to the component's sources.")
     namespaces = {each.id.namespace for each in bringing}
@@ -64,8 +67,9 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
         return
     for url in dict.fromkeys(url for each in bringing for url in _urls(each) if _WITH_KEY.match(url)):
         message = f"Argo CD needs a credential for {url}, which must not stand in a machine config"
+        namespace = min(namespaces) or argocd_names.NAMESPACE
         hint = (
-            f"Declare it in firstlight.yaml below secrets, for the namespace {min(namespaces) or 'argocd'}: up creates"
+            f"Declare it in firstlight.yaml below secrets, for the namespace {namespace}: up creates"
             " it as soon as the API answers, and Argo CD goes on by itself. Or read the repository without one."
         )
         yield Remark(place, Grade.WARNING, message, hint)
@@ -73,13 +77,15 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
 
 def is_argocd(objects: Sequence[Object]) -> bool:
     """Whether objects are those of an Argo CD."""
-    wanted = ObjectId("apiextensions.k8s.io", "CustomResourceDefinition", "", f"applications.{GROUP}")
+    wanted = ObjectId("apiextensions.k8s.io", "CustomResourceDefinition", "", f"applications.{argocd_names.GROUP}")
     return any(each.id == wanted for each in objects)
 
 
 def _is_plain(origin: Origin) -> bool:
     """Whether an Application is written as it is, not made by an ApplicationSet or a template."""
-    return origin.definition.get("kind") == "Application" and not origin.doubt.startswith("something fills in")
+    return origin.definition.get("kind") == argocd_names.APPLICATION and not origin.doubt.startswith(
+        "something fills in"
+    )
 
 
 def _placed(origin: Origin) -> Mapping[str, Any]:
@@ -96,7 +102,10 @@ def _projects(tree: WorkTree, names: set[str]) -> Iterator[Object]:
         for document in tree.documents(path):
             if isinstance(document.value, Mapping):
                 one = Object(document.value)
-                if (one.id.group, one.id.kind) == (GROUP, "AppProject") and one.id.name in names:
+                if (one.id.group, one.id.kind) == (
+                    argocd_names.GROUP,
+                    argocd_names.APP_PROJECT,
+                ) and one.id.name in names:
                     names.discard(one.id.name)
                     yield one
 
@@ -109,7 +118,7 @@ def _project(each: Object) -> str:
 def _is_credential(each: Object) -> bool:
     metadata = each.value.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    return each.id.kind == "Secret" and isinstance(labels, Mapping) and _SECRET_TYPE in labels
+    return each.id.kind == "Secret" and isinstance(labels, Mapping) and argocd_names.SECRET_TYPE_LABEL in labels
 
 
 def _urls(each: Object) -> Iterator[str]:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import argocd_names, helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.inline_manifest import LeftOut
 from firstlight.model.remark import Grade, Place, Remark
@@ -11,8 +12,6 @@ from firstlight.model.rendition import Object
 from firstlight.render import served_kinds
 from firstlight.render.inline import known_charts, manifest_contents
 
-HELM_HOOK = "helm.sh/hook"
-ARGOCD_HOOK = "argocd.argoproj.io/hook"
 INVENTORY = "config.k8s.io/owning-inventory"
 _NO_HOOK = frozenset({"crd-install"})
 """Helm 2's way to say that a CRD comes first: an ordinary object to everybody else."""
@@ -87,7 +86,9 @@ def annotations(each: Object) -> Mapping[str, Any]:
 
 
 def _hooks(each: Object) -> tuple[str, ...]:
-    found = [str(annotations(each).get(key) or "") for key in (HELM_HOOK, ARGOCD_HOOK)]
+    found = [
+        str(annotations(each).get(key) or "") for key in (helm_names.HOOK_ANNOTATION, argocd_names.HOOK_ANNOTATION)
+    ]
     named = [name.strip() for text in found for name in text.split(",") if name.strip()]
     return tuple(name for name in named if name not in _NO_HOOK)
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FACTORY = "factory.talos.dev"
+from firstlight.model import talos_names
+
 _ORDER = {
     "": ("overlay", "customization"),
     "overlay": ("image", "name"),
@@ -33,7 +34,7 @@ def identify(schematic: Mapping[str, Any]) -> str | None:
     return hashlib.sha256(("\n".join(lines) + "\n").encode()).hexdigest()
 
 
-def installer(id: str, version: str, *, factory: str = FACTORY, is_secure: bool = False) -> str:
+def installer(id: str, version: str, *, factory: str = talos_names.IMAGE_FACTORY, is_secure: bool = False) -> str:
     """The installer image of a schematic."""
     return f"{factory}/installer{'-secureboot' if is_secure else ''}/{id}:v{version.removeprefix('v')}"
 

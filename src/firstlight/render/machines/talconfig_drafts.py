@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import talos_names
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.remark import Place
@@ -147,7 +148,7 @@ class _Reader:
             hint = "Write talosImageURL with the id that the factory gives for it."
             self.on.refuse(self.config.place(*steps, "schematic"), message, hint)
             return ""
-        factory = self.config.text("imageFactory", "registryURL") or schematics.FACTORY
+        factory = self.config.text("imageFactory", "registryURL") or talos_names.IMAGE_FACTORY
         is_secure = mapping(node.get("machineSpec")).get("secureboot") is True
         return schematics.installer(id, version, factory=factory, is_secure=is_secure)
 

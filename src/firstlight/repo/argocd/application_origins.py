@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster, Engine, Network
 from firstlight.model.component import Certainty, ComponentNeed, ObjectId, Origin, SecretNeed, Side, SourceForm
 from firstlight.model.remark import Place
@@ -14,8 +15,6 @@ from firstlight.repo.argocd.application_tree import ApplicationNode
 from firstlight.repo.argocd.definitions import mapping
 from firstlight.repo.argocd.read_scope import ReadScope
 from firstlight.repo.manifest import Manifest
-
-_PAUSED = "argocd.argoproj.io/skip-reconcile"
 
 
 def origin(
@@ -89,7 +88,10 @@ def _variables(node: ApplicationNode) -> str:
 
 def _is_suspended(node: ApplicationNode) -> bool:
     automated = mapping(mapping(node.definition.spec.get("syncPolicy")).get("automated"))
-    return node.definition.annotation(_PAUSED) == "true" or automated.get("enabled") is False
+    return (
+        node.definition.annotation(argocd_names.SKIP_RECONCILE_ANNOTATION) == "true"
+        or automated.get("enabled") is False
+    )
 
 
 def _objects(node: ApplicationNode, scope: ReadScope) -> tuple[ObjectId, ...]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document import yaml_reader
+from firstlight.model import argocd_names
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo.argocd import merge_rules, set_generators
-from firstlight.repo.argocd.definitions import APPLICATION, Definition, items, mapping, text
+from firstlight.repo.argocd.definitions import Definition, items, mapping, text
 from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, GeneratorFailed, GeneratorNotKnown, ReadScope
 from firstlight.repo.argocd.set_templates import SetTemplates
 
@@ -152,7 +153,12 @@ def _application(one: Definition, written: Mapping[str, Any]) -> dict[str, Any]:
     if one.namespace:
         metadata["namespace"] = one.namespace
     api = text(one.value.get("apiVersion"))
-    return {"apiVersion": api, "kind": APPLICATION, "metadata": metadata, "spec": mapping(written.get("spec"))}
+    return {
+        "apiVersion": api,
+        "kind": argocd_names.APPLICATION,
+        "metadata": metadata,
+        "spec": mapping(written.get("spec")),
+    }
 
 
 def _definition(one: Definition, value: Mapping[str, Any], *, doubt: str) -> Definition:

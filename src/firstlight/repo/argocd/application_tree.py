@@ -5,6 +5,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from firstlight.model import argocd_names
 from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import ChartSource
 from firstlight.repo.argocd import (
@@ -17,12 +18,10 @@ from firstlight.repo.argocd import (
 )
 from firstlight.repo.argocd.application_sets import GeneratedApplication
 from firstlight.repo.argocd.application_spec import Destination, has_placeholder
-from firstlight.repo.argocd.definitions import APPLICATION, APPLICATION_SET, PROJECT, Definition, Steps
+from firstlight.repo.argocd.definitions import Definition, Steps
 from firstlight.repo.argocd.local_charts import ChartDirectory
 from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, MAX_DEPTH, ReadScope
 
-NAMESPACE = "argocd"
-"""Where Argo CD is, unless something says otherwise."""
 Key = tuple[str, int, Steps]
 
 _EXAMPLES = {"template", "templates", "example", "examples", "sample", "samples", "skeleton", "docs", "testdata"}
@@ -100,7 +99,9 @@ def follow(declared: Sequence[Definition], scope: ReadScope, *, inline: Sequence
     for chart in local_charts.charts_of_applications(scope):
         if chart.path not in scope.rendered:
             walk.start_chart(chart)
-    projects = {key(each): each for each in [*declared, *inline, *walk.projects] if each.kind == PROJECT}
+    projects = {
+        key(each): each for each in [*declared, *inline, *walk.projects] if each.kind == argocd_names.APP_PROJECT
+    }
     return ApplicationTree(tuple(walk.nodes), tuple(walk.unreached), tuple(projects.values()), tuple(walk.remarks))
 
 
@@ -123,7 +124,7 @@ def _looks_like_a_template(one: Definition, *, is_led_to: bool) -> str:
         one.name,
         *(text for spec in application_spec.source_specs(one) for text in (spec.url, spec.chart, spec.written_path)),
     ]
-    if one.kind == APPLICATION_SET:
+    if one.kind == argocd_names.APPLICATION_SET:
         written = [one.name]
     placeholder = next((each for each in written if has_placeholder(each)), "")
     if placeholder:
@@ -168,7 +169,7 @@ class _Walk:
 
     def start_chart(self, chart: ChartDirectory) -> None:
         """Take what a chart makes that no Application reads, with the values that it has itself."""
-        release = ChartSource(name=chart.path, release=chart.name, namespace=NAMESPACE)
+        release = ChartSource(name=chart.path, release=chart.name, namespace=argocd_names.NAMESPACE)
         values = local_charts.default_values(self._scope.tree, chart.path)
         rendered = local_charts.chart_applications(chart, values, release, scope=self._scope)
         self.remarks += rendered.remarks
@@ -179,10 +180,10 @@ class _Walk:
 
     def leave_out(self, one: Definition, reason: str) -> None:
         """Keep what nothing leads to, with the reason."""
-        if key(one) in self.seen or one.kind == PROJECT:
+        if key(one) in self.seen or one.kind == argocd_names.APP_PROJECT:
             return
         self.seen.add(key(one))
-        found = application_sets.template(one, reason).definition if one.kind == APPLICATION_SET else one
+        found = application_sets.template(one, reason).definition if one.kind == argocd_names.APPLICATION_SET else one
         doubted = dataclasses.replace(found, doubt=reason)
         self.unreached.append(self._node(GeneratedApplication(doubted, is_template=True), None))
 
@@ -191,14 +192,14 @@ class _Walk:
         waiting: list[tuple[Definition, ApplicationNode | None]] = [(one, None)]
         while waiting:
             each, above = waiting.pop()
-            if each.kind == PROJECT:
+            if each.kind == argocd_names.APP_PROJECT:
                 self.projects.append(each)
-            if each.kind == PROJECT or _is_within(each, above):
+            if each.kind == argocd_names.APP_PROJECT or _is_within(each, above):
                 continue  # an Application that brings itself, as roots do
             made = self._applications(each)
             self.seen.add(key(each))
             self.remarks += made.remarks
-            if each.kind == APPLICATION_SET and not made.applications:
+            if each.kind == argocd_names.APPLICATION_SET and not made.applications:
                 self._empty(each)
             children: list[tuple[Definition, ApplicationNode | None]] = []
             for application in made.applications:
@@ -267,10 +268,10 @@ class _Walk:
             definition=app,
             made=self._resolved(app),
             destination=there,
-            namespace=app.namespace or inherited or NAMESPACE,
+            namespace=app.namespace or inherited or argocd_names.NAMESPACE,
             parent=above,
             group="" if above else group,
-            app_set=one if one is not None and one.kind == APPLICATION_SET else None,
+            app_set=one if one is not None and one.kind == argocd_names.APPLICATION_SET else None,
             is_template=application.is_template,
             is_inline=is_inline,
         )
@@ -283,9 +284,9 @@ class _Walk:
 
     def _applications(self, one: Definition) -> application_sets.GeneratedApplications:
         """The Applications that an object is, or makes."""
-        if one.kind == APPLICATION:
+        if one.kind == argocd_names.APPLICATION:
             return application_sets.GeneratedApplications((GeneratedApplication(one),))
-        if one.kind != APPLICATION_SET:
+        if one.kind != argocd_names.APPLICATION_SET:
             return application_sets.GeneratedApplications(())
         if id(one.value) not in self._sets:
             self._sets[id(one.value)] = (one, application_sets.applications(one, self._scope))

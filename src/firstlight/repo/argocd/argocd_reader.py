@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import argocd_names
 from firstlight.model.remark import Grade, Remark
 from firstlight.repo.argocd import (
     app_projects,
@@ -23,7 +24,7 @@ from firstlight.repo.argocd import (
 )
 from firstlight.repo.argocd.application_spec import SourceSpec
 from firstlight.repo.argocd.application_tree import ApplicationNode, ApplicationTree
-from firstlight.repo.argocd.definitions import APPLICATION, APPLICATION_SET, Definition, Steps, items, mapping
+from firstlight.repo.argocd.definitions import Definition, Steps, items, mapping
 from firstlight.repo.argocd.read_scope import ReadScope
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.reader_result import ReaderResult
@@ -197,16 +198,18 @@ def _scope(
 
 def _evidence(one: Definition, scope: ReadScope) -> Iterator[git_urls.UrlEvidence]:
     """What an object says of paths in repositories."""
-    if one.kind == APPLICATION:
+    if one.kind == argocd_names.APPLICATION:
         specs = application_spec.source_specs(one)
         for spec in specs:
             yield from _of_source(spec, specs, scope)
-    elif one.kind == APPLICATION_SET:
+    elif one.kind == argocd_names.APPLICATION_SET:
         for git in _git_generators(items(one.spec.get("generators")), 0):
             url, exists = definitions.text(git.get("repoURL")), git_generator.matches(git, scope)
             if url and "{{" not in url and exists is not None:
                 yield git_urls.UrlEvidence(url, exists, lambda: one.place)
-        template = dataclasses.replace(one, value={**mapping(one.spec.get("template")), "kind": APPLICATION})
+        template = dataclasses.replace(
+            one, value={**mapping(one.spec.get("template")), "kind": argocd_names.APPLICATION}
+        )
         specs = application_spec.source_specs(template)
         for spec in specs:
             yield from _of_source(spec, specs, scope)

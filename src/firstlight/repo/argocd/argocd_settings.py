@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.model import argocd_names
 from firstlight.model.remark import Place
 from firstlight.model.repo_command import RepoCommand
 from firstlight.repo.argocd import definitions, git_urls, kustomize_options
 from firstlight.repo.work_tree import YAML, WorkTree
 
-_HEALTH = "resource.customizations.health.argoproj.io_Application"
 _CUSTOMIZATIONS = "resource.customizations"
 _APPLICATION = re.compile(r"^[ \t]*[\"']?argoproj\.io/Application[\"']?:", re.MULTILINE)
 _RESTS = "skip-reconcile"
@@ -49,7 +49,7 @@ def read_settings(tree: WorkTree) -> ArgoCDSettings:
         text = tree.text(path) or ""
         if _CUSTOMIZATIONS in text:
             said = _without_comments(text)
-            health |= _HEALTH + ":" in said.replace('"', "").replace("'", "")
+            health |= argocd_names.HEALTH_CUSTOMIZATION + ":" in said.replace('"', "").replace("'", "")
             health |= _CUSTOMIZATIONS in said and bool(_APPLICATION.search(said))
             resting |= _RESTS in said
         if "resourceHealthChecks" in text:
@@ -79,7 +79,9 @@ def _operator_has_health(value: object) -> bool:
     """Whether the ArgoCD object of its operator sets the check."""
     spec = definitions.mapping(definitions.mapping(value).get("spec"))
     checks = [definitions.mapping(each) for each in definitions.items(spec.get("resourceHealthChecks"))]
-    return any(each.get("group") == "argoproj.io" and each.get("kind") == "Application" for each in checks)
+    return any(
+        each.get("group") == argocd_names.GROUP and each.get("kind") == argocd_names.APPLICATION for each in checks
+    )
 
 
 # What the repo tells Argo CD by Secrets: clusters that are destinations, and repositories with credentials.
@@ -87,7 +89,6 @@ def _operator_has_health(value: object) -> bool:
 # Names and addresses are read, nothing else of these Secrets; encrypted ones tell nothing.
 
 
-SECRET_TYPE_LABEL = "argocd.argoproj.io/secret-type"  # noqa: S105 - the name of a label
 IN_CLUSTER = "in-cluster"
 IN_CLUSTER_SERVER = "https://kubernetes.default.svc"
 
@@ -141,18 +142,20 @@ def read_registered(tree: WorkTree, *, without: frozenset[str] = frozenset()) ->
         if (
             not path.endswith(YAML)
             or definitions.is_below(path, without)
-            or not definitions.mentions(tree, path, SECRET_TYPE_LABEL)
+            or not definitions.mentions(tree, path, argocd_names.SECRET_TYPE_LABEL)
         ):
             continue
         for document in tree.documents(path):
             for each in definitions.of_document(document):
-                kind = definitions.text(definitions.mapping(each.metadata.get("labels")).get(SECRET_TYPE_LABEL))
+                kind = definitions.text(
+                    definitions.mapping(each.metadata.get("labels")).get(argocd_names.SECRET_TYPE_LABEL)
+                )
                 if each.kind != "Secret":
                     continue
                 if kind == "cluster" and (found := _cluster(each)):
                     clusters.append(found)
                 elif kind in ("repository", "repo-creds") and (url := _plain(each.value, "url")):
-                    secret = f"{each.namespace or 'argocd'}/{each.name}"
+                    secret = f"{each.namespace or argocd_names.NAMESPACE}/{each.name}"
                     repositories.append(RegisteredRepository(url, secret, kind == "repo-creds"))
     return Registered(tuple(clusters), tuple(repositories))
 

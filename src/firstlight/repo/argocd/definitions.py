@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import argocd_names
 from firstlight.model.remark import Place
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree
 
-API = "argoproj.io/"
-APPLICATION, APPLICATION_SET, PROJECT = "Application", "ApplicationSet", "AppProject"
-KINDS = (APPLICATION, APPLICATION_SET, PROJECT)
+API = f"{argocd_names.GROUP}/"
+KINDS = (argocd_names.APPLICATION, argocd_names.APPLICATION_SET, argocd_names.APP_PROJECT)
 MAX_LIST_DEPTH = 4
 """Lists in lists; kubectl writes one."""
 

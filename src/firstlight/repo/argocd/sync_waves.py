@@ -4,17 +4,17 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.model import argocd_names
 from firstlight.model.component import ComponentNeed
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo.argocd import definitions
 from firstlight.repo.argocd.application_tree import ApplicationNode
 from firstlight.repo.argocd.definitions import Definition, items, mapping, text
 
-WAVE = "argocd.argoproj.io/sync-wave"
 MAX_NEEDS = 200
 """Applications that one waits for; where a wave has more, the first ones stand for it."""
 
-_HEALTH_HINT = "Set resource.customizations.health.argoproj.io_Application in argocd-cm."
+_HEALTH_HINT = f"Set {argocd_names.HEALTH_CUSTOMIZATION} in argocd-cm."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +64,7 @@ def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
 
 
 def _annotated(one: Definition) -> int | None:
-    written = one.annotation(WAVE).strip()
+    written = one.annotation(argocd_names.SYNC_WAVE_ANNOTATION).strip()
     try:
         return int(written) if written and len(written) < 12 else None
     except ValueError:
@@ -74,11 +74,13 @@ def _annotated(one: Definition) -> int | None:
 def _number(node: ApplicationNode, remarks: list[Remark]) -> int | None:
     """The wave that counts: the ApplicationSet's own before the one that it gives to its Applications."""
     for one in (node.app_set, node.definition):
-        if one is not None and one.annotation(WAVE):
+        if one is not None and (written := one.annotation(argocd_names.SYNC_WAVE_ANNOTATION)):
             number = _annotated(one)
             if number is None:
-                message = f"the sync wave {one.annotation(WAVE)!r} is no number, so it counts as 0"
-                remarks.append(Remark(one.at("metadata", "annotations", WAVE), Grade.ERROR, message))
+                message = f"the sync wave {written!r} is no number, so it counts as 0"
+                remarks.append(
+                    Remark(one.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION), Grade.ERROR, message)
+                )
                 return 0
             return number
     return None
@@ -90,7 +92,7 @@ def _in_sync(node: ApplicationNode) -> int:
 
 
 def _place(node: ApplicationNode) -> Place:
-    return (node.app_set or node.definition).at("metadata", "annotations", WAVE)
+    return (node.app_set or node.definition).at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
 
 
 def _ordered(numbers: Mapping[ApplicationNode, int]) -> Iterator[tuple[ApplicationNode, int, list[ApplicationNode]]]:
@@ -145,9 +147,12 @@ def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Remark]:
         if node.app_set is not None:
             continue
         metadata = mapping(node.definition.written.get("metadata"))
-        before, after = text(mapping(metadata.get("annotations")).get(WAVE)), node.definition.annotation(WAVE)
+        before, after = (
+            text(mapping(metadata.get("annotations")).get(argocd_names.SYNC_WAVE_ANNOTATION)),
+            node.definition.annotation(argocd_names.SYNC_WAVE_ANNOTATION),
+        )
         if before and before != after:
-            place = node.definition.at("metadata", "annotations", WAVE)
+            place = node.definition.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
             yield Remark(place, Grade.WARNING, f"a kustomization replaces this sync wave by {after or 'nothing'}")
 
 
@@ -162,7 +167,7 @@ def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, in
         if node.app_set is None or id(node.app_set.value) in seen:
             continue
         seen.add(id(node.app_set.value))
-        if node.definition.annotation(WAVE):
+        if node.definition.annotation(argocd_names.SYNC_WAVE_ANNOTATION):
             message = "a sync wave on the Applications of an ApplicationSet orders nothing: no sync creates them"
-            place = node.app_set.at("spec", "template", "metadata", "annotations", WAVE)
+            place = node.app_set.at("spec", "template", "metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
             yield Remark(place, Grade.WARNING, message, "Use its strategy RollingSync, or a wave on the set itself.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo import work_tree
@@ -94,7 +95,8 @@ _ANY_VALUES: tuple[Pattern, ...] = (
     *((*each, "valuesObject") for each in _HELM), *((*each, "values") for each in _HELM),
 )  # fmt: skip
 _KINDS = {
-    "HelmRelease", "Application", "ApplicationSet", "HelmChart", "HelmChartConfig", "Release", "HelmChartProxy",
+    flux_names.HELM_RELEASE, argocd_names.APPLICATION, argocd_names.APPLICATION_SET,
+    flux_names.HELM_CHART, "HelmChartConfig", "Release", "HelmChartProxy",
 }  # fmt: skip
 """Of objects that have values in them."""
 _PATCHES: tuple[Pattern, ...] = (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.component import Origin, Phase, Side, SourceForm
 from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource, RemoteSource
@@ -49,13 +50,15 @@ class FluxStart:
         return self.manifests[0].place
 
 
-def synthesized(path: str, place: Place, *, namespace: str = "flux-system", name: str = "flux-system") -> Manifest:
+def synthesized(
+    path: str, place: Place, *, namespace: str = flux_names.FLUX_SYSTEM, name: str = flux_names.FLUX_SYSTEM
+) -> Manifest:
     """The Kustomization that ``flux bootstrap`` would make for a path."""
     value = {
-        "apiVersion": f"{flux_objects.KUSTOMIZE}/v1",
-        "kind": "Kustomization",
+        "apiVersion": flux_names.KUSTOMIZE_API,
+        "kind": flux_names.KUSTOMIZATION,
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"path": path, "prune": True, "sourceRef": {"kind": "GitRepository", "name": name}},
+        "spec": {"path": path, "prune": True, "sourceRef": {"kind": flux_names.GIT_REPOSITORY, "name": name}},
     }
     return Manifest(value, place)
 
@@ -72,11 +75,11 @@ def start_of_instance(instance: Mapping[str, Any], namespace: str, place: Place)
     if not text(sync.get("path")):
         return None
     name = text(sync.get("name")) or namespace
-    kind = text(sync.get("kind")) or "GitRepository"
+    kind = text(sync.get("kind")) or flux_names.GIT_REPOSITORY
     reference = text(sync.get("ref"))
-    ref = {"tag": reference} if kind == "OCIRepository" else {"name": reference}
+    ref = {"tag": reference} if kind == flux_names.OCI_REPOSITORY else {"name": reference}
     source: dict[str, Any] = {
-        "apiVersion": f"{flux_objects.SOURCE}/v1",
+        "apiVersion": flux_names.SOURCE_API,
         "kind": kind,
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"url": text(sync.get("url")), "ref": ref},
@@ -94,7 +97,7 @@ def start_of_instance(instance: Mapping[str, Any], namespace: str, place: Place)
 def _patched(resources: list[KustomizeResource], patch: Mapping[str, Any]) -> list[KustomizeResource]:
     """What the operator's own patches make of both; most are for the controllers, and do not fit here."""
     target = mapping(patch.get("target"))
-    if text(target.get("kind")) not in ("Kustomization", "GitRepository", "OCIRepository"):
+    if text(target.get("kind")) not in (flux_names.KUSTOMIZATION, flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY):
         return resources
     try:
         documents = kustomize_patches.parsed(text(patch.get("patch")))
@@ -138,7 +141,7 @@ def flux_components(
         side=Side.GITOPS if parent else Side.BOOTSTRAP,
         place=first.place,
         name="flux",
-        namespace=namespaces[0] if namespaces else "flux-system",
+        namespace=namespaces[0] if namespaces else flux_names.FLUX_SYSTEM,
         cluster=cluster,
         phase=Phase.ENGINE,
         source=DirectorySource(path=first.place.path, kustomize=False),

@@ -6,40 +6,43 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
 
-KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
-HELM = "helm.toolkit.fluxcd.io"
-SOURCE = "source.toolkit.fluxcd.io"
-OPERATOR = "fluxcd.controlplane.io"
-
-_SOURCES = {"GitRepository", "OCIRepository", "HelmRepository", "HelmChart", "Bucket", "ExternalArtifact"}
+_SOURCES = {
+    flux_names.GIT_REPOSITORY,
+    flux_names.OCI_REPOSITORY,
+    flux_names.HELM_REPOSITORY,
+    flux_names.HELM_CHART,
+    flux_names.BUCKET,
+    flux_names.EXTERNAL_ARTIFACT,
+}
 
 
 def is_kustomization(manifest: Manifest) -> bool:
     """Whether it is a Kustomization of Flux, and not a file of kustomize."""
-    return manifest.id.kind == "Kustomization" and manifest.id.group == KUSTOMIZE
+    return manifest.id.kind == flux_names.KUSTOMIZATION and manifest.id.group == flux_names.KUSTOMIZE_GROUP
 
 
 def is_helm_release(manifest: Manifest) -> bool:
     """Whether it is a HelmRelease."""
-    return manifest.id.kind == "HelmRelease" and manifest.id.group == HELM
+    return manifest.id.kind == flux_names.HELM_RELEASE and manifest.id.group == flux_names.HELM_GROUP
 
 
 def is_source(manifest: Manifest) -> bool:
     """Whether it says where something is fetched from."""
-    return manifest.id.group == SOURCE and manifest.id.kind in _SOURCES
+    return manifest.id.group == flux_names.SOURCE_GROUP and manifest.id.kind in _SOURCES
 
 
 def is_instance(manifest: Manifest) -> bool:
     """Whether it is a FluxInstance of the flux-operator."""
-    return manifest.id.kind == "FluxInstance" and manifest.id.group == OPERATOR
+    return manifest.id.kind == flux_names.FLUX_INSTANCE and manifest.id.group == flux_names.OPERATOR_GROUP
 
 
 def is_resource_set(manifest: Manifest) -> bool:
     """Whether it is a ResourceSet of the flux-operator, which makes objects of templates."""
-    return manifest.id.kind == "ResourceSet" and manifest.id.group == OPERATOR
+    return manifest.id.kind == flux_names.RESOURCE_SET and manifest.id.group == flux_names.OPERATOR_GROUP
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.source import ObjectReference
 from firstlight.repo.flux import flux_kustomizations
 from firstlight.repo.flux.flux_bootstrap import FluxStart
@@ -114,7 +115,7 @@ class OwnSources:
             return ""
         if source.manifest is not None:
             return f"{source.reference} fetches {source.url[:120] or 'from elsewhere'}, which is not this repo"
-        if source.reference.kind != "GitRepository":
+        if source.reference.kind != flux_names.GIT_REPOSITORY:
             return f"{source.reference} is nowhere in the repo"
         return "" if self._tree.is_dir(path) else f"{source.reference} is nowhere in the repo, and its path neither"
 

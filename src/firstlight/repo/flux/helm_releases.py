@@ -7,6 +7,7 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.engines import engine_marks
+from firstlight.model import flux_names
 from firstlight.model.component import Origin, Side, SourceForm
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import ChartSource, Unresolved, Values
@@ -184,16 +185,16 @@ class _Located:
         return self._unresolved("", "it names no chart", Grade.ERROR, "spec")
 
     def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
-        kind = text(reference.get("kind")) or "OCIRepository"
+        kind = text(reference.get("kind")) or flux_names.OCI_REPOSITORY
         found = self._found(reference, kind, ("spec", "chartRef"))
         if isinstance(found, Unresolved):
             return found
         assert found.manifest is not None
-        if kind == "HelmChart":
+        if kind == flux_names.HELM_CHART:
             return self._templated(
                 flux_objects.spec(found.manifest), ("spec", "chartRef"), found.reference.namespace, release
             )
-        if kind != "OCIRepository":
+        if kind != flux_names.OCI_REPOSITORY:
             return self._unresolved(
                 str(found.reference), f"a {kind} holds its chart", Grade.UNKNOWN, "spec", "chartRef"
             )
@@ -223,11 +224,11 @@ class _Located:
         assert found.manifest is not None
         version = text(template.get("version"))
         repository = found.url
-        if kind in ("GitRepository", "Bucket", "OCIRepository"):
+        if kind in (flux_names.GIT_REPOSITORY, flux_names.BUCKET, flux_names.OCI_REPOSITORY):
             version = revision(source_ref(found.manifest))
             if self._is_own(found):
                 name, repository, version = flux_objects.normal_path(name) or name, "", ""
-            elif kind == "Bucket":
+            elif kind == flux_names.BUCKET:
                 spec = flux_objects.spec(found.manifest)
                 repository = posixpath.join(text(spec.get("endpoint")), text(spec.get("bucketName")))
         return ChartSource(

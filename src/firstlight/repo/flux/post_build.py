@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document import scalars, yaml_reader
+from firstlight.model import flux_names
 from firstlight.model.remark import Grade
 from firstlight.model.source import ObjectReference
 from firstlight.repo.flux import envsubst, flux_objects
@@ -166,7 +167,6 @@ def resolve_variables(spec: Mapping[str, Any], namespace: str, holders: Variable
 # are written and read again that have a dollar sign in them.
 
 
-DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _DEEPEST = 200
 """Levels of an object; the reader of files refuses deeper ones anyway."""
 
@@ -211,7 +211,7 @@ def _is_disabled(value: Mapping[str, Any]) -> bool:
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     marks = (metadata.get("labels"), metadata.get("annotations"))
-    return any(isinstance(each, dict) and each.get(DISABLED) == "disabled" for each in marks)
+    return any(isinstance(each, dict) and each.get(flux_names.SUBSTITUTE_ANNOTATION) == "disabled" for each in marks)
 
 
 def _replaced(value: Any, lookup: Lookup, found: Substituted, depth: int, before: str = "value: ") -> Any:

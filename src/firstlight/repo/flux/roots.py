@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.remark import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_objects, flux_scan, helm_releases
@@ -22,7 +23,6 @@ from firstlight.repo.work_tree import WorkTree
 
 _VARIABLE = re.compile(r"\$\{[^{}/]*\}")
 _CLUSTER = re.compile(r"(?:^|.*/)clusters?/(?P<name>[^/]+)/.*")
-_INSTANCE_CHART = "flux-instance"
 
 
 def said(tree: WorkTree, scan: FluxScan, given: Sequence[FluxRoot]) -> list[FluxStart]:
@@ -83,7 +83,7 @@ def _instances(tree: WorkTree, scan: FluxScan) -> Iterator[FluxStart]:
 
 
 def _instance(instance: Mapping[str, Any], namespace: str, place: Place) -> Iterator[FluxStart]:
-    made = flux_bootstrap.start_of_instance(instance, namespace or "flux-system", place)
+    made = flux_bootstrap.start_of_instance(instance, namespace or flux_names.FLUX_SYSTEM, place)
     path = flux_objects.normal_path(text(mapping(instance.get("sync")).get("path")))
     if made is not None and path is not None:
         yield FluxStart(path, (made[0],), "a FluxInstance says so", source=made[1])
@@ -93,7 +93,7 @@ def is_instance_release(manifest: Manifest) -> bool:
     """Whether a HelmRelease is one of the chart that makes a FluxInstance."""
     chart = mapping(mapping(spec(manifest).get("chart")).get("spec")).get("chart")
     named = (chart, mapping(spec(manifest).get("chartRef")).get("name"))
-    return any(text(each) == _INSTANCE_CHART for each in named)
+    return any(text(each) == flux_names.INSTANCE_CHART for each in named)
 
 
 def _instance_values(tree: WorkTree, manifest: Manifest) -> tuple[Mapping[str, Any], Place]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firstlight.model import flux_names
 from firstlight.model.component import SecretNeed
 from firstlight.repo.flux import flux_objects
 from firstlight.repo.flux.flux_objects import called, entries, mapping, text
@@ -62,7 +63,7 @@ def of_instance(manifest: Manifest) -> Iterator[SecretNeed]:
 
 def of_object(manifest: Manifest) -> Iterator[SecretNeed]:
     """What a store of External Secrets logs in with, or a receiver of webhooks knows its callers by."""
-    if manifest.id.kind == "Receiver" and manifest.id.group == "notification.toolkit.fluxcd.io":
+    if manifest.id.kind == flux_names.RECEIVER and manifest.id.group == flux_names.NOTIFICATION_GROUP:
         if name := text(mapping(flux_objects.spec(manifest).get("secretRef")).get("name")):
             place, why = manifest.at("spec", "secretRef"), f"token of Receiver {called(manifest)}"
             yield SecretNeed(name=name, namespace=manifest.id.namespace, keys=("token",), place=place, why=why)

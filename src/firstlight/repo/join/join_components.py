@@ -8,6 +8,7 @@ import dataclasses
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
+from firstlight.model import flux_names
 from firstlight.model.component import Component, ComponentNeed, ObjectId, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
 from firstlight.repo import well_known_components
@@ -69,7 +70,6 @@ def _namespace(origin: Origin) -> str:
 TASK_ORDER = "task order"
 """Why a command of a script needs the one before it."""
 Key = tuple[str, ...]
-_SOURCES = "source.toolkit.fluxcd.io"
 Loose = tuple[str, str, str]
 _ORDERED = {
     SourceForm.HELM_COMMAND,
@@ -156,7 +156,7 @@ def _homes(origins: Sequence[Origin]) -> list[tuple[Origin, set[Loose]]]:
 
 def _home(origin: Origin, homes: Sequence[tuple[Origin, set[Loose]]]) -> Origin | None:
     """What applies in the end what a script applies first: the same directory, or most of the same objects."""
-    sources_only = bool(origin.objects) and all(each.group == _SOURCES for each in origin.objects)
+    sources_only = bool(origin.objects) and all(each.group == flux_names.SOURCE_GROUP for each in origin.objects)
     if isinstance(origin.source, DirectorySource):
         for home, _ in homes:
             # Sources are not among the objects of a Kustomization, so that their file must tell.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, text
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import SourceForm
 from firstlight.model.finding import FileEdit
@@ -40,15 +41,15 @@ def _application(wanted: WantedComponent, source: Mapping[str, Any]) -> dict[str
     """As the cluster's others are; without server-side apply nothing could be taken over."""
     others = wanted.others(SourceForm.APPLICATION)
     projects = Counter(text(each, "spec", "project") or "default" for each in others)
-    homes = Counter(text(each, "metadata", "namespace") or "argocd" for each in others)
+    homes = Counter(text(each, "metadata", "namespace") or argocd_names.NAMESPACE for each in others)
     places = [mapping(each, "spec", "destination") for each in others]
     where = next(({name: each[name] for name in ("server", "name") if each.get(name)} for each in places), _HERE)
     chart = wanted.source
     space = {"namespace": chart.namespace} if isinstance(chart, ChartSource) and chart.namespace else {}
     return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": {"name": wanted.component.name, "namespace": _most(homes, "argocd")},
+        "apiVersion": argocd_names.API,
+        "kind": argocd_names.APPLICATION,
+        "metadata": {"name": wanted.component.name, "namespace": _most(homes, argocd_names.NAMESPACE)},
         "spec": {
             "project": _most(projects, "default"),
             "source": source,

@@ -6,6 +6,7 @@ from typing import Any
 
 from firstlight.document.within import at, text
 from firstlight.engines import engine_directives
+from firstlight.model import flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import SourceForm
 from firstlight.model.finding import FileEdit
@@ -16,7 +17,7 @@ from firstlight.repo.work_tree import WorkTree
 
 OCI = "oci://"
 _CHART_LAYER = {"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
-_THERE = frozenset({"", "default", "kube-system", "kube-public", "kube-node-lease", "flux-system"})
+_THERE = frozenset({"", "default", "kube-system", "kube-public", "kube-node-lease", flux_names.FLUX_SYSTEM})
 """Namespaces that are there before any component."""
 _KEEP = engine_directives.prune_guard(Engine.FLUX)
 _GUARD = {_KEEP.name: _KEEP.value}
@@ -45,8 +46,8 @@ def edits(tree: WorkTree, wanted: WantedComponent, home: str) -> Iterator[FileEd
 def _kustomization(wanted: WantedComponent, path: str) -> dict[str, Any]:
     """As the cluster's others are."""
     return {
-        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
-        "kind": "Kustomization",
+        "apiVersion": flux_names.KUSTOMIZE_API,
+        "kind": flux_names.KUSTOMIZATION,
         "metadata": {"name": wanted.component.name, "namespace": _namespace(wanted)},
         "spec": {
             "interval": "1h",
@@ -63,14 +64,14 @@ def _kustomization(wanted: WantedComponent, path: str) -> dict[str, Any]:
 def _namespace(wanted: WantedComponent) -> str:
     """Where the cluster's Kustomizations are."""
     found = (text(each, "metadata", "namespace") for each in wanted.others(SourceForm.KUSTOMIZATION))
-    return next((each for each in found if each), "flux-system")
+    return next((each for each in found if each), flux_names.FLUX_SYSTEM)
 
 
 def _followed(wanted: WantedComponent) -> dict[str, Any]:
     """What the cluster's Kustomizations read this repo from."""
     found = (at(each, "spec", "sourceRef") for each in wanted.others(SourceForm.KUSTOMIZATION))
     named = (dict(each) for each in found if isinstance(each, Mapping) and each.get("name"))
-    return next(named, {"kind": "GitRepository", "name": "flux-system"})
+    return next(named, {"kind": flux_names.GIT_REPOSITORY, "name": flux_names.FLUX_SYSTEM})
 
 
 def _release(wanted: WantedComponent, chart: ChartSource, home: str) -> Iterator[FileEdit]:
@@ -95,7 +96,7 @@ def _source(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]:
     if chart.insecure:
         spec["insecure"] = True
     metadata = {"name": release_name(wanted, chart)}
-    return {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": _kind(chart), "metadata": metadata, "spec": spec}
+    return {"apiVersion": flux_names.SOURCE_API, "kind": _kind(chart), "metadata": metadata, "spec": spec}
 
 
 def _helm_release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]:
@@ -107,8 +108,8 @@ def _helm_release(wanted: WantedComponent, chart: ChartSource) -> dict[str, Any]
     # Whoever takes the network out of Git by mistake could not bring it back by Git.
     guard = {"annotations": _GUARD} if wanted.component.role == "cni" else {}
     return {
-        "apiVersion": "helm.toolkit.fluxcd.io/v2",
-        "kind": "HelmRelease",
+        "apiVersion": flux_names.HELM_API,
+        "kind": flux_names.HELM_RELEASE,
         "metadata": {"name": name, **guard},
         "spec": {
             "interval": "1h",
@@ -131,7 +132,7 @@ def release_name(wanted: WantedComponent, chart: ChartSource) -> str:
 
 
 def _kind(chart: ChartSource) -> str:
-    return "OCIRepository" if is_oci(chart) else "HelmRepository"
+    return flux_names.OCI_REPOSITORY if is_oci(chart) else flux_names.HELM_REPOSITORY
 
 
 def _has_namespace(wanted: WantedComponent, namespace: str) -> bool:

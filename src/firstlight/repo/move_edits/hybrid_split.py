@@ -12,13 +12,13 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import mistakes, within
 from firstlight.document.within import at, mapping, sequence
+from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal, OwnerSplit
 from firstlight.model.platform import Platform
 from firstlight.model.source import DirectorySource
 from firstlight.repo import well_known_components
-from firstlight.repo.argocd.sync_waves import WAVE
 from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.move_edits import new_files, owner_edits
 from firstlight.repo.move_edits.object_relocation import file_edits
@@ -230,9 +230,9 @@ def _declared(old: Mapping[str, Any], origin: Origin, name: str, directory: str,
         annotations = mapping(value, "metadata", "annotations")
         # With a finalizer all that it has would go with it, should somebody take it back.
         value["metadata"].pop("finalizers", None)
-        wave = str(annotations.get(WAVE) or "0")
+        wave = str(annotations.get(argocd_names.SYNC_WAVE_ANNOTATION) or "0")
         number = int(wave) if wave.lstrip("+-").isdigit() else 0
-        value["metadata"]["annotations"] = {**annotations, WAVE: str(number + 1)}
+        value["metadata"]["annotations"] = {**annotations, argocd_names.SYNC_WAVE_ANNOTATION: str(number + 1)}
         for source in (at(value, "spec", "source"), *sequence(value, "spec", "sources")):
             if isinstance(source, dict) and within.text(source, "path").strip("./") == directory:
                 source["path"] = target

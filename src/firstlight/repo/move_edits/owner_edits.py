@@ -6,8 +6,9 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import within
 from firstlight.document.within import at, mapping, sequence
-from firstlight.engines import engine_directives, engine_marks
+from firstlight.engines import engine_directives
 from firstlight.engines.engine_directives import Rest
+from firstlight.model import argocd_names
 from firstlight.model.component import Component, Origin, Side, SourceForm, Stated
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal
@@ -15,8 +16,9 @@ from firstlight.model.platform import Platform
 from firstlight.repo.argocd import argocd_settings
 from firstlight.repo.work_tree import WorkTree
 
+_SKIP = argocd_names.SKIP_RECONCILE_ANNOTATION
 _CHECK = f"""\
-if obj.metadata.annotations ~= nil and obj.metadata.annotations["{engine_marks.SKIP}"] == "true" then
+if obj.metadata.annotations ~= nil and obj.metadata.annotations["{_SKIP}"] == "true" then
   hs.status = "Healthy"
 end"""
 """What a health check for Applications must say besides, in Lua."""

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import yaml
 
 from firstlight import errors
+from firstlight.model import talos_names
 from firstlight.repo.omni import go_yaml
 
-RESERVED = "omni.sidero.dev/"
+RESERVED = f"{talos_names.OMNI_DOMAIN}/"
 """Labels and annotations that begin so are Omni's own."""
 CONTROL_PLANES = "control-planes"
 WORKERS = "workers"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import helm_names
 from firstlight.model.component import ObjectId, SourceForm
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
@@ -33,7 +34,7 @@ def version_of(objects: Iterable[Mapping[str, Any]], name: str) -> str:
     images: list[str] = []
     for each in objects:
         labels = mapping(mapping(each.get("metadata")).get("labels"))
-        if chart := _CHART.fullmatch(str(labels.get("helm.sh/chart", ""))):
+        if chart := _CHART.fullmatch(str(labels.get(helm_names.CHART_LABEL, ""))):
             charts[chart["version"].replace("_", "+")] += 1
         application = str(labels.get("app.kubernetes.io/version", ""))
         if _VERSION.fullmatch(application):

@@ -9,7 +9,7 @@ from firstlight import errors
 from firstlight.commands.override import apply, begin, end
 from firstlight.commands.override.git_agreement import RenderedGit
 from firstlight.commands.override.session import lease_held
-from firstlight.engines import engine_marks
+from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId
 from firstlight.model.override import OverrideStanding
 from tests.argocd import AUTOMATED, HOME, ArgoCD
@@ -76,7 +76,7 @@ async def test_root_and_set_leave_an_application_alone_until_git_has_the_fix(
         return SET_REFRESH not in ((await argocd.get(f"{site}-set", "ApplicationSet"))["metadata"]["annotations"])
 
     await until(is_refreshed, "the set to come by")
-    assert (await argocd.get(shop))["metadata"]["annotations"][engine_marks.SKIP] == "true"
+    assert (await argocd.get(shop))["metadata"]["annotations"][argocd_names.SKIP_RECONCILE_ANNOTATION] == "true"
     assert (await deployment(argocd.kube, site))["spec"]["replicas"] == 3
 
     commit = await argocd.commit(site, {"shop/web.yaml": web(3)})
@@ -119,8 +119,10 @@ async def test_a_set_above_two_overrides_rests_until_both_are_over(argocd: ArgoC
         second = await begin.begin_override(wish(f"Application {site}-blog"), at)
         over = await end.abort_override(first, at)
         assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
-        assert engine_marks.SKIP in await kept()
-        assert (await argocd.get(f"{site}-blog"))["metadata"]["annotations"][engine_marks.SKIP] == "true"
+        assert argocd_names.SKIP_RECONCILE_ANNOTATION in await kept()
+        assert (await argocd.get(f"{site}-blog"))["metadata"]["annotations"][
+            argocd_names.SKIP_RECONCILE_ANNOTATION
+        ] == "true"
         over = await end.abort_override(second, at)
         assert (over.standing, over.notes) == (OverrideStanding.ABORTED, ())
     assert await kept() == ["example.org/kept"]

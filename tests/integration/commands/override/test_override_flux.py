@@ -14,8 +14,9 @@ from firstlight.commands.override.git_agreement import RenderedGit
 from firstlight.commands.override.session import lease_held
 from firstlight.execute import walk
 from firstlight.execute.loop import RunOptions
-from firstlight.execute.overrides import held_engines, override_records
+from firstlight.execute.overrides import override_records
 from firstlight.execute.world import RunPrograms, World
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.event import Told
@@ -339,7 +340,7 @@ async def test_a_resource_set_above_rests_too(flux: Flux, space: str, tmp_path: 
         override = await begin.begin_override(wish(f"Kustomization {space}/shop"), at)
         assert [each.kind for each in override.held] == ["ResourceSet", "Kustomization"]
         override = await apply.apply_objects(override, [part(space, {"replicas": 3})], at)
-        token = {"metadata": {"annotations": {held_engines.REQUEST: "now"}}}
+        token = {"metadata": {"annotations": {flux_names.RECONCILE_REQUEST_ANNOTATION: "now"}}}
         await flux.kube.patch(RESOURCE_SETS, "ResourceSet", "sets", token, manager="tests", namespace=space)
         await flux.reconcile("GitRepository", space, space)
         assert (await flux.get("Kustomization", "shop", space))["spec"]["suspend"] is True

@@ -8,6 +8,7 @@ import pytest
 from firstlight.lab import kubelet_objects
 from firstlight.lab.machines import machine_node
 from firstlight.lab.machines.machine_node import MachineNode, MachineTaint
+from firstlight.model import talos_names
 
 NOW = "2026-01-01T00:00:00Z"
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -149,7 +150,7 @@ def test_talos_changes_and_removes_what_it_owns_and_nothing_else() -> None:
 
 def test_a_taint_of_somebody_else_with_the_same_key_stays() -> None:
     node = registered()
-    node["metadata"]["annotations"].pop(machine_node.OWNED_TAINTS)
+    node["metadata"]["annotations"].pop(talos_names.OWNED_TAINTS_ANNOTATION)
     node["spec"]["taints"] = [{"key": CONTROL_PLANE, "effect": "NoExecute"}]
 
     after = merged(node, machine_node.as_talos(node, WANTED))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from firstlight.model import argocd_names, helm_names
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.render.inline import prepared_objects
@@ -14,7 +15,7 @@ def prepare(*objects: Object, **given: Any) -> prepared_objects.PreparedObjects:
     return prepared_objects.prepare(objects, place=PLACE, **given)
 
 
-def hooked(kind: str, hook: str, *, key: str = prepared_objects.HELM_HOOK, name: str = "job") -> Object:
+def hooked(kind: str, hook: str, *, key: str = helm_names.HOOK_ANNOTATION, name: str = "job") -> Object:
     return an_object(kind, name, namespace="x", api="batch/v1", annotations={key: hook})
 
 
@@ -27,7 +28,7 @@ def test_hooks_of_helm_are_left_out(hook: str) -> None:
 
 
 def test_hooks_of_argo_cd_are_left_out() -> None:
-    found = prepare(hooked("Job", "PreSync", key=prepared_objects.ARGOCD_HOOK))
+    found = prepare(hooked("Job", "PreSync", key=argocd_names.HOOK_ANNOTATION))
 
     assert found.objects == ()
     assert "PreSync" in found.left_out[0].reason
@@ -37,7 +38,7 @@ def test_a_crd_that_calls_itself_a_hook_is_none() -> None:
     crd = a_crd("W", "ws", "example.org")
     value = {
         **crd.value,
-        "metadata": {**crd.value["metadata"], "annotations": {prepared_objects.HELM_HOOK: "crd-install"}},
+        "metadata": {**crd.value["metadata"], "annotations": {helm_names.HOOK_ANNOTATION: "crd-install"}},
     }
 
     assert len(prepare(Object(value)).objects) == 1

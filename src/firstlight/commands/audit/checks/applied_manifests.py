@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from firstlight.commands.audit import rule_hit, wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import text
+from firstlight.model import flux_names, talos_names
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Grade, Place
@@ -27,7 +28,7 @@ _SHOWS = re.compile(r"(^|[-_.])(examples?|samples?|templates?|disabled|tests?)([
 _SCRIPTS = re.compile(r"(.*\.(sh|just|mk|toml|gotmpl|tf|py)|justfile|makefile|.*taskfile.*|helmfile.*)", re.IGNORECASE)
 _TASKS = re.compile(r"\.?(taskfiles?|tasks|just|scripts|github|helmfile\.d)")
 _OFF = re.compile(r"\s*#\s*-\s+[\"']?(?P<path>[\w./-]+)[\"']?\s*(?:[#(].*)?$")
-_NO_OBJECTS = ("kustomize.config.k8s.io", "talos.dev", "omni.sidero.dev")
+_NO_OBJECTS = ("kustomize.config.k8s.io", talos_names.DOMAIN, talos_names.OMNI_DOMAIN)
 _SHOWN = 10
 
 Found = tuple[ObjectId, Place]
@@ -177,7 +178,10 @@ def _highest(path: str, living: frozenset[str]) -> str:
 
 def _leads_anywhere(message: str) -> bool:
     """Whether a remark tells of something that may apply any directory of the repo."""
-    return message.startswith(("the Applications of", "ResourceSet")) or "has a variable that is not known" in message
+    return (
+        message.startswith(("the Applications of", flux_names.RESOURCE_SET))
+        or "has a variable that is not known" in message
+    )
 
 
 def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool) -> Hit:
@@ -204,8 +208,6 @@ def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is
 _IN_TURN = "Flux applies them in turn"
 """What the reader of Flux says of two Kustomizations or HelmReleases of one name."""
 _TWICE = "makes two Applications named"
-_SHARED = "kustomize.toolkit.fluxcd.io/ssa"
-"""Whoever writes this knows that there are others: Merge, IfNotPresent, Ignore."""
 _AT = re.compile(r" at (\S+?):\d+")
 _TWO_OWNERS_SHOWN = 5
 
@@ -230,7 +232,7 @@ def _shared(scene: PlatformView, cluster: str) -> Iterator[tuple[AppliedObject, 
             continue
         if item.origin.form not in (SourceForm.KUSTOMIZATION, SourceForm.APPLICATION) or "${" in str(item.object.id):
             continue
-        if text(item.value, "metadata", "annotations", _SHARED):
+        if text(item.value, "metadata", "annotations", flux_names.SSA_ANNOTATION):
             continue
         first = owners.setdefault((item.origin.form, item.object.id), item)
         if first.origin.id != item.origin.id:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import apply_order, rule_hit
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import sequence, text
+from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Remark
@@ -12,7 +13,6 @@ from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_WAVE = "argocd.argoproj.io/sync-wave"
 _HEALTH = "a sync wave of Applications does not wait"
 _ROOTLESS = "sync waves order nothing here"
 _IDLE = (
@@ -70,7 +70,7 @@ def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
                 continue
             other, there, later = min(who, key=lambda each: each[2])
             stated = scene.declaring(origin)
-            steps = ("metadata", "annotations", _WAVE)
+            steps = ("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
             yield Hit(
                 message=f"{origin.name} is in wave {wave}, and needs {what} of {there.name}, which is in wave {later}"
                 + (f": {origin.name} is never healthy, and the wave never ends" if waits else ""),
@@ -97,7 +97,7 @@ def _needs(
         who = {id(other) for _, other in brought.get(each.id.group, ())}
         mine = [other for other in group if id(other[1]) in who]
         # Argo CD's own kinds are there before it reads anything.
-        if who and len(mine) == len(who) and each.id.group != "argoproj.io":
+        if who and len(mine) == len(who) and each.id.group != argocd_names.GROUP:
             yield f"the kind {each.id.kind}", FindingEvidence(f"{origin.name} has {each.id}", each.place), mine
 
 
@@ -139,10 +139,15 @@ def _in_one(component: Component, origin: Origin) -> Iterator[Hit]:
             told.add(base.object.id)
             yield Hit(
                 message=f"{found} is in wave {_wave(item)}, before {base.object.id} in wave {_wave(base)}",
-                place=item.object.at("metadata", "annotations", _WAVE),
+                place=item.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
                 clusters=(component.cluster,),
                 component=component.name,
-                evidence=(FindingEvidence(str(base.object.id), base.object.at("metadata", "annotations", _WAVE)),),
+                evidence=(
+                    FindingEvidence(
+                        str(base.object.id),
+                        base.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
+                    ),
+                ),
             )
 
 
@@ -155,14 +160,13 @@ def _wave(item: AppliedObject) -> int:
 
 
 def _wave_of(value: object) -> int:
-    written = text(value, "metadata", "annotations", _WAVE).strip()
+    written = text(value, "metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION).strip()
     return int(written) if written.lstrip("-").isdecimal() and len(written) < 12 else 0
 
 
 # Applications whose deletion deletes what nobody wants to lose.
 
 
-_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 _LOST = {
     "cni": "the network of every pod",
     "storage": "what serves the volumes",
@@ -176,7 +180,7 @@ def deleting_finalizers(scene: PlatformView) -> Iterator[Hit]:
     for component in scene.platform.components:
         for origin in component.origins:
             written = [str(each) for each in sequence(origin.definition, "metadata", "finalizers")]
-            cascading = [each for each in written if each.partition("/")[0] == _FINALIZER]
+            cascading = [each for each in written if each.partition("/")[0] == argocd_names.RESOURCES_FINALIZER]
             if origin.form is not SourceForm.APPLICATION or not cascading:
                 continue
             children = [

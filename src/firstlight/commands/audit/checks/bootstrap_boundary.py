@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Certainty, Component, Side
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
@@ -155,7 +156,7 @@ def _shown(path: ValuePath, given: GivenValue) -> str:
 # Why bootstrap has what it has, and whether anybody has looked at it lately.
 
 
-_ENGINES = ("toolkit.fluxcd.io", "argoproj.io")
+_ENGINES = (flux_names.TOOLKIT_DOMAIN, argocd_names.GROUP)
 _LONG = 365
 """Days after which bootstrap is worth a look: a year has three versions of Kubernetes."""
 

@@ -8,14 +8,14 @@ from typing import Any
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import flux_names
 from firstlight.model.component import SourceForm, Stated
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.source import DirectorySource
 from firstlight.repo import gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_GROUP = "source.toolkit.fluxcd.io"
-_KINDS = ("GitRepository", "OCIRepository", "HelmRepository", "Bucket")
+_KINDS = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.HELM_REPOSITORY, flux_names.BUCKET)
 _REFERENCES = ("sourceRef", "chartRef")
 
 
@@ -25,7 +25,7 @@ def sources_unused(scene: PlatformView) -> Iterator[Hit]:
     if used is None:
         return
     found: dict[tuple[str, str], list[AppliedObject]] = defaultdict(list)
-    for item in scene.of_kind(*(f"{_GROUP}/{each}" for each in _KINDS)):
+    for item in scene.of_kind(*(f"{flux_names.SOURCE_GROUP}/{each}" for each in _KINDS)):
         if (item.object.id.kind, item.object.id.name) not in used and "$" not in item.object.id.name:
             found[item.cluster, item.object.place.path.rpartition("/")[0]].append(item)
     for (cluster, directory), items in found.items():
@@ -43,7 +43,7 @@ def _used(scene: PlatformView) -> frozenset[tuple[str, str]] | None:
     """Kinds and names of sources that anything refers to; None where that cannot be known."""
     found: set[tuple[str, str]] = set()
     for item in scene.items:
-        if item.object.id.kind in ("ResourceSet", "ArtifactGenerator"):
+        if item.object.id.kind in (flux_names.RESOURCE_SET, flux_names.ARTIFACT_GENERATOR):
             return None
         found |= set(_referred(item.value))
     for origin in (*scene.platform.unreached, *(each for part in scene.platform.components for each in part.origins)):
@@ -57,7 +57,7 @@ def _referred(value: object, depth: int = 6) -> Iterator[tuple[str, str]]:
             if key in _REFERENCES:
                 yield text(inner, "kind"), text(inner, "name")
             elif key == "repository" and isinstance(inner, Mapping):  # what a GitRepository includes
-                yield "GitRepository", text(inner, "name")
+                yield flux_names.GIT_REPOSITORY, text(inner, "name")
             elif depth and key != "values":
                 yield from _referred(inner, depth - 1)
     elif isinstance(value, list) and depth:
@@ -70,7 +70,7 @@ def source_branches(scene: PlatformView) -> Iterator[Hit]:
     for cluster in scene.clusters:
         if not cluster.url or not cluster.branch:
             continue
-        for item in scene.of_cluster(cluster.name, f"{_GROUP}/GitRepository"):
+        for item in scene.of_cluster(cluster.name, flux_names.GIT_REPOSITORY_GROUP_KIND):
             branch = text(item.value, "spec", "ref", "branch")
             if not branch or branch == cluster.branch or "$" in branch:
                 continue
@@ -85,9 +85,9 @@ def source_branches(scene: PlatformView) -> Iterator[Hit]:
 
 def source_intervals(scene: PlatformView) -> Iterator[Hit]:
     """Flux's objects without the interval that the API asks for."""
-    kinds = ("GitRepository", "OCIRepository", "Bucket")
-    wanted = (*(f"{_GROUP}/{each}" for each in kinds), "kustomize.toolkit.fluxcd.io/Kustomization")
-    for item in scene.of_kind(*wanted, "helm.toolkit.fluxcd.io/HelmRelease"):
+    kinds = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.BUCKET)
+    wanted = (*(f"{flux_names.SOURCE_GROUP}/{each}" for each in kinds), flux_names.KUSTOMIZATION_GROUP_KIND)
+    for item in scene.of_kind(*wanted, flux_names.HELM_RELEASE_GROUP_KIND):
         if at(item.value, "spec", "interval") is None and mapping(item.value, "spec"):
             yield Hit(
                 message=f"{item.object.id} has no interval, and the API refuses it",

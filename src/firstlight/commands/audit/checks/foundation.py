@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import rule_hit
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, text
+from firstlight.model import flux_names
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
@@ -66,7 +67,7 @@ def _source(scene: PlatformView, component: Component, chart: ChartSource) -> Pl
     """Where an OCIRepository, or a chart around this one, says the version; None where the chart's source does not."""
     if chart.origin is not None and posixpath.basename(chart.origin.path) == "Chart.yaml":
         return chart.origin
-    for item in scene.of_cluster(component.cluster, "source.toolkit.fluxcd.io/OCIRepository"):
+    for item in scene.of_cluster(component.cluster, flux_names.OCI_REPOSITORY_GROUP_KIND):
         if item.object.place == chart.origin:
             return item.object.at("spec", "ref", "semver")
     return None

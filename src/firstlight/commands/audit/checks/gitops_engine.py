@@ -8,6 +8,7 @@ from typing import Any
 from firstlight.commands.audit import rule_hit
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence
@@ -17,9 +18,9 @@ from firstlight.plan import cluster_facts
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 
-_OPERATOR = {"flux-operator", "flux-instance"}
+_OPERATOR = {flux_names.FLUX_OPERATOR, flux_names.INSTANCE_CHART}
 _POINTS = re.compile(r"\bflux bootstrap\b|\bflux create (?:ks|kustomization)\b|\bargocd app create\b")
-_ROOTS = {"Kustomization", "Application", "ApplicationSet"}
+_ROOTS = {flux_names.KUSTOMIZATION, argocd_names.APPLICATION, argocd_names.APPLICATION_SET}
 _SCRIPTED = {
     SourceForm.KUBECTL_COMMAND,
     SourceForm.KUSTOMIZE_COMMAND,
@@ -145,7 +146,7 @@ def _applied(components: Iterable[Component]) -> Iterator[tuple[tuple[str, str],
     for component in components:
         for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
             for made in origin.objects:
-                if made.kind == "Kustomization":
+                if made.kind == flux_names.KUSTOMIZATION:
                     yield (made.namespace, made.name), origin
 
 
@@ -195,16 +196,16 @@ def short_ref(scene: PlatformView) -> Iterator[Hit]:
         for side in (Side.BOOTSTRAP, Side.GITOPS):
             given = scene.value(component, "instance", "sync", "ref", side=side)
             kind = scene.value(component, "instance", "sync", "kind", side=side)
-            if given is None or (kind is not None and kind.value != "GitRepository"):
+            if given is None or (kind is not None and kind.value != flux_names.GIT_REPOSITORY):
                 continue
             layer = given.layer
             way = (*layer.prefix, "instance", "sync", "ref")
             whole = f"{_HEADS}{given.value}"
             edit = FileEdit(path=layer.file, verb=EditVerb.SET, steps=way, value=whole, document=layer.document)
             yield from _short(scene, component, given.value, given.place, (edit,) if layer.file else ())
-    for item in scene.of_kind("fluxcd.controlplane.io/FluxInstance"):
+    for item in scene.of_kind(flux_names.FLUX_INSTANCE_GROUP_KIND):
         sync = ("spec", "sync")
-        if text(item.value, *sync, "kind") == "GitRepository":
+        if text(item.value, *sync, "kind") == flux_names.GIT_REPOSITORY:
             value, place = text(item.value, *sync, "ref"), item.object.at(*sync, "ref")
             yield from _short(
                 scene,

@@ -8,6 +8,7 @@ from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
 from firstlight.commands.audit.checks import bootstrap_order
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, text
+from firstlight.model import flux_names
 from firstlight.model.component import Side, SourceForm
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.plan import cluster_facts
@@ -15,7 +16,6 @@ from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _ALWAYS = {"", "default", "kube-system", "kube-public", "kube-node-lease"}
 """Namespaces that are there before anything is."""
-_FLUX = "toolkit.fluxcd.io"
 _SHOWN = 6
 
 Needed = tuple[str, str, FindingEvidence, bool]
@@ -63,7 +63,9 @@ def _others(
     group = item.object.id.group
     others = brought.get(group, ())
     # Flux's own kinds are there before Flux reads anything.
-    is_before = group.endswith(_FLUX) or any(cluster_facts.in_bootstrap(component) for component, _ in others)
+    is_before = group.endswith(flux_names.TOOLKIT_DOMAIN) or any(
+        cluster_facts.in_bootstrap(component) for component, _ in others
+    )
     return () if is_before else others
 
 

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from firstlight.commands.audit import rule_hit, wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Origin, Side, SourceForm, Stated
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
-_FLUX = "kustomize.toolkit.fluxcd.io/prune"
-_FLUX_OFF = "kustomize.toolkit.fluxcd.io/reconcile"
-_ARGO = "argocd.argoproj.io/sync-options"
 _KEPT = ("Prune=false", "Prune=confirm")
-_CNI_WORKLOADS = ("apps/DaemonSet", "helm.toolkit.fluxcd.io/HelmRelease")
+_CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
 _SHOWN = 8
 
 
@@ -25,7 +23,7 @@ def definitions(scene: PlatformView) -> Iterator[Hit]:
         # Argo CD marks no CRD as its own, and so never prunes one. Flux's own kinds stand like that in everybody's
         # repo, and go only with Flux itself.
         is_flux = item.origin.form is SourceForm.KUSTOMIZATION and not item.object.id.name.endswith(
-            ".toolkit.fluxcd.io"
+            f".{flux_names.TOOLKIT_DOMAIN}"
         )
         if is_flux and _is_pruned(item.origin, item.object):
             found[item.cluster, item.origin.id].append(item)
@@ -99,10 +97,13 @@ def _is_pruned(origin: Origin, stated: Stated) -> bool:
     if origin.side is not Side.GITOPS:
         return False
     if origin.form is SourceForm.KUSTOMIZATION:
-        off = [str(marks.get(each, "")).lower() == "disabled" for each in (_FLUX, _FLUX_OFF)]
+        off = [
+            str(marks.get(each, "")).lower() == "disabled"
+            for each in (flux_names.PRUNE_ANNOTATION, flux_names.RECONCILE_ANNOTATION)
+        ]
         return at(origin.definition, "spec", "prune") is True and not any(off)
     if origin.form is SourceForm.APPLICATION:
-        options = [each.strip() for each in str(marks.get(_ARGO, "")).split(",")]
+        options = [each.strip() for each in str(marks.get(argocd_names.SYNC_OPTIONS_ANNOTATION, "")).split(",")]
         said = [str(each) for each in sequence(origin.definition, "spec", "syncPolicy", "syncOptions")]
         is_on = at(origin.definition, "spec", "syncPolicy", "automated", "prune") is True
         return is_on and not any(each in _KEPT for each in (*options, *said))
@@ -114,10 +115,10 @@ def _keep(item: AppliedObject) -> tuple[FileEdit, ...]:
     stated = item.object
     # A value that a kustomization wrote, or one that is there already, is a person's to change.
     if item.origin.form is SourceForm.KUSTOMIZATION:
-        return rule_hit.set_edit(stated, "metadata", "annotations", _FLUX, value="disabled")
-    if text(stated.value, "metadata", "annotations", _ARGO):
+        return rule_hit.set_edit(stated, "metadata", "annotations", flux_names.PRUNE_ANNOTATION, value="disabled")
+    if text(stated.value, "metadata", "annotations", argocd_names.SYNC_OPTIONS_ANNOTATION):
         return ()
-    return rule_hit.set_edit(stated, "metadata", "annotations", _ARGO, value=_KEPT[0])
+    return rule_hit.set_edit(stated, "metadata", "annotations", argocd_names.SYNC_OPTIONS_ANNOTATION, value=_KEPT[0])
 
 
 def _data(scene: PlatformView) -> dict[tuple[str, str], list[AppliedObject]]:

@@ -7,6 +7,7 @@ from firstlight.commands.audit import apply_order, rule_hit, wording
 from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, sequence, text
+from firstlight.model import flux_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
@@ -20,8 +21,7 @@ _PASSIVE = {
     "CustomResourceDefinition",
 }  # fmt: skip
 """Kinds that are as ready as they get once they are applied; for CRDs Flux waits in any case."""
-_RUNNING = ("Kustomization", "HelmRelease")
-_SOURCES = "source.toolkit.fluxcd.io"
+_RUNNING = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _LONGEST = 40
@@ -64,7 +64,7 @@ def _runs(found: ObjectId) -> bool:
 
 
 def _works(found: ObjectId) -> str:
-    return f"{found.kind} {found.name} {'is ready' if found.kind == 'Kustomization' else 'works'}"
+    return f"{found.kind} {found.name} {'is ready' if found.kind == flux_names.KUSTOMIZATION else 'works'}"
 
 
 def _need(order: KustomizationOrder, name: str, other: str) -> Place | None:
@@ -81,11 +81,11 @@ def _unproven(order: KustomizationOrder, name: str) -> list[ObjectId]:
     above = [order.applied[each] for each in order.above(name)[1:]]
     for each in origin.stated:
         # What those above apply as well is theirs: that there are two owners is another matter.
-        if each.id.kind in _PASSIVE or each.id.group == _SOURCES or any(each.id in ids for ids in above):
+        if each.id.kind in _PASSIVE or each.id.group == flux_names.SOURCE_GROUP or any(each.id in ids for ids in above):
             continue
         child = f"kustomization/{each.id.namespace}/{each.id.name}"
         # What brings it, and what itself waits for it, it cannot wait for.
-        if each.id.kind == "Kustomization" and (child in order.above(name) or name in order.before(child)):
+        if each.id.kind == flux_names.KUSTOMIZATION and (child in order.above(name) or name in order.before(child)):
             continue
         if (each.id.group, each.id.kind) == ("", "Service"):
             continue
@@ -167,11 +167,12 @@ def _gives_up(origin: Origin) -> bool:
 
 def _retries_by_default(scene: PlatformView, cluster: str) -> bool:
     """Whether helm-controller is told to try again what says nothing else."""
-    kinds = ("fluxcd.controlplane.io/FluxInstance", "apps/Deployment", "helm.toolkit.fluxcd.io/HelmRelease")
+    kinds = (flux_names.FLUX_INSTANCE_GROUP_KIND, "apps/Deployment", flux_names.HELM_RELEASE_GROUP_KIND)
     return any(
         _GATE in str(each.value)
         for each in scene.of_cluster(cluster, *kinds)
-        if each.component.role == "engine" or each.object.id.name in ("helm-controller", "flux-instance")
+        if each.component.role == "engine"
+        or each.object.id.name in (flux_names.HELM_CONTROLLER, flux_names.INSTANCE_CHART)
     )
 
 

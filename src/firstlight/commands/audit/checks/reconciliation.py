@@ -7,6 +7,7 @@ from firstlight.commands.audit import rule_hit, wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Owner, SourceForm
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.repo.platform_view import LiveObjects, PlatformView
@@ -89,11 +90,9 @@ UNTIL, REASON = "firstlight.dev/suspended-until", "firstlight.dev/reason"
 _OVERRIDE = "firstlight.dev/override-until"
 """How long an override is to stand; what has it is suspended on purpose."""
 _RESTING = (
-    "kustomize.toolkit.fluxcd.io/Kustomization", "helm.toolkit.fluxcd.io/HelmRelease", "argoproj.io/Application",
+    flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND, argocd_names.APPLICATION_GROUP_KIND,
 )  # fmt: skip
 """What an override lets rest, in the cluster and not in Git."""
-_PAUSED = "argocd.argoproj.io/skip-reconcile"
-_FLUX = "toolkit.fluxcd.io"
 
 
 def overridden(scene: PlatformView) -> Iterator[Hit]:
@@ -173,11 +172,11 @@ def _kept(scene: PlatformView) -> frozenset[tuple[str, str, str]]:
 
 def _way(value: Mapping[str, Any], group: str, kind: str) -> tuple[str, ...] | None:
     """The way to what suspends an object; None where nothing does."""
-    if group.endswith(_FLUX) and at(value, "spec", "suspend") is True:
+    if group.endswith(flux_names.TOOLKIT_DOMAIN) and at(value, "spec", "suspend") is True:
         return ("spec", "suspend")
-    if group == "argoproj.io" and kind == SourceForm.APPLICATION:
-        if str(at(value, "metadata", "annotations", _PAUSED)) == "true":
-            return ("metadata", "annotations", _PAUSED)
+    if group == argocd_names.GROUP and kind == SourceForm.APPLICATION:
+        if str(at(value, "metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION)) == "true":
+            return ("metadata", "annotations", argocd_names.SKIP_RECONCILE_ANNOTATION)
         if at(value, "spec", "syncPolicy", "automated", "enabled") is False:
             return ("spec", "syncPolicy", "automated", "enabled")
     return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence, text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.finding import FindingSeverity
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -62,7 +63,7 @@ def cluster_admins(scene: PlatformView) -> Iterator[Hit]:
 def _is_engines(item: AppliedObject) -> bool:
     """Whether it comes with the engine, or is for its accounts: both engines apply whatever Git has."""
     named = {text(each, "namespace") for each in sequence(item.value, "subjects")}
-    return item.component.role == "engine" or named <= {"flux-system", "argocd"}
+    return item.component.role == "engine" or named <= {flux_names.FLUX_SYSTEM, argocd_names.NAMESPACE}
 
 
 def star_roles(scene: PlatformView) -> Iterator[Hit]:

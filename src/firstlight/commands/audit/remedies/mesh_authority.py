@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from firstlight.commands.audit import cluster_mesh
 from firstlight.commands.audit.cluster_mesh import AuthorityOrigin, MeshMember
+from firstlight.model import helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.decision import ProcedureStep
@@ -121,9 +122,10 @@ def _ciliums_authority(store: ExternalSecretStore, release: str) -> str:
     """The chart has the Secret among its own, and Helm takes over only what is marked as the release's."""
     target = (
         "    # The authority stays if this goes.\n    creationPolicy: Orphan\n"
-        "    template:\n      metadata:\n        labels:\n          app.kubernetes.io/managed-by: Helm\n"
-        f"        annotations:\n          meta.helm.sh/release-name: {release}\n"
-        "          meta.helm.sh/release-namespace: kube-system\n"
+        "    template:\n      metadata:\n        labels:\n"
+        f"          {helm_names.MANAGED_BY_LABEL}: {helm_names.MANAGED_BY_HELM}\n"
+        f"        annotations:\n          {helm_names.RELEASE_NAME_ANNOTATION}: {release}\n"
+        f"          {helm_names.RELEASE_NAMESPACE_ANNOTATION}: kube-system\n"
     )
     return _external_secret(
         store, f"kube-system/{cluster_mesh.AUTHORITY}", target, {"ca.crt": "tls.crt", "ca.key": "tls.key"}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from firstlight import errors
 from firstlight.commands.change.moves import repo_comparison
 from firstlight.commands.change.ongoing_change import OngoingChange
+from firstlight.model import helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.handover import Passing
@@ -81,7 +82,7 @@ def kept_passings(objects: Iterable[Object], component: Component, task: Install
             )  # fmt: skip
         elif not claims.is_hook(each.value):
             owner = owner_of_release(task.releases[0])
-            found.append(Passing(object=each, component=component.name, manager=managers.HELM, owner=owner))
+            found.append(Passing(object=each, component=component.name, manager=helm_names.FIELD_MANAGER, owner=owner))
     return found
 
 

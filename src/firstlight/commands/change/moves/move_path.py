@@ -9,12 +9,12 @@ from firstlight.document.within import sequence
 from firstlight.execute.actions import migrate_owners
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
+from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.move import MoveRequest, Seat
 from firstlight.model.platform import Platform
 from firstlight.model.work import MigrateOwners
-from firstlight.plan import argocd_takeover
 
 
 def is_move(before: Platform, after: Platform) -> bool:
@@ -63,9 +63,6 @@ def _is_move(before: Platform, after: Platform) -> bool:
 # The last proof is of a second run, which is only looked at: bootstrap's own steps for what moved would write nothing.
 
 
-_FINALIZER = argocd_takeover.FINALIZER
-
-
 def early(carrying: OngoingChange, cluster: Cluster, world: World) -> tuple[WalkStage, ...]:
     """Before the merge: nothing can be pruned, and what the engine is to get is the engine's while it still rests."""
     scene = MoveContext(carrying, cluster)
@@ -86,9 +83,13 @@ def _check_gone(carrying: OngoingChange, cluster: Cluster) -> None:
         errors.Refused: It would.
     """
     for origin in repo_comparison.gone(carrying.before, carrying.after, cluster.name):
-        if any(str(each).startswith(_FINALIZER) for each in sequence(origin.definition, "metadata", "finalizers")):
+        if any(
+            str(each).startswith(argocd_names.RESOURCES_FINALIZER)
+            for each in sequence(origin.definition, "metadata", "finalizers")
+        ):
             raise errors.Refused(
-                f"{origin.form} {origin.name} goes, and by its finalizer {_FINALIZER} all that it has would be deleted",
+                f"{origin.form} {origin.name} goes, and by its finalizer {argocd_names.RESOURCES_FINALIZER} "
+                "all that it has would be deleted",
                 hint="Take the finalizer out of Git first, and let that be applied; then move it.",
             )
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document.within import mapping, text
-from firstlight.engines import engine_directives, engine_marks
+from firstlight.engines import engine_directives
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.move import MoveRequest, Seat
 from firstlight.model.platform import Platform
@@ -17,7 +18,7 @@ from firstlight.render import served_kinds
 
 _OWN = frozenset({"phase", "side", "owner", "why", "is_why_declared", "origins", "hooks", "needs", "version"})
 """What a move may change of the component itself."""
-_ENGINES = ("kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "argoproj.io")
+_ENGINES = (flux_names.KUSTOMIZE_GROUP, flux_names.HELM_GROUP, argocd_names.GROUP)
 
 
 def check_move(before: Platform, after: Platform, wish: MoveRequest, *, eased: Collection[str] = ()) -> None:
@@ -113,7 +114,11 @@ def _at_work(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if value is None or ObjectId.of(value).group not in _ENGINES:
         return value
     metadata, spec = mapping(value, "metadata"), mapping(value, "spec")
-    annotations = {name: each for name, each in mapping(metadata, "annotations").items() if name != engine_marks.SKIP}
+    annotations = {
+        name: each
+        for name, each in mapping(metadata, "annotations").items()
+        if name != argocd_names.SKIP_RECONCILE_ANNOTATION
+    }
     rest = {name: each for name, each in spec.items() if name not in ("suspend", "dependsOn")}
     return {**value, "metadata": {**metadata, "annotations": annotations}, "spec": rest}
 

@@ -23,6 +23,7 @@ from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.handover import engine_suspend
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
+from firstlight.model import flux_names, helm_names
 from firstlight.model.component import ObjectId, Phase
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
@@ -228,7 +229,7 @@ async def _again(taken: _Taken, client: kube.Client) -> _Taken | None:
 # helm-controller. What that would make of the objects is known before anything is merged, by Helm's own dry run.
 
 
-_ORIGIN = ("helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace")
+_ORIGIN = (flux_names.HELM_RELEASE_NAME_LABEL, flux_names.HELM_RELEASE_NAMESPACE_LABEL)
 """The labels that helm-controller adds to what a chart makes."""
 _SHOWN = 3
 
@@ -286,7 +287,7 @@ async def found_releases(scene: MoveContext, world: World) -> list[tuple[Passing
             seen = await observe_objects(objects, world.kube, namespace=release.namespace)
             owner = move_context.owner_of_release(release)
             every += [
-                (Passing(object=each.object, component=component, manager=managers.HELM, owner=owner),
+                (Passing(object=each.object, component=component, manager=helm_names.FIELD_MANAGER, owner=owner),
                  each.live)
                 for each in seen
                 if each.live is not None

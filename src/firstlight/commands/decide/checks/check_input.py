@@ -11,6 +11,7 @@ from firstlight.clients.git import Git
 from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.commands.decide.team_rules import RuleAuthority
 from firstlight.document.within import text
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Side
 from firstlight.model.decision import Decision, DecisionItem, Touched
 from firstlight.model.platform import Platform
@@ -212,11 +213,11 @@ def _of_item(item: DecisionItem, rendered: set[tuple[str, str]]) -> Iterator[Obj
 
 
 _DECLARING = (
-    "kustomize.toolkit.fluxcd.io",
-    "helm.toolkit.fluxcd.io",
-    "source.toolkit.fluxcd.io",
-    "fluxcd.controlplane.io",
-    "argoproj.io",
+    flux_names.KUSTOMIZE_GROUP,
+    flux_names.HELM_GROUP,
+    flux_names.SOURCE_GROUP,
+    flux_names.OPERATOR_GROUP,
+    argocd_names.GROUP,
 )
 
 

@@ -12,6 +12,7 @@ from firstlight.document.within import mapping, text
 from firstlight.engines import engine_directives, revisions
 from firstlight.gates import cluster_health, conditions, gate_parts, gate_table
 from firstlight.gates.gate_parts import GateContext, GateQuestion
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, ObjectId, Side, SourceForm
 from firstlight.model.decision import CheckState, Decision
@@ -27,8 +28,8 @@ from firstlight.plan.plan_context import PlanContext
 _WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _STORES = ("SecretStore", "ClusterSecretStore")
 _APPLIED = {
-    SourceForm.KUSTOMIZATION: ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", ("status", "lastAppliedRevision")),
-    SourceForm.APPLICATION: ("argoproj.io/v1alpha1", "Application", ("status", "sync", "revision")),
+    SourceForm.KUSTOMIZATION: (flux_names.KUSTOMIZE_API, flux_names.KUSTOMIZATION, ("status", "lastAppliedRevision")),
+    SourceForm.APPLICATION: (argocd_names.API, argocd_names.APPLICATION, ("status", "sync", "revision")),
 }
 """Where engines say which commit they have applied."""
 _AGAIN = "wait, and run --check post again"

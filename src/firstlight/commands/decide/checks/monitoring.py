@@ -11,6 +11,7 @@ from firstlight.commands.decide.checks.check_input import CheckInput
 from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import label_selector
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Matter
 from firstlight.model.component import Component, ObjectId, SourceForm
 from firstlight.model.decision import Decision, Touched
@@ -28,9 +29,8 @@ _MONITORS = {
     ("operator.victoriametrics.com", "VMPodScrape"): "Pod",
 }
 """What scrapes, with what it selects."""
-_FLUX_ALERT = ("notification.toolkit.fluxcd.io", "Alert")
-_ARGO = "notifications.argoproj.io/subscribe"
-_FLUX_KINDS = {SourceForm.KUSTOMIZATION: "Kustomization", SourceForm.HELM_RELEASE: "HelmRelease"}
+_FLUX_ALERT = (flux_names.NOTIFICATION_GROUP, flux_names.ALERT)
+_FLUX_KINDS = {SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZATION, SourceForm.HELM_RELEASE: flux_names.HELM_RELEASE}
 _OF_NODES = re.compile(
     r"\b(?:kube_node_|node_|etcd_|apiserver_|kubelet_|talos_)\w+|job=~?\"[^\"]*(?:node|etcd|apiserver|kubelet)"
 )
@@ -87,7 +87,10 @@ def is_any_cover(objects: Iterable[Mapping[str, Any]]) -> bool:
         kind = _kind(ObjectId.of(value))
         if kind in _MONITORS or kind == _FLUX_ALERT or (kind in _RULES and any(_alerts(value))):
             return True
-        if any(str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")):
+        if any(
+            str(key).startswith(argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION)
+            for key in mapping(value, "metadata", "annotations")
+        ):
             return True
     return False
 
@@ -123,7 +126,8 @@ def example_alert(watched: WatchedComponent) -> str:
             source = f"{{kind: {kind}, name: {origin.name}, namespace: {origin.namespace}}}"
             return f"write an Alert of Flux with eventSources: [{source}]"
         if origin.form == SourceForm.APPLICATION:
-            return f"annotate the Application {origin.name} with {_ARGO}.on-health-degraded.…"
+            annotation = f"{argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION}.on-health-degraded.…"
+            return f"annotate the Application {origin.name} with {annotation}"
     return "write a PrometheusRule with an alert that names it"
 
 
@@ -141,7 +145,8 @@ def _covering_of(watched: WatchedComponent, value: Mapping[str, Any]) -> Iterato
         if any(_is_source(each, value, watched) for each in sequence(value, "spec", "eventSources")):
             yield Cover(name=str(named), is_alert=True)
     elif _is_declared_by(watched, named) and any(
-        str(key).startswith(_ARGO) for key in mapping(value, "metadata", "annotations")
+        str(key).startswith(argocd_names.NOTIFICATIONS_SUBSCRIBE_ANNOTATION)
+        for key in mapping(value, "metadata", "annotations")
     ):
         yield Cover(name=f"notifications of {named}", is_alert=True)
 
@@ -226,7 +231,7 @@ def _is_source(source: Any, alert: Mapping[str, Any], watched: WatchedComponent)
 
 def _is_declared_by(watched: WatchedComponent, named: ObjectId) -> bool:
     origins = watched.component.origins if watched.component else ()
-    is_application = _kind(named) == ("argoproj.io", "Application")
+    is_application = _kind(named) == (argocd_names.GROUP, argocd_names.APPLICATION)
     return is_application and any(each.form == SourceForm.APPLICATION and each.name == named.name for each in origins)
 
 
@@ -241,8 +246,8 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("operator.victoriametrics.com", "VMRule"): "v1beta1",
     ("operator.victoriametrics.com", "VMServiceScrape"): "v1beta1",
     ("operator.victoriametrics.com", "VMPodScrape"): "v1beta1",
-    ("notification.toolkit.fluxcd.io", "Alert"): "v1beta3",
-    ("argoproj.io", "Application"): "v1alpha1",
+    (flux_names.NOTIFICATION_GROUP, flux_names.ALERT): "v1beta3",
+    (argocd_names.GROUP, argocd_names.APPLICATION): "v1alpha1",
 }
 _NODE_EXAMPLE = (
     "write a PrometheusRule with an alert whose expr is "

@@ -8,6 +8,7 @@ from firstlight.commands.decide.checks import check_input, note, syntax
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
 from firstlight.commands.decide.checks.note import Note, ObjectPair
 from firstlight.document.within import at, mapping, sequence, text
+from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.decision import Decision
 from firstlight.plan import manifest_diff
@@ -141,10 +142,9 @@ def _is_kept(value: Mapping[str, Any] | None) -> bool:
     """Whether engines leave it where it is."""
     annotations, labels = mapping(value, "metadata", "annotations"), mapping(value, "metadata", "labels")
     return (
-        "disabled"
-        in (text(labels, "kustomize.toolkit.fluxcd.io/prune"), text(annotations, "kustomize.toolkit.fluxcd.io/prune"))
-        or text(annotations, "helm.sh/resource-policy") == "keep"
-        or "Prune=false" in text(annotations, "argocd.argoproj.io/sync-options")
+        "disabled" in (text(labels, flux_names.PRUNE_ANNOTATION), text(annotations, flux_names.PRUNE_ANNOTATION))
+        or text(annotations, helm_names.RESOURCE_POLICY_ANNOTATION) == "keep"
+        or "Prune=false" in text(annotations, argocd_names.SYNC_OPTIONS_ANNOTATION)
     )
 
 
@@ -216,12 +216,12 @@ def _pruned(pair: ObjectPair) -> Iterator[Note]:
     """A Kustomization or an Application that goes, and takes along what it brought."""
     kind = (pair.id.group, pair.id.kind)
     is_pruning = (
-        kind == ("kustomize.toolkit.fluxcd.io", "Kustomization") and at(pair.before, "spec", "prune") is True
+        kind == (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION) and at(pair.before, "spec", "prune") is True
     ) or (
-        kind == ("argoproj.io", "Application")
+        kind == (argocd_names.GROUP, argocd_names.APPLICATION)
         and any("resources-finalizer" in str(each) for each in sequence(pair.before, "metadata", "finalizers"))
     )
-    if pair.is_gone and (is_pruning or kind == ("helm.toolkit.fluxcd.io", "HelmRelease")):
+    if pair.is_gone and (is_pruning or kind == (flux_names.HELM_GROUP, flux_names.HELM_RELEASE)):
         says = f"{pair} is removed, and everything that it brought goes with it"
         todo = "a revert brings the objects again, not their data: see what volumes and CRDs it has"
         yield note.person(says, todo=todo, place=pair.place)

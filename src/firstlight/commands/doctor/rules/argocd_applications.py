@@ -9,6 +9,7 @@ from firstlight.commands.doctor.diagnosis import NextCommand, SymptomEvidence
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _OFTEN = 3
@@ -24,7 +25,7 @@ _WAITED = re.compile(r"(?:waiting for healthy state of|waiting for completion of
 def applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """One symptom for each Application that does not go on, and one for each repository that several cannot read."""
     unread: dict[str, RuleFinding] = {}
-    for value in scene.of(engine_state.APPLICATION):
+    for value in scene.of(argocd_names.APPLICATION_GROUP_KIND):
         if engine_state.is_resting(value) or conditions.is_going(value):
             continue
         complaint = _complaint(value)
@@ -57,8 +58,8 @@ def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> RuleFin
     needs = rule_finding.names(
         error_messages.needs_of_repository(said),
         error_messages.needs_of_apply(said),
-        rule_finding.controller("argocd-repo-server"),
-        rule_finding.controller("argocd-redis") if "6379" in said else "",
+        rule_finding.controller(argocd_names.REPO_SERVER),
+        rule_finding.controller(argocd_names.REDIS) if "6379" in said else "",
     )
     if git:
         return RuleFinding(
@@ -203,7 +204,7 @@ def _told(
 
 
 def _rests(value: Mapping[str, Any]) -> Iterator[str]:
-    yield rule_finding.controller("argocd-application-controller")
+    yield rule_finding.controller(argocd_names.APPLICATION_CONTROLLER)
     yield f"Namespace {text(value, 'spec', 'destination', 'namespace')}"
 
 
@@ -216,7 +217,7 @@ def _next(rule: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
     match rule:
         case "git-authentication" | "git-host-key":
             why = "whether there are credentials for it"
-            return (rule_finding.command(f"kubectl -n {space} get secrets -l argocd.argoproj.io/secret-type", why),)
+            return (rule_finding.command(f"kubectl -n {space} get secrets -l {argocd_names.SECRET_TYPE_LABEL}", why),)
         case "git-reference":
             return (rule_finding.command(f"git ls-remote {_url(value)}", "which branches and tags there are"),)
         case "git-unreachable" | "argocd-comparison":

@@ -9,21 +9,26 @@ from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
 
 _LONG = 5.0
 """Times the patience: deleting takes a while when much is deleted."""
 _REMOVERS = {
-    "resources-finalizer.argocd.argoproj.io": "argocd-application-controller",
-    "pre-delete-finalizer.argocd.argoproj.io": "argocd-application-controller",
-    "post-delete-finalizer.argocd.argoproj.io": "argocd-application-controller",
+    argocd_names.RESOURCES_FINALIZER: argocd_names.APPLICATION_CONTROLLER,
+    argocd_names.PRE_DELETE_FINALIZER: argocd_names.APPLICATION_CONTROLLER,
+    argocd_names.POST_DELETE_FINALIZER: argocd_names.APPLICATION_CONTROLLER,
     "external-secrets.io/": "external-secrets",
     "finalizer.acme.cert-manager.io": "cert-manager",
     "acme.cert-manager.io/finalizer": "cert-manager",
     "service.kubernetes.io/load-balancer-cleanup": "cilium-operator",
 }
-_FLUX = {"source": "source-controller", "kustomize": "kustomize-controller", "helm": "helm-controller",
-         "notification": "notification-controller"}  # fmt: skip
+_FLUX = {
+    "source": flux_names.SOURCE_CONTROLLER,
+    "kustomize": flux_names.KUSTOMIZE_CONTROLLER,
+    "helm": flux_names.HELM_CONTROLLER,
+    "notification": flux_names.NOTIFICATION_CONTROLLER,
+}
 _SYSTEM = {
     "kubernetes.io/pvc-protection": "a pod still uses it",
     "kubernetes.io/pv-protection": "a claim still uses it",
@@ -66,7 +71,7 @@ def stuck_deletions(scene: ClusterObservation) -> Iterator[RuleFinding]:
 
 def remover_of(finalizer: str, value: Mapping[str, Any]) -> str:
     """The controller that must remove a finalizer; empty where nobody knows it."""
-    if finalizer == "finalizers.fluxcd.io":
+    if finalizer == flux_names.FINALIZER:
         return _FLUX.get(kind_of(value).partition(".")[0], "")
     return next((name for start, name in _REMOVERS.items() if finalizer.startswith(start)), "")
 

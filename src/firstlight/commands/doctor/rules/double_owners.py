@@ -8,6 +8,7 @@ from firstlight.commands.doctor import engine_state, rule_finding
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, age, name_of
 from firstlight.ownership import managers
 
@@ -22,7 +23,7 @@ _DELETED = re.compile(r"^([A-Z]\w+)/(\S+?)(?:/(\S+))? deleted$", re.MULTILINE)
 def in_two_inventories(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Objects that two Kustomizations apply: what one removes, the other one brings back."""
     owners: dict[str, list[Mapping[str, Any]]] = {}
-    for each in scene.of(engine_state.KUSTOMIZATION):
+    for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND):
         for name in set(engine_state.inventory(each)):
             owners.setdefault(name, []).append(each)
     for name, all_of_it in sorted(owners.items()):
@@ -47,7 +48,7 @@ def in_two_inventories(scene: ClusterObservation) -> Iterator[RuleFinding]:
 def in_two_applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """What Argo CD warns of."""
     told: set[str] = set()
-    for value in scene.of(engine_state.APPLICATION):
+    for value in scene.of(argocd_names.APPLICATION_GROUP_KIND):
         for each in sequence(value, "status", "conditions"):
             match = _SHARED.match(text(each, "message").strip())
             if text(each, "type") != "SharedResourceWarning" or match is None:
@@ -96,12 +97,12 @@ def fights(scene: ClusterObservation) -> Iterator[RuleFinding]:
 def pruned_by_another(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Objects that one Kustomization has removed and another one has in its inventory."""
     owners: dict[str, Mapping[str, Any]] = {
-        name: each for each in scene.of(engine_state.KUSTOMIZATION) for name in engine_state.inventory(each)
+        name: each for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND) for name in engine_state.inventory(each)
     }
     told: set[str] = set()
     for event in scene.events_with("ReconciliationSucceeded", "Progressing", "info"):
         about = event.get("involvedObject") or {}
-        if text(about, "kind") != "Kustomization":
+        if text(about, "kind") != flux_names.KUSTOMIZATION:
             continue
         pruner = f"Kustomization {text(about, 'namespace')}/{text(about, 'name')}"
         for kind, one, two in _DELETED.findall(text(event, "message")):

@@ -9,11 +9,16 @@ from firstlight.document.within import at, text
 from firstlight.engines import revisions
 from firstlight.engines.controllers import NEEDED_CONTROLLERS
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.verdict import Waiting
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
-_OBJECTS = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE, engine_state.APPLICATION)
+_OBJECTS = (
+    flux_names.KUSTOMIZATION_GROUP_KIND,
+    flux_names.HELM_RELEASE_GROUP_KIND,
+    argocd_names.APPLICATION_GROUP_KIND,
+)
 
 
 def engine_down(scene: ClusterObservation) -> Iterator[RuleFinding]:
@@ -83,7 +88,7 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
     engine = scene.cluster.engine
     if engine is None or not scene.is_listed("apps/Deployment") or not scene.is_listed("apps/StatefulSet"):
         return
-    kinds = (engine_state.KUSTOMIZATION,) if engine is Engine.FLUX else (engine_state.APPLICATION,)
+    kinds = (flux_names.KUSTOMIZATION_GROUP_KIND,) if engine is Engine.FLUX else (argocd_names.APPLICATION_GROUP_KIND,)
     waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
     for name in NEEDED_CONTROLLERS[engine]:
         if name not in there and waiting:
@@ -99,7 +104,7 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
 
 def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """What Flux's operator cannot bring."""
-    for value, reason, said in engine_state.failing(scene, "fluxcd.controlplane.io/FluxInstance"):
+    for value, reason, said in engine_state.failing(scene, flux_names.FLUX_INSTANCE_GROUP_KIND):
         yield RuleFinding(
             rule="engine-instance",
             subject=name_of(value),
@@ -112,7 +117,7 @@ def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
             since=conditions.condition_since(value, "Ready"),
             names=frozenset({rule_finding.ENGINE}),
             needs=rule_finding.names(
-                rule_finding.controller("flux-operator"),
+                rule_finding.controller(flux_names.FLUX_OPERATOR),
                 error_messages.needs_of_apply(said, text(value, "metadata", "namespace")),
             ),
         )
@@ -138,10 +143,10 @@ def silent_objects(scene: ClusterObservation) -> Iterator[RuleFinding]:
 
 def revisions_behind(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations that have applied an older revision than their source has for long."""
-    for value in scene.of(engine_state.KUSTOMIZATION):
+    for value in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND):
         kind, _, place = engine_state.reference(value, "spec", "sourceRef").partition(" ")
         space, _, name = place.partition("/")
-        source = scene.one(f"source.toolkit.fluxcd.io/{kind}", name, namespace=space)
+        source = scene.one(f"{flux_names.SOURCE_GROUP}/{kind}", name, namespace=space)
         offered, applied = text(source, "status", "artifact", "revision"), text(value, "status", "lastAppliedRevision")
         since = conditions.moment(text(source, "status", "artifact", "lastUpdateTime"))
         is_well = (

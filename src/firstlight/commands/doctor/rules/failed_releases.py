@@ -9,6 +9,7 @@ from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import mapping, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import flux_names, helm_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _SAYINGS = (
@@ -27,7 +28,7 @@ _REASONS = {
 def failing_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """HelmReleases that are not Ready by their own word."""
     brought = _brought(scene)
-    for value, reason, said in engine_state.failing(scene, engine_state.HELM_RELEASE):
+    for value, reason, said in engine_state.failing(scene, flux_names.HELM_RELEASE_GROUP_KIND):
         if reason == "DependencyNotReady":
             continue
         rule = next((rule for pattern, rule in _SAYINGS if re.search(pattern, said)), "") or _REASONS.get(reason, "")
@@ -59,9 +60,12 @@ def _brought(scene: ClusterObservation) -> dict[tuple[str, str, str], list[str]]
     told: dict[tuple[str, str, str], list[str]] = {}
     for each in scene.objects:
         labels, notes = mapping(each, "metadata", "labels"), mapping(each, "metadata", "annotations")
-        for by, whose, start in (("flux", labels, "helm.toolkit.fluxcd.io/"), ("helm", notes, "meta.helm.sh/release-")):
-            if f"{start}name" in whose:
-                key = by, str(whose.get(f"{start}namespace")), str(whose[f"{start}name"])
+        for by, whose, name, namespace in (
+            ("flux", labels, flux_names.HELM_RELEASE_NAME_LABEL, flux_names.HELM_RELEASE_NAMESPACE_LABEL),
+            ("helm", notes, helm_names.RELEASE_NAME_ANNOTATION, helm_names.RELEASE_NAMESPACE_ANNOTATION),
+        ):
+            if name in whose:
+                key = by, str(whose.get(namespace)), str(whose[name])
                 told.setdefault(key, []).append(name_of(each))
     return told
 
@@ -120,12 +124,12 @@ def pending_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Releases whose newest revision is pending for long: whoever installed them was cut off."""
     newest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for secret in scene.of("/Secret"):
-        if text(secret, "type") != "helm.sh/release.v1":
+        if text(secret, "type") != helm_names.RELEASE_SECRET_TYPE:
             continue
         key = text(secret, "metadata", "namespace"), text(secret, "metadata", "labels", "name")
         if key not in newest or _revision(secret) > _revision(newest[key]):
             newest[key] = secret
-    failing = {name_of(value) for value, _, _ in engine_state.failing(scene, engine_state.HELM_RELEASE)}
+    failing = {name_of(value) for value, _, _ in engine_state.failing(scene, flux_names.HELM_RELEASE_GROUP_KIND)}
     for (space, name), secret in sorted(newest.items()):
         state, began = text(secret, "metadata", "labels", "status"), _began(secret)
         owner = _owner(space, name, scene)
@@ -169,7 +173,7 @@ def _began(secret: Mapping[str, Any]) -> float | None:
 
 
 def _owner(space: str, name: str, scene: ClusterObservation) -> Mapping[str, Any] | None:
-    for each in scene.of(engine_state.HELM_RELEASE):
+    for each in scene.of(flux_names.HELM_RELEASE_GROUP_KIND):
         own = text(each, "metadata", "namespace")
         target, release = text(each, "spec", "targetNamespace"), text(each, "spec", "releaseName")
         storage = text(each, "spec", "storageNamespace") or own

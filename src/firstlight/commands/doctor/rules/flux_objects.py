@@ -9,14 +9,15 @@ from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import at, mapping, text
 from firstlight.gates import conditions
+from firstlight.model import flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _COMMANDS = {
-    "GitRepository": "source git",
-    "OCIRepository": "source oci",
-    "HelmRepository": "source helm",
-    "Bucket": "source bucket",
-    "HelmChart": "source chart",
+    flux_names.GIT_REPOSITORY: "source git",
+    flux_names.OCI_REPOSITORY: "source oci",
+    flux_names.HELM_REPOSITORY: "source helm",
+    flux_names.BUCKET: "source bucket",
+    flux_names.HELM_CHART: "source chart",
 }
 
 
@@ -24,7 +25,7 @@ def failing_sources(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Sources that are not Ready by their own word."""
     for value, reason, said in engine_state.failing(scene, *engine_state.SOURCES):
         kind, space = text(value, "kind"), text(value, "metadata", "namespace")
-        rule = (error_messages.git_rule if kind == "GitRepository" else error_messages.chart_rule)(
+        rule = (error_messages.git_rule if kind == flux_names.GIT_REPOSITORY else error_messages.chart_rule)(
             said
         ) or "source-failed"
         what = error_messages.REPOSITORY_RULES.get(rule, f"it cannot be fetched ({reason or 'no reason given'})")
@@ -52,7 +53,7 @@ def _is_absent(scene: ClusterObservation, space: str, name: str) -> bool:
 
 
 def _address(value: Mapping[str, Any]) -> str:
-    if text(value, "kind") == "HelmChart":
+    if text(value, "kind") == flux_names.HELM_CHART:
         return f"{text(value, 'spec', 'chart')} {text(value, 'spec', 'version')}".strip()
     url = text(value, "spec", "url") or text(value, "spec", "endpoint")
     branch = text(value, "spec", "ref", "branch") or text(value, "spec", "ref", "tag")
@@ -77,10 +78,12 @@ def _next(rule: str, value: Mapping[str, Any], secret: str) -> tuple[NextCommand
             )
         case "git-unreachable" | "chart-unreachable":
             return (
-                rule_finding.command(f"kubectl -n {space} logs deployment/source-controller", "how it fails"),
+                rule_finding.command(
+                    f"kubectl -n {space} logs deployment/{flux_names.SOURCE_CONTROLLER}", "how it fails"
+                ),
                 again,
             )
-        case "chart-missing" if kind == "HelmChart":
+        case "chart-missing" if kind == flux_names.HELM_CHART:
             return (rule_finding.kubectl("describe", value, "which chart and version is asked for"), again)
     return (rule_finding.kubectl("describe", value), again)
 
@@ -108,7 +111,7 @@ _REASONS = {
 
 def failing_kustomizations(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations that are not Ready by their own word."""
-    for value, reason, said in engine_state.failing(scene, engine_state.KUSTOMIZATION):
+    for value, reason, said in engine_state.failing(scene, flux_names.KUSTOMIZATION_GROUP_KIND):
         if reason == "DependencyNotReady":
             continue  # told with all that depend on something
         space = text(value, "metadata", "namespace")
@@ -222,7 +225,7 @@ def _kustomizations_next(rule: str, value: Mapping[str, Any], said: str) -> tupl
 
 def waiting_for_dependencies(scene: ClusterObservation) -> Iterator[RuleFinding]:
     """Kustomizations and HelmReleases that wait for others: for one that is missing, in a circle, or just waiting."""
-    kinds = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE)
+    kinds = (flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
     known = {name_of(each): each for each in scene.of(*kinds)}
     graph = {name: [each for each in engine_state.depends(value) if each in known] for name, value in known.items()}
     yield from _circles(graph, known)
@@ -312,7 +315,11 @@ def _missing(value: Mapping[str, Any], missing: str) -> RuleFinding:
 
 
 def _kind(value: Mapping[str, Any]) -> str:
-    return engine_state.KUSTOMIZATION if text(value, "kind") == "Kustomization" else engine_state.HELM_RELEASE
+    return (
+        flux_names.KUSTOMIZATION_GROUP_KIND
+        if text(value, "kind") == flux_names.KUSTOMIZATION
+        else flux_names.HELM_RELEASE_GROUP_KIND
+    )
 
 
 def _waits(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> RuleFinding:

@@ -8,11 +8,16 @@ from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import conditions
+from firstlight.model import argocd_names, flux_names
 from firstlight.model import override as model_override
 from firstlight.model.handover import MARK
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
-_OBJECTS = (engine_state.KUSTOMIZATION, engine_state.HELM_RELEASE, engine_state.APPLICATION)
+_OBJECTS = (
+    flux_names.KUSTOMIZATION_GROUP_KIND,
+    flux_names.HELM_RELEASE_GROUP_KIND,
+    argocd_names.APPLICATION_GROUP_KIND,
+)
 _UNTIL = "firstlight.dev/suspended-until"
 _DAY = 86400.0
 
@@ -76,12 +81,12 @@ def _left(value: Mapping[str, Any], rule: str, why: str, *, since: float | None,
 
 def _carries(value: Mapping[str, Any], scene: ClusterObservation) -> bool:
     """Whether much hangs on it: a source that something follows, or what applies other objects of an engine."""
-    if text(value, "kind") in ("GitRepository", "OCIRepository", "Bucket"):
+    if text(value, "kind") in (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.BUCKET):
         return any(
             engine_state.reference(each, "spec", "sourceRef") == name_of(value)
-            for each in scene.of(engine_state.KUSTOMIZATION)
+            for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND)
         )
-    below = ("Kustomization", "HelmRelease", "Application")
+    below = (flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE, argocd_names.APPLICATION)
     applied = [each for each in engine_state.inventory(value) if each.partition(" ")[0] in below]
     applied += [text(each, "kind") for each in sequence(value, "status", "resources") if text(each, "kind") in below]
     return bool(applied)
@@ -90,16 +95,17 @@ def _carries(value: Mapping[str, Any], scene: ClusterObservation) -> bool:
 def _resume(value: Mapping[str, Any]) -> str:
     space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
     kinds = {
-        "Kustomization": "kustomization",
-        "HelmRelease": "helmrelease",
-        "GitRepository": "source git",
-        "OCIRepository": "source oci",
-        "HelmRepository": "source helm",
-        "Bucket": "source bucket",
-        "HelmChart": "source chart",
+        flux_names.KUSTOMIZATION: "kustomization",
+        flux_names.HELM_RELEASE: "helmrelease",
+        flux_names.GIT_REPOSITORY: "source git",
+        flux_names.OCI_REPOSITORY: "source oci",
+        flux_names.HELM_REPOSITORY: "source helm",
+        flux_names.BUCKET: "source bucket",
+        flux_names.HELM_CHART: "source chart",
     }
-    if text(value, "kind") == "Application":
-        return f"kubectl -n {space} annotate application.argoproj.io {name} argocd.argoproj.io/skip-reconcile-"
+    if text(value, "kind") == argocd_names.APPLICATION:
+        undo = f"{argocd_names.SKIP_RECONCILE_ANNOTATION}-"
+        return f"kubectl -n {space} annotate application.{argocd_names.GROUP} {name} {undo}"
     return f"flux resume {kinds[text(value, 'kind')]} {name} -n {space}"
 
 

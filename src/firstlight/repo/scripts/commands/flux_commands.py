@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Sequence
 
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import ObjectId, Origin, Phase, SourceForm
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
@@ -25,12 +26,12 @@ _SHORT = {"n": "namespace", "s": "silent", "A": "all-namespaces"}
 _GATES = {"get", "check", "events", "logs", "tree", "trace", "stats", "version", "diff", "build", "export", "list"}
 _CHANGES = {"reconcile", "suspend", "resume", "delete", "uninstall", "migrate", "push", "pull", "tag"}
 _KINDS = {
-    "source git": ("source.toolkit.fluxcd.io", "GitRepository"),
-    "source oci": ("source.toolkit.fluxcd.io", "OCIRepository"),
-    "source helm": ("source.toolkit.fluxcd.io", "HelmRepository"),
-    "source bucket": ("source.toolkit.fluxcd.io", "Bucket"),
-    "kustomization": ("kustomize.toolkit.fluxcd.io", "Kustomization"),
-    "helmrelease": ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    "source git": (flux_names.SOURCE_GROUP, flux_names.GIT_REPOSITORY),
+    "source oci": (flux_names.SOURCE_GROUP, flux_names.OCI_REPOSITORY),
+    "source helm": (flux_names.SOURCE_GROUP, flux_names.HELM_REPOSITORY),
+    "source bucket": (flux_names.SOURCE_GROUP, flux_names.BUCKET),
+    "kustomization": (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
+    "helmrelease": (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
 }
 
 
@@ -63,7 +64,7 @@ def _flags(invocation: Invocation) -> Flags:
 
 def _origin(pipeline: Sequence[Invocation], words: Flags, context: CommandContext) -> Origin:
     verb = words.positional[0].text if words.positional else ""
-    namespace = words.one("namespace").text or "flux-system"
+    namespace = words.one("namespace").text or flux_names.FLUX_SYSTEM
     name, objects, source, doubts = "flux", [], _where(pipeline[0], words, context), []
     if verb == "create":
         kind, name = _created(words)

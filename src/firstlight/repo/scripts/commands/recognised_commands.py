@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId, Phase, SourceForm
 from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, Source, Unresolved
 from firstlight.repo.scripts import command_line, masked_lines
@@ -109,7 +110,7 @@ def read_argocd(invocation: Invocation, context: CommandContext) -> CommandReadi
         source = RemoteSource(url=url.text, revision=words.one("revision").text, path=path.text)
     else:
         source = Unresolved(text=name, reason="the command names neither a repo nor a path that is known")
-    namespace = words.one("app-namespace").text or "argocd"
+    namespace = words.one("app-namespace").text or argocd_names.NAMESPACE
     made = command_origin(
         [invocation],
         form=SourceForm.APPLICATION,
@@ -117,7 +118,7 @@ def read_argocd(invocation: Invocation, context: CommandContext) -> CommandReadi
         namespace=namespace,
         source=source,
         phase=Phase.ENGINE,
-        objects=[ObjectId("argoproj.io", "Application", namespace, name)],
+        objects=[ObjectId(argocd_names.GROUP, argocd_names.APPLICATION, namespace, name)],
         definition={
             "repo": masked_lines.masked_url(url.text),
             "path": path.text,
