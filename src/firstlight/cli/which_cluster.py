@@ -4,6 +4,8 @@ Whatever the way, another cluster than the one that ``up`` has written down is r
 of it would be believed of the one that is meant.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +13,6 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.cli.options import cluster_options
 from firstlight.clients import kube
-from firstlight.clients.kube.client import Client
 from firstlight.clients.kube.client_config import ClientConfig
 from firstlight.document import mistakes
 from firstlight.execute import access_files, cluster_identity
@@ -52,7 +53,7 @@ def config(state: Path, cluster: str, *, kubeconfig: Path | None, context: str) 
 
 
 @contextlib.asynccontextmanager
-async def opened(config: ClientConfig, *, agent: str, state: Path | None, cluster: str) -> AsyncIterator[Client]:
+async def opened(config: ClientConfig, *, agent: str, state: Path | None, cluster: str) -> AsyncIterator[kube.Client]:
     """The API of a cluster that answers and is the one that was written down, if one was.
 
     Args:
@@ -72,7 +73,7 @@ async def opened(config: ClientConfig, *, agent: str, state: Path | None, cluste
         yield client
 
 
-async def check(client: Client, *, state: Path, cluster: str) -> None:
+async def check(client: kube.Client, *, state: Path, cluster: str) -> None:
     """See that this is the cluster that ``up`` has written down; where none was, nobody can tell.
 
     Raises:

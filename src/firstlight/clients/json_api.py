@@ -4,19 +4,23 @@ Nothing that the server says becomes a message, except its status: it may repeat
 headers, redirects are not followed unless the caller does, and neither cookies nor ~/.netrc have a part in it.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import ssl
 import urllib.parse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
 
 from firstlight import errors
 from firstlight.clients import secret_errors
 from firstlight.clients.kube import client_config, kube_errors, server_connection
 from firstlight.model.secret import Secret
+
+if TYPE_CHECKING:
+    import aiohttp
 
 TIMEOUT = 30.0
 SIZE = 16 << 20

@@ -4,18 +4,22 @@ URLs come from repositories, that is from strangers. So neither they nor a redir
 to addresses that only the machines of a cloud can see.
 """
 
+from __future__ import annotations
+
 import asyncio
 import ipaddress
 import socket
 import urllib.parse
 import urllib.request
 from collections.abc import Collection
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from typing import TYPE_CHECKING
 
 from firstlight import errors
 from firstlight.model import remote_url
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp.abc import AbstractResolver, ResolveResult
 
 SIZE = 32 << 20
 """Bytes of the largest file that is read, as of files in a repo."""

@@ -1,5 +1,7 @@
 """Files that are there whole or not at all, also after a power loss, and readable for their owner only."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import binascii

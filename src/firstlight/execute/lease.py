@@ -4,6 +4,8 @@ A lease alone is no fence: a holder that was stopped for a minute does not know 
 anew before it writes, and a run that finds another's name there writes nothing any more.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import datetime

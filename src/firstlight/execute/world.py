@@ -1,5 +1,7 @@
 """Everything that the actions of one run share: clients, the ways to secrets and machines, and who is told."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
@@ -9,7 +11,6 @@ from typing import TypeVar
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube.client import Client
 from firstlight.clients.kube.client_config import ClientConfig
 from firstlight.execute.repo_commands import RepoCommands
 from firstlight.model.cluster import AddressBook, Cluster
@@ -70,7 +71,7 @@ class World:
     """Held while the cluster's keys are made or read: two steps want them at the same time."""
     commands: RepoCommands | None = None
     """Runs what the repo declares and the user has allowed; None where nothing of a repo may run."""
-    _kube: Client | None = None
+    _kube: kube.Client | None = None
     _watching: Watching | None = None
     _stack: contextlib.AsyncExitStack = dataclasses.field(default_factory=contextlib.AsyncExitStack)
 
@@ -80,7 +81,7 @@ class World:
         return self._kube is not None
 
     @property
-    def kube(self) -> Client:
+    def kube(self) -> kube.Client:
         """The API, once there is a way to it."""
         if self._kube is None:
             raise errors.Refused("the Kubernetes API is not reached yet")

@@ -3,6 +3,8 @@
 It says that it is ready by writing its process id into a file, once every simulation has started.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import logging

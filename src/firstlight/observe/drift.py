@@ -1,5 +1,7 @@
 """How the live objects of a cluster differ from what Git renders: lists by kind, and dry runs where doubt remains."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,8 @@
 Called by the loop of a run for every gate, and by ``verify`` for one look. It writes nothing.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import time

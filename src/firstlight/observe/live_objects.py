@@ -1,5 +1,7 @@
 """What is live of many objects, with few requests: a list for each kind, or single reads where those are fewer."""
 
+from __future__ import annotations
+
 import asyncio
 import collections
 import contextlib

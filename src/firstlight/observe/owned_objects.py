@@ -4,6 +4,8 @@ Of objects only the metadata is asked for, so no value of a Secret is ever fetch
 the inventories of Talos and Omni. Events are left out: nobody owns them.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping

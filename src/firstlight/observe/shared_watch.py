@@ -4,6 +4,8 @@ Whoever joins is answered with what was listed after joining, never with what wa
 object that was just written must not be shown the one before it.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping

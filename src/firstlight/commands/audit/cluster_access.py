@@ -1,5 +1,7 @@
 """How ``audit`` comes by the APIs of clusters: what ``up`` has left, or contexts of the user's own kubeconfig."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -4,6 +4,8 @@ Clusters and kinds are asked at the same time. Nothing is written. Of Secrets on
 fetched, never what is in them.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
@@ -22,7 +24,7 @@ PATIENCE = 60.0
 
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-ClientOpener = Callable[[], contextlib.AbstractAsyncContextManager[kube.Client]]
+ClientOpener = Callable[[], contextlib.AbstractAsyncContextManager["kube.Client"]]
 """Opens the API of a cluster; raises where that cannot be done."""
 
 

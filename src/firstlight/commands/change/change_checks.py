@@ -1,5 +1,7 @@
 """The checks of a change as it is carried through: those before it, and those after it until they pass."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ Who rests carries until when and why, and for which change; a Kustomization abov
 again by these marks, and not by the record.
 """
 
+from __future__ import annotations
+
 import datetime
 import functools
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Engines asked to take a commit now, and watched until exactly that one, or one that has it, is applied and well."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

@@ -1,5 +1,7 @@
 """How ``decide`` comes by what it looks at besides files: the cluster, and what checks want to know."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
@@ -79,7 +81,7 @@ class ClusterLook:
 @contextlib.asynccontextmanager
 async def open_cluster_look(
     cluster: str, way: tuple[Path | None, str], *, is_wanted: bool
-) -> "AsyncIterator[ClusterLook]":
+) -> AsyncIterator[ClusterLook]:
     """A look at a cluster, closed afterwards."""
     async with contextlib.AsyncExitStack() as stack:
         yield ClusterLook(cluster, way, stack, is_wanted=is_wanted)

@@ -1,5 +1,7 @@
 """A diagnosis whose sentences and evidence show no secrets, whatever conditions and events have quoted."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import time
@@ -82,7 +84,7 @@ class DeclaredCluster:
     @classmethod
     def of(
         cls, platform: Platform, cluster: Cluster, *, state: Path, problems: Sequence[Problem] = ()
-    ) -> "DeclaredCluster":
+    ) -> DeclaredCluster:
         """What a platform says of one of its clusters, and what runs have left in the state directory."""
         foundation = tuple(
             (each.namespace, each.name) for each in platform.secrets if each.cluster in ("", cluster.name)

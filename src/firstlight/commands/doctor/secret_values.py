@@ -1,5 +1,7 @@
 """The values of a cluster's Secrets, read only to be recognised where something else has printed them."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import binascii

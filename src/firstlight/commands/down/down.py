@@ -1,5 +1,7 @@
 """A test cluster taken down: its machines are wiped and boot into maintenance mode again. What others own is left."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

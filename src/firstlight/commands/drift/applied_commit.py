@@ -1,5 +1,7 @@
 """Which commit the engine has applied: what differs from another one is no drift."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

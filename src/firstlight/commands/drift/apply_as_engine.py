@@ -1,5 +1,7 @@
 """Git's form applied in the place of an engine that does not answer: as its manager, and nothing that is others'."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -21,7 +23,7 @@ from firstlight.ownership.ignored_fields import IgnoreRules, Scaled
 _PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Seconds between tries: a workload that rolls out has its status written again and again for a while."""
 
-Write = Callable[[WantedObject, Mapping[str, Any] | None, kube.Client, IgnoreRules], Awaitable[str]]
+Write = Callable[[WantedObject, Mapping[str, Any] | None, "kube.Client", IgnoreRules], Awaitable[str]]
 """Writes an object on nothing but what was seen of it; what came of it. A conflict is tried again."""
 
 

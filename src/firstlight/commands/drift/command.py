@@ -1,5 +1,7 @@
 """``firstlight drift``: how a cluster differs from what Git renders, who did it, and the way back."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import sys

@@ -4,6 +4,8 @@ What it leaves since it never applied it is removed, if that is wished. No objec
 engine's to prune, or a person's.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

@@ -1,5 +1,7 @@
 """``drift``: the live state of a cluster against what Git renders, once or for as long as somebody watches."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

@@ -1,5 +1,7 @@
 """What differs, kept up to date by watches: an object is looked at again when it changes, and only then."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

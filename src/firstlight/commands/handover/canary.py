@@ -4,6 +4,8 @@ It writes to the branch that the engine follows, in clones of its own: the user'
 is taken out of the branch as it is by then, whatever happens in between; where that cannot be, the error says where.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import datetime

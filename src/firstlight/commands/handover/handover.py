@@ -1,5 +1,7 @@
 """The handover alone, on a cluster that is there: the steps of ``up`` from the baseline to the certificate."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence

@@ -4,6 +4,8 @@ They are named, since the next ``helm uninstall`` would delete what Argo CD owns
 nothing but them: never by ``helm uninstall``.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence

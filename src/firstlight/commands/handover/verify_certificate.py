@@ -4,6 +4,8 @@ Nothing is written: reads and dry runs alone. What was claimed of the handover i
 is not tried again; what became of it since is told.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import time
 from collections.abc import Collection, Sequence

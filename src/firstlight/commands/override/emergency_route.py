@@ -1,5 +1,7 @@
 """Which way an emergency is met: is the cluster accessible, and does its engine work?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What was typed as a scope, as the cluster knows it: components by what owns them, objects by their kinds."""
 
+from __future__ import annotations
+
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.execute.overrides import restore

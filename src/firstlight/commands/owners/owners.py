@@ -1,5 +1,7 @@
 """Who owns what in a cluster, beside who is to own it as the repo says."""
 
+from __future__ import annotations
+
 import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """A cluster looked at by every way that still leads to it, and what can be done about what is broken."""
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import dataclasses

@@ -1,5 +1,7 @@
 """A Helm release that was left pending: which component it is of, and whether it may be repaired at all."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable, Sequence
 

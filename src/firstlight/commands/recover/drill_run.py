@@ -1,5 +1,7 @@
 """A drill: a fault made in a lab, assessed, repaired by the option that must help, and nothing lost."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import time

@@ -1,5 +1,7 @@
 """Faults of what is in the cluster: releases, Secrets and workloads of the network, of DNS and of the engine."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import datetime

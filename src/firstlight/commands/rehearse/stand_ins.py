@@ -1,5 +1,7 @@
 """What controllers would create that do not really run: played beside the run, and told in the report."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import contextlib

@@ -1,5 +1,7 @@
 """Pods that try what no status tells: a name looked up, and one pod that reaches another. They are always removed."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import secrets

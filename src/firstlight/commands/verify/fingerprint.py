@@ -4,6 +4,8 @@ Objects change by themselves too: controllers write status, and some kinds exist
 compared by who wrote what, as the API server itself records it.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import hashlib

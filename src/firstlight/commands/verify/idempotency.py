@@ -4,6 +4,8 @@ Where the audit log can be read, as in a lab, it tells every request. Elsewhere 
 before and after, by who wrote it. Machines are looked at by their configs, and nodes by their boots.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import secrets

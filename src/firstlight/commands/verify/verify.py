@@ -1,5 +1,7 @@
 """All checks of ``verify``, at once where they can be, and each with the time that it took."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import time

@@ -1,5 +1,7 @@
 """Warning events since a moment, alike ones together, the worst first. They fail nothing: a start is never silent."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """Objects applied as their final owner; what is equal already is not written."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import dataclasses

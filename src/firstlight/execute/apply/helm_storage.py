@@ -112,7 +112,7 @@ def objects(manifest: Secret, name: str, namespace: str) -> tuple[Object, ...]:
     return tuple(found)
 
 
-async def last(client: kube.Client, name: str, namespace: str, *, status: str = "") -> HelmRevision | None:
+async def last(client: "kube.Client", name: str, namespace: str, *, status: str = "") -> HelmRevision | None:
     """The last revision of a release; None if there is none.
 
     Args:

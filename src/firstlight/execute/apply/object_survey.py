@@ -1,5 +1,7 @@
 """CRDs: what an older one would take away from a cluster, and whether a new one is served."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import re

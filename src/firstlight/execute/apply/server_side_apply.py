@@ -3,6 +3,8 @@
 Each is written on nothing but what was seen of it; what somebody else has written since is looked at again.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import re

@@ -1,5 +1,7 @@
 """Where a baseline is kept: compressed in ConfigMaps of kube-system, and whole in a file beside the journal."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import time

@@ -3,6 +3,8 @@
 Only a complete one is kept under its name. One that is not complete is a file of another name, to be read by people.
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 from pathlib import Path
@@ -39,7 +41,7 @@ class StoredCertificate:
         """Whether it is a sealed and complete one of a cluster."""
         return self.is_sealed and self.certificate.is_complete and self.certificate.uid == uid
 
-    def signed(self, signature: str) -> "StoredCertificate":
+    def signed(self, signature: str) -> StoredCertificate:
         """The same with a signature, and with everything else as it is."""
         value = {**certificate_scope.parse_certificate(self.content), "signature": signature}
         return StoredCertificate(

@@ -1,5 +1,7 @@
 """A certificate made: the engine is waited for, evidence gathered, every claim held against the baseline, sealed."""
 
+from __future__ import annotations
+
 import dataclasses
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence

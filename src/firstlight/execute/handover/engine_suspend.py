@@ -6,6 +6,8 @@ what a killed one has left the next one lets go. A run that takes over from anot
 other one leaves the engine alone. Whom somebody else has suspended stays so.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses

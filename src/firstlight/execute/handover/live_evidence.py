@@ -4,6 +4,8 @@ A real apply is repeated only where the dry run of the very same body, on the ve
 the server compares the version once more with the write.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import time

@@ -1,5 +1,7 @@
 """Fields passed from their old owners to the engine: one patch an object, on nothing but what was seen of it."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
@@ -8,7 +10,6 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.clients import kube
-from firstlight.clients.kube.client import Client
 from firstlight.document import within
 from firstlight.document.within import sequence
 from firstlight.engines import engine_marks
@@ -147,7 +148,7 @@ _NAME = ("f:metadata", "f:labels", "f:kubernetes.io/metadata.name")
 """The label that Kubernetes gives every Namespace."""
 
 
-async def finish(passing: Sequence[Passing], client: Client) -> None:
+async def finish(passing: Sequence[Passing], client: kube.Client) -> None:
     """Give the engine what is said to have been there before its first apply, and let it go of that.
 
     Nothing is written where a field would be lost by it: the certificate tells of what is left.
@@ -164,7 +165,7 @@ async def finish(passing: Sequence[Passing], client: Client) -> None:
             await shed(each, client)  # a run before this one was killed between the two
 
 
-async def _taken(candidate: HandoverCandidate, client: Client) -> None:
+async def _taken(candidate: HandoverCandidate, client: kube.Client) -> None:
     """Pass what was there before the first apply, as often as somebody else writes meanwhile, but not for ever."""
     now: HandoverCandidate | None = candidate
     for _ in range(TRIES):
@@ -180,7 +181,7 @@ async def _taken(candidate: HandoverCandidate, client: Client) -> None:
     await shed(candidate, client)
 
 
-async def shed(candidate: HandoverCandidate, client: Client, *, is_loss_allowed: bool = False) -> None:
+async def shed(candidate: HandoverCandidate, client: kube.Client, *, is_loss_allowed: bool = False) -> None:
     """Apply once as the engine what it has already, so that it lets go of fields that Git does not have.
 
     Nothing is written where fields would change: that the engine sees, and does by itself. Where somebody agreed to a

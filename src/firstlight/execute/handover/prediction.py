@@ -5,6 +5,8 @@ what the server would not take. It cannot tell which fields disappear, since tho
 computed, and a second dry run, of a patch that takes them away, tells which the server puts back by itself.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import re

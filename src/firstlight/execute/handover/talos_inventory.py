@@ -3,6 +3,8 @@
 It is a ConfigMap whose keys name objects. What is in it and in no manifest is deleted by the next upgrade.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Collection, Mapping

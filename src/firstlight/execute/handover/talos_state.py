@@ -5,6 +5,8 @@ object in the inventory and in no manifest is deleted by ``talosctl upgrade-k8s`
 manifests, so that it is enough if one machine has it no more.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import ipaddress

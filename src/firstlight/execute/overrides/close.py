@@ -5,6 +5,8 @@ HelmRelease with its new values, an Application with its new revision). Let go b
 its old form over the fix.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 import time

@@ -6,6 +6,8 @@ themselves: a HelmRelease or a ResourceSet would write its form back, an Applica
 its Applications that it does not know (``createOrUpdateInCluster``), an Application heals itself.
 """
 
+from __future__ import annotations
+
 import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any

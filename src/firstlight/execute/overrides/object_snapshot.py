@@ -1,5 +1,7 @@
 """The objects of an override as they were before it: in Secrets of the cluster, since Secrets are among them."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import functools

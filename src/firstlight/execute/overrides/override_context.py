@@ -1,5 +1,7 @@
 """What every part of an override works with; and the one place through which all of its writes go."""
 
+from __future__ import annotations
+
 import dataclasses
 import time
 from collections.abc import Awaitable, Callable

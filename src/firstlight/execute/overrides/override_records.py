@@ -1,5 +1,7 @@
 """The record of an override: a ConfigMap of the cluster, where everybody finds it, and a copy on this computer."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import datetime

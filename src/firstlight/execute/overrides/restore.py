@@ -1,5 +1,7 @@
 """Objects put back as they were before an override: only what it changed, and to whom it belonged."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any

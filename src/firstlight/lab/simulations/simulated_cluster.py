@@ -1,5 +1,7 @@
 """What the simulations share: a client, the settings, and the objects of the kinds they follow, as last seen."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
@@ -75,7 +77,7 @@ class SimulatedCluster:
         await asyncio.shield(followed.synced)
         return followed.store
 
-    async def _keep(self, api_version: str, kind: str, followed: "FollowedKind") -> None:
+    async def _keep(self, api_version: str, kind: str, followed: FollowedKind) -> None:
         try:
             async for event in self.client.watch(api_version, kind):
                 match event:

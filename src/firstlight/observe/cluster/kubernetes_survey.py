@@ -1,5 +1,7 @@
 """Whether the Kubernetes API is there, as its client sees it, and until when the certificates on both sides last."""
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import binascii

@@ -10,6 +10,8 @@ bootstrap or comes back it is told and left alone: what its owner reads lists th
 listed is not pruned.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@ It compares what its status has of the last revision with what the HelmRelease a
 somebody else has upgraded the release since.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

@@ -4,6 +4,8 @@ The reverse of a handover. First the entry of the engine's manager becomes boots
 applies what Git has, and with that goes what only the engine had: its labels, or its tracking id.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Mapping

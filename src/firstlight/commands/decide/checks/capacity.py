@@ -1,5 +1,7 @@
 """Whether the nodes have what the changed workloads ask for."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -30,16 +32,16 @@ class Amount:
     cpu: Decimal = ZERO
     memory: Decimal = ZERO
 
-    def __add__(self, other: "Amount") -> "Amount":
+    def __add__(self, other: Amount) -> Amount:
         return Amount(self.cpu + other.cpu, self.memory + other.memory)
 
-    def __sub__(self, other: "Amount") -> "Amount":
+    def __sub__(self, other: Amount) -> Amount:
         return Amount(self.cpu - other.cpu, self.memory - other.memory)
 
-    def __mul__(self, count: int) -> "Amount":
+    def __mul__(self, count: int) -> Amount:
         return Amount(self.cpu * count, self.memory * count)
 
-    def fits(self, room: "Amount") -> bool:
+    def fits(self, room: Amount) -> bool:
         """Whether there is room for it; of what it does not ask for there need not be any."""
         return (self.cpu <= max(room.cpu, ZERO)) and (self.memory <= max(room.memory, ZERO))
 

@@ -1,5 +1,7 @@
 """What checks may look at: the repo before and after, what was rendered of both, the cluster, and Git."""
 
+from __future__ import annotations
+
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Whether what was changed is well: the gates of the touched components, the nodes, and the engine at the commit."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

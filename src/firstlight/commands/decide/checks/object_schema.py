@@ -1,5 +1,7 @@
 """Objects held against their schema: by the API server's dry run where there is one, else by the CRDs of the repo."""
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence

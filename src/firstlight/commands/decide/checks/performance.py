@@ -177,7 +177,9 @@ def _forget_old(place: Path) -> None:
         each.unlink(missing_ok=True)
 
 
-async def _measured(decision: Decision, version: RenderedRevision, scene: CheckInput, client: kube.Client) -> Measured:
+async def _measured(
+    decision: Decision, version: RenderedRevision, scene: CheckInput, client: "kube.Client"
+) -> Measured:
     objects = [
         each
         for one in check_input.touched_here(decision, scene)
@@ -194,7 +196,7 @@ async def _measured(decision: Decision, version: RenderedRevision, scene: CheckI
     )
 
 
-async def _latency(client: kube.Client, scene: CheckInput) -> float:
+async def _latency(client: "kube.Client", scene: CheckInput) -> float:
     await client.version()  # the first one may have to connect
     taken = []
     for _ in range(_TIMES):
@@ -204,7 +206,7 @@ async def _latency(client: kube.Client, scene: CheckInput) -> float:
     return statistics.median(taken)
 
 
-async def _pods(objects: list[Object], client: kube.Client) -> list[Mapping[str, Any]]:
+async def _pods(objects: list[Object], client: "kube.Client") -> list[Mapping[str, Any]]:
     """The pods of workloads, by their selectors; a list for each namespace."""
     wanted: dict[str, list[Mapping[str, Any]]] = {}
     for namespace, selector in _selectors(objects):

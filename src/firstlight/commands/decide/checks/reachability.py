@@ -1,5 +1,7 @@
 """Whether what was changed does its work: Services have somebody who answers, and routes answer."""
 
+from __future__ import annotations
+
 import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping

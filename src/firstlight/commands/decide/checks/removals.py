@@ -1,5 +1,7 @@
 """What goes with the change: the objects that an engine removes, and who uses the kinds that go."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Whether a change weakens what protects the cluster: compared before and after, and with what is live."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
