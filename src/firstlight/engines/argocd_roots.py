@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.model import secret_words
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.platform import FoundationSecret, Platform
@@ -14,7 +15,6 @@ GROUP, API = "argoproj.io", "argoproj.io/v1alpha1"
 HOME = "argocd"
 IN_CLUSTER = "https://kubernetes.default.svc"
 _SERVER = "argocd-server"
-_CREDENTIALS = {"sshPrivateKey", "password", "bearerToken", "githubAppPrivateKey"}
 """Keys that tell a Secret with the credentials of a repository, as Argo CD reads it."""
 _LABEL = "argocd.argoproj.io/secret-type"
 
@@ -132,7 +132,9 @@ def repositories(platform: Platform, cluster: Cluster, *, namespace: str) -> tup
     return tuple(
         _repository(each, cluster.url)
         for each in platform.secrets
-        if each.cluster in ("", cluster.name) and each.namespace == namespace and _CREDENTIALS & {*each.data}
+        if each.cluster in ("", cluster.name)
+        and each.namespace == namespace
+        and secret_words.ARGOCD_REPOSITORY & {*each.data}
     )
 
 

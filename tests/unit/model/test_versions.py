@@ -37,7 +37,10 @@ TEXTS = (
             versions.is_url_part,
             {"v1.13.1", "1.14.0-beta.1", "1.2.3+build", "1.36", "1.2.3.4", "1.2.3-rc_1", "v1.14.0-Beta"},
         ),
-        (versions.is_written, {"v1.13.1", "1.14.0-beta.1", "1.2.3+build", "1.36", "1.2.3.4", "v1.14.0-Beta"}),
+        (
+            versions.is_written,
+            {"v1.13.1", "1.14.0-beta.1", "1.2.3+build", "1.36", "1.2.3.4", "1.36.2-", "v1.14.0-Beta"},
+        ),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -139,6 +142,7 @@ OTHERS = {
     "model/versions.py": "here",
     "plan/version_bump.py": "ranges, and several versions in one text",
     "drawing/decision_words.py": "which words of a text are set apart",
+    "commands/doctor/rules/deletions.py": "versions of an API",
     "commands/decide/git_names.py": "what is not the name of a branch",
     "commands/decide/phrases.py": "numbers in a question",
     "commands/node/kubernetes_upgrade_plan.py": "versions of an API",
