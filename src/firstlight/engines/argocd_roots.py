@@ -5,15 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
-from firstlight.model import argocd_names
+from firstlight.model import argocd_names, secret_words
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
 from firstlight.model.platform import FoundationSecret, Platform
 from firstlight.model.rendition import Object, Rendition
 
 IN_CLUSTER = "https://kubernetes.default.svc"
-_CREDENTIALS = {"sshPrivateKey", "password", "bearerToken", "githubAppPrivateKey"}
-"""Keys that tell a Secret with the credentials of a repository, as Argo CD reads it."""
 
 
 def declared(platform: Platform, cluster: Cluster) -> tuple[tuple[Object, ...], str]:
@@ -133,7 +131,9 @@ def repositories(platform: Platform, cluster: Cluster, *, namespace: str) -> tup
     return tuple(
         _repository(each, cluster.url)
         for each in platform.secrets
-        if each.cluster in ("", cluster.name) and each.namespace == namespace and _CREDENTIALS & {*each.data}
+        if each.cluster in ("", cluster.name)
+        and each.namespace == namespace
+        and secret_words.ARGOCD_REPOSITORY & {*each.data}
     )
 
 

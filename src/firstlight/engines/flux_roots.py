@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, text
-from firstlight.model import flux_names
+from firstlight.model import flux_names, secret_words
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId, Side, SourceForm
 from firstlight.model.platform import Platform
@@ -17,7 +17,6 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _BEFORE_V1 = re.compile(r"v?2\.[0-5](\.|$)")
 """Versions of Flux whose OCIRepository and Bucket are v1beta2."""
-_CREDENTIALS = {"identity", "password", "bearerToken", "githubAppPrivateKey"}
 """Keys that tell a Secret with the credentials of a Git repository, as Flux reads it."""
 
 
@@ -131,7 +130,9 @@ def _credentials(platform: Platform, cluster: Cluster, identity: ObjectId) -> st
     fitting = [
         each.name
         for each in platform.secrets
-        if each.cluster in ("", cluster.name) and each.namespace == identity.namespace and _CREDENTIALS & {*each.data}
+        if each.cluster in ("", cluster.name)
+        and each.namespace == identity.namespace
+        and secret_words.FLUX_SOURCE & {*each.data}
     ]
     return identity.name if identity.name in fitting else fitting[0] if len(fitting) == 1 else ""
 

@@ -15,9 +15,8 @@ import yaml
 from cryptography import x509
 
 from firstlight import errors
-from firstlight.clients import kube
+from firstlight.clients import atomic_file, kube
 from firstlight.clients.talosctl import machine_target
-from firstlight.execute import durable_store
 from firstlight.execute.means import Means
 from firstlight.execute.world import World
 from firstlight.journal import state_files
@@ -208,7 +207,7 @@ def _write(path: Path, value: Mapping[str, Any]) -> None:
             state_files.enter(path)
         else:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        durable_store.write_durably(target, content)
+        atomic_file.replace(target, content)
     except OSError as error:
         raise errors.FirstlightError(
             f"{path} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."

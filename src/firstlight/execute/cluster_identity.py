@@ -9,7 +9,7 @@ import ssl
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.execute import durable_store
+from firstlight.clients import atomic_file
 from firstlight.execute.world import World
 from firstlight.journal import state_files
 
@@ -123,7 +123,7 @@ def _write(path: Path, fresh: dict[str, str]) -> None:
     content = f"{json.dumps({**_all(path), **fresh})}\n".encode()
     try:
         state_files.enter(path)
-        durable_store.write_durably(path, content)
+        atomic_file.replace(path, content)
     except OSError as error:
         raise errors.FirstlightError(
             f"{path} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."

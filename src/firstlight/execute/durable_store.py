@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, also after a power loss, and readable for their owner only."""
+"""Contents that are kept for good: compressed in ConfigMaps of the cluster, and whole in files beside the journal."""
 
 from __future__ import annotations
 
@@ -9,36 +9,15 @@ import contextlib
 import dataclasses
 import gzip
 import hashlib
-import os
 import re
-import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firstlight.clients import kube
+from firstlight.clients import atomic_file, kube
 from firstlight.document.within import mapping, text
 from firstlight.journal import state_files
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Put a file in the place of the one that is there, if any; nothing is left behind where that fails.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-
 
 # What is kept in a cluster for good: compressed in ConfigMaps of kube-system; and whole in files beside the journal.
 #
@@ -143,12 +122,7 @@ def write_beside_journal(content: bytes, path: Path) -> None:
         OSError: It cannot be written.
     """
     state_files.enter(path)
-    write_durably(path, content)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    atomic_file.replace(path, content)
 
 
 def remove(path: Path) -> None:

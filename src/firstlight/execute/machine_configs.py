@@ -6,7 +6,6 @@ document of its own.
 
 import asyncio
 import dataclasses
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from firstlight.clients import talosctl
 from firstlight.document.within import mapping, sequence, text
 from firstlight.execute import cluster_access
 from firstlight.execute.world import World
+from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.secret import Secret
@@ -29,7 +29,6 @@ _PLACES = (("extraManifests",), ("network", "cni", "urls"), ("externalCloudProvi
 """Where URLs are listed, below ``cluster``."""
 _CNI = _PLACES[1]
 _DELETE = {"$patch": "delete"}
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.+-]*|[0-9a-f]{40}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +107,7 @@ def manifest_patches(before: ConfigManifests, after: ConfigManifests) -> list[Do
 
 def is_same_but_version(one: str, other: str) -> bool:
     """Whether two URLs are of the same manifest, perhaps in different versions."""
-    return _VERSION.sub("*", one) == _VERSION.sub("*", other)
+    return versions.without_versions(one) == versions.without_versions(other)
 
 
 def _listed(place: tuple[str, ...], old: Sequence[str], now: Sequence[str]) -> list[Document]:

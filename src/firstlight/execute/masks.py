@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import yaml
 
+from firstlight.model import secret_words
 from firstlight.model.secret import MASK, Resolve, Secret
 
 _SHORTEST = 3
@@ -22,8 +23,6 @@ _LONGEST_IN_URL = 4096
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
 _HEX = re.compile(r"[0-9A-Fa-f](?:[ :]?[0-9A-Fa-f]){5,}")
 _STANDARD = str.maketrans("-_", "+/")
-_KEYS = ("client-key-data", "token", "password", "id-token", "refresh-token", "client-secret")
-"""What is secret in a kubeconfig."""
 
 
 class Masks:
@@ -145,7 +144,7 @@ def _strings(found: object) -> Iterator[str]:
     """The values of secret keys, however deep, and what they are in plain."""
     if isinstance(found, dict):
         for key, value in found.items():
-            if key in _KEYS and isinstance(value, str):
+            if key in secret_words.KUBECONFIG and isinstance(value, str):
                 yield value
                 if key.endswith("-data"):
                     yield base64.b64decode(value).decode(errors="replace")

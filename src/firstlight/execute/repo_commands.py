@@ -9,7 +9,6 @@ import dataclasses
 import datetime
 import json
 import os
-import stat
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from firstlight import errors
-from firstlight.clients import command, program_path
+from firstlight.clients import command, owned_file, program_path
 from firstlight.clients.sandbox import program_limits
 from firstlight.execute import command_digest
 from firstlight.execute.command_digest import CommandDigest
@@ -55,20 +54,8 @@ def load_allowed(path: Path) -> AllowedCommands:
     Raises:
         errors.ConfigError: The file cannot be read, or somebody else can write it.
     """
-    try:
-        with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
-                raise errors.ConfigError(
-                    "others can write it, so what it allows may not be yours", path=str(path),
-                    hint=f"Look at it, then: chmod 600 {path}",
-                )  # fmt: skip
-            text = file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return AllowedCommands()
-    except OSError as error:
-        raise errors.ConfigError(f"it cannot be read: {error.strerror}", path=str(path)) from error
-    return AllowedCommands(frozenset(_entries(text)))
+    content = owned_file.read(path, what="what it allows") or b""
+    return AllowedCommands(frozenset(_entries(content.decode(errors="replace"))))
 
 
 def remember_allowed(

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 
 LAB_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?")
 
@@ -236,14 +237,7 @@ def all_labs() -> tuple[LabDirectory, ...]:
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Write a file so that a reader sees the old or the new content, never a part, even after a power failure."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(fd)
-    temporary.rename(path)
+    atomic_file.replace(path, content, mode=mode)
 
 
 # Copies of what a lab keeps on disk, made while nothing writes there: kept under names, and put back.

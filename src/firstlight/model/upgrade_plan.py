@@ -2,8 +2,7 @@
 
 import dataclasses
 import enum
-import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from firstlight.model.cluster import Machine
 from firstlight.model.remark import Place
@@ -149,39 +148,3 @@ class UpgradePlan:
     def waiting(self) -> tuple[MachineUpgrade, ...]:
         """What is still to be done."""
         return tuple(move for each in self.rounds for move in each.moves if not move.is_done)
-
-
-# Whole versions, and how far one is from another.
-
-
-_WHOLE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([0-9A-Za-z.-]+))?")
-
-
-class WholeVersion(NamedTuple):
-    """A version that can be compared; one before a release is less than the release."""
-
-    major: int
-    minor: int
-    patch: int
-    is_release: bool
-    before: tuple[tuple[bool, int, str], ...] = ()
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """Major and minor."""
-        return self.major, self.minor
-
-
-def parse_version(text: str) -> WholeVersion | None:
-    """A version such as ``v1.13.1`` or ``1.14.0-beta.1``; None for anything else."""
-    match = _WHOLE.fullmatch(text.strip())
-    if match is None:
-        return None
-    pieces = match[4].split(".") if match[4] else []
-    rest = tuple((not each.isdecimal(), int(each) if each.isdecimal() else 0, each) for each in pieces)
-    return WholeVersion(int(match[1]), int(match[2]), int(match[3]), not rest, rest)
-
-
-def with_v(text: str) -> str:
-    """A version as Talos writes its own: with a ``v``."""
-    return f"v{text.strip().removeprefix('v')}"

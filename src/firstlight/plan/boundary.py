@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from firstlight.document.within import sequence
-from firstlight.model import flux_names, helm_names
+from firstlight.model import flux_names, helm_names, versions
 from firstlight.model.boundary import (
     Boundary,
     BoundaryStanding,
@@ -21,7 +21,7 @@ from firstlight.model.plan import ProblemSeverity
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import MASK
-from firstlight.plan import cluster_facts, manifest_diff, version_matrix
+from firstlight.plan import cluster_facts, manifest_diff
 from firstlight.plan.manifest_diff import ABSENT, Path
 
 _MASKED = {("data",), ("stringData",), ("metadata", "annotations")}
@@ -170,7 +170,7 @@ class BoundaryWays:
                 options = sequence(origin.definition, "spec", "syncPolicy", "syncOptions")
                 then = LaterReconcile.SERVER_SIDE if "ServerSideApply=true" in options else LaterReconcile.CLIENT_SIDE
         stays = first == FirstReconcile.TALOS and component.owner == Owner.BOOTSTRAP
-        return cls(first, then, version_matrix.minor(cluster.talos), stays)
+        return cls(first, then, versions.minor(cluster.talos), stays)
 
     @property
     def engine(self) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity, Smallest, Step, Tie
@@ -112,11 +113,7 @@ def _halves(known: PlanContext) -> Iterator[Problem]:
     """Components that bootstrap and GitOps declare in two versions; a range may mean both."""
     for component in known.facts.bootstrap:
         first, then = cluster_facts.versions(component)
-        if (
-            first.removeprefix("v") != then.removeprefix("v")
-            and version_matrix.minor(first)
-            and version_matrix.minor(then)
-        ):
+        if first.removeprefix("v") != then.removeprefix("v") and versions.minor(first) and versions.minor(then):
             places = [half[0].place for half in component.halves]
             yield Problem(
                 rule="halves-differ",

@@ -3,14 +3,13 @@
 import dataclasses
 import functools
 import importlib.resources
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from firstlight.document import yaml_reader
 from firstlight.document.within import text
-from firstlight.model import flux_names
+from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Side
 from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
 from firstlight.model.remark import Place
@@ -18,9 +17,6 @@ from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts as plan_cluster_facts
 from firstlight.plan import pod_needs, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
-
-Minor = tuple[int, int]
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?![\d])")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,12 +37,6 @@ def table() -> dict[str, ProductVersions]:
     file = importlib.resources.files("firstlight.plan") / "versions.yaml"
     (document,) = yaml_reader.read(file.read_bytes(), "versions.yaml").documents
     return msgspec.convert(document.value, dict[str, ProductVersions])
-
-
-def minor(version: str) -> Minor | None:
-    """Major and minor of a version; None for a range or a name."""
-    match = _VERSION.match(version.strip())
-    return (int(match[1]), int(match[2])) if match else None
 
 
 def problems(cluster_facts: ClusterFacts) -> list[Problem]:
@@ -108,7 +98,7 @@ def _rendered(item: Object, product: ProductVersions) -> str:
 
 def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, place: Place) -> Iterator[Problem]:
     product, kubernetes = table()[key], cluster_facts.cluster.kubernetes
-    found, wanted = minor(version), minor(kubernetes)
+    found, wanted = versions.minor(version), versions.minor(kubernetes)
     chain = (
         ProblemLink(name, f"{product.title} {version or 'without a version that is known here'}", place),
         ProblemLink(cluster_facts.cluster.name, f"Kubernetes {kubernetes}", cluster_facts.said("kubernetes")),
@@ -125,7 +115,7 @@ def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, plac
             component="" if key == "talos" else name,
         )
         return
-    first, last = (minor(each) or (0, 0) for each in span)
+    first, last = (versions.minor(each) or (0, 0) for each in span)
     if first <= wanted <= last:
         return
     verb = "refuses" if product.refuses else "was not tested with"
@@ -139,11 +129,11 @@ def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, plac
     )
 
 
-def _way_out(product: ProductVersions, wanted: Minor, *, newer: bool) -> str:
+def _way_out(product: ProductVersions, wanted: versions.Line, *, newer: bool) -> str:
     fitting = [
         version
         for version, (first, last) in product.kubernetes.items()
-        if (minor(first) or wanted) <= wanted <= (minor(last) or wanted)
+        if (versions.minor(first) or wanted) <= wanted <= (versions.minor(last) or wanted)
     ]
     if fitting:
         chosen = fitting[0] if newer else fitting[-1]

@@ -3,13 +3,14 @@
 import contextlib
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from firstlight.clients import atomic_file
 
 UNUSED_AFTER = 30 * 86400
 """Seconds after which what nobody used goes."""
@@ -26,17 +27,7 @@ def write_kept(path: Path, content: bytes, *, durable: bool = False) -> None:
         durable: Whether it must survive a power cut, too.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    staged = path.parent / f".{path.name}.{secrets.token_hex(4)}"
-    try:
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            if durable:
-                file.flush()
-                os.fsync(fd)
-        os.replace(staged, path)
-    finally:
-        staged.unlink(missing_ok=True)
+    atomic_file.replace(path, content, durable=durable)
 
 
 def read_kept(path: Path) -> bytes | None:

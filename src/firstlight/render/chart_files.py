@@ -11,6 +11,7 @@ import msgspec
 from firstlight import errors
 from firstlight.clients.helm import helm_arguments
 from firstlight.document import yaml_reader
+from firstlight.model import versions
 from firstlight.model.source import ChartSource
 from firstlight.render import chart_packages, chart_values
 from firstlight.render.chart_packages import FetchedContent, FetchKind, FetchRequest
@@ -20,7 +21,6 @@ from firstlight.repo.work_tree import join
 MOST = 64
 """Charts in charts, all of them counted."""
 _GIT = re.compile(r"(?:ssh|git)://|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9.-]+:|.*\.git/?$")
-_VERSION = re.compile(r"v?(?P<core>[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?")
 _CRDS = re.compile(r"(?:charts/[^/]+/)*crds/.+")
 _LOCK = ("Chart.lock", "requirements.lock")
 
@@ -106,10 +106,10 @@ async def load(chart: ChartSource, questions: RenderQuestions, *, is_git: bool |
 
 def with_version(chart: ChartFiles, metadata: str) -> ChartFiles:
     """A chart whose version ends with ``+metadata``, as helm-controller does it for charts of OCIRepositories."""
-    match = _VERSION.fullmatch(chart.version)
-    if match is None:
+    core = versions.without_build(chart.version)
+    if not core:
         return chart
-    version = f"{match['core']}+{metadata}"
+    version = f"{core}+{metadata}"
     fields = {**_yaml(chart.files.get("Chart.yaml", b"")), "version": version}
     files = {**chart.files, "Chart.yaml": msgspec.json.encode(fields)}
     return dataclasses.replace(chart, files=files, version=version)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients.helm import charts
-from firstlight.model import remote_url
+from firstlight.model import remote_url, versions
 from firstlight.model.rendition import VersionPin
 
 PACKAGE_LIMITS = charts.LIMITS
@@ -105,7 +105,6 @@ def is_inside(path: str) -> bool:
 # Charts and files that are asked for, and those that are there.
 
 
-_EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -148,7 +147,7 @@ class FetchRequest:
         """Whether it names one content, as far as its publisher keeps to the rules."""
         if self.kind == FetchKind.GIT:
             return _COMMIT.fullmatch(self.version) is not None
-        return bool(self.digest) or _EXACT.fullmatch(self.version) is not None
+        return bool(self.digest) or versions.is_semantic(self.version)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

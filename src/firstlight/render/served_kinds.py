@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
@@ -98,7 +99,6 @@ _OTHERS = {
 """Kinds that only older or newer ones serve, or only where a feature is turned on."""
 
 _ENTRY = re.compile(r"(?P<kind>\w+)(?P<star>\*?)(?:@1\.(?P<since>\d+))?")
-_VERSION = re.compile(r"v?1\.(?P<minor>\d+)")
 
 
 @cache
@@ -118,8 +118,8 @@ def builtin_api_versions(kubernetes: str) -> tuple[str, ...]:
 
     ``helm template`` knows the versions of groups by itself, but not the kinds in them.
     """
-    match = _VERSION.match(kubernetes)
-    minor = int(match["minor"]) if match else 1000
+    line = versions.minor(kubernetes)
+    minor = line[1] if line is not None and line[0] == 1 else 1000
     return tuple(
         f"{version}/{entry['kind']}"
         for version, kinds in _KINDS.items()
@@ -129,9 +129,6 @@ def builtin_api_versions(kubernetes: str) -> tuple[str, ...]:
 
 
 # What is known of a cluster before anything runs in it.
-
-
-_FACTS_VERSION = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+-]*)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,4 +144,4 @@ def facts_of(cluster: Cluster | None) -> TemplateFacts:
     """The facts of a cluster; a version that is no version, such as a template, is none."""
     if cluster is None:
         return TemplateFacts()
-    return TemplateFacts(cluster.name, cluster.kubernetes if _FACTS_VERSION.fullmatch(cluster.kubernetes) else "")
+    return TemplateFacts(cluster.name, cluster.kubernetes if versions.is_kubernetes(cluster.kubernetes) else "")

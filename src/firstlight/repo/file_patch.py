@@ -3,14 +3,13 @@
 import contextlib
 import dataclasses
 import difflib
-import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.clients.git import Git, NotARepository
 from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.repo import overlaid_tree, work_tree
@@ -157,41 +156,32 @@ def write(tree: WorkTree, made: FilePatch) -> None:
     staged: dict[Path, Path] = {}
     done: list[Path] = []
     old: dict[Path, bytes | None] = {}
-    try:
+    with contextlib.ExitStack() as stack:
         for path, content in made.after.items():
             file = tree.root / tree.real(path)
             old[file] = made.before[path]
             if _content(file) != made.before[path]:
                 raise errors.Refused(f"{path} has changed since it was read", hint="Nothing was written: run it again.")
             if content is not None:
-                staged[file] = _staged(file, content)
-        for file in old:
-            if file in staged:
-                os.replace(staged[file], file)
-            else:
-                file.unlink()
-            done.append(file)
-    except BaseException:
-        for file in done:
-            _put_back(file, old[file])
-        raise
-    finally:
-        for beside in staged.values():
-            beside.unlink(missing_ok=True)
+                staged[file] = stack.enter_context(_staged(file, content))
+        try:
+            for file in old:
+                if file in staged:
+                    atomic_file.put(staged[file], file)
+                else:
+                    file.unlink()
+                done.append(file)
+        except BaseException:
+            for file in done:
+                _put_back(file, old[file])
+            raise
 
 
-def _staged(file: Path, content: bytes) -> Path:
+def _staged(file: Path, content: bytes) -> contextlib.AbstractContextManager[Path]:
     """The new content beside the file, with its permissions."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.parent / f".{file.name}.{secrets.token_hex(4)}"
     mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fchmod(fd, mode)
-        os.fsync(fd)
-    return beside
+    return atomic_file.staged(file, content, mode=mode)
 
 
 def _put_back(file: Path, content: bytes | None) -> None:
@@ -199,7 +189,8 @@ def _put_back(file: Path, content: bytes | None) -> None:
         if content is None:
             file.unlink(missing_ok=True)
         else:
-            os.replace(_staged(file, content), file)
+            with _staged(file, content) as staged:
+                atomic_file.put(staged, file)
 
 
 def _content(file: Path) -> bytes | None:

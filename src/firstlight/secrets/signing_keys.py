@@ -8,7 +8,6 @@ import dataclasses
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from firstlight import errors
-from firstlight.clients import command, ssh_keygen
+from firstlight.clients import command, owned_file, ssh_keygen
 from firstlight.clients.sandbox import program_limits
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys, ssh_signature
@@ -121,19 +120,8 @@ def load_known_signers(path: Path) -> frozenset[str]:
     Raises:
         errors.ConfigError: The file cannot be read, or somebody else can write it.
     """
-    try:
-        with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
-                raise errors.ConfigError(
-                    "others can write it, so the signers in it may not be yours", path=str(path),
-                    hint=f"Look at it, then: chmod 600 {path}",
-                )  # fmt: skip
-            lines = file.read(_LARGEST).decode(errors="replace").splitlines()
-    except FileNotFoundError:
-        return frozenset()
-    except OSError as error:
-        raise errors.ConfigError(f"it cannot be read: {error.strerror}", path=str(path)) from error
+    content = owned_file.read(path, what="the signers in it", most=_LARGEST) or b""
+    lines = content.decode(errors="replace").splitlines()
     words = [each.split()[0] for each in lines if each.strip() and not each.startswith("#")]
     for each in words:
         if not FINGERPRINT.fullmatch(each):

@@ -4,15 +4,13 @@ They are the cluster: whoever has lost them cannot add a machine, and whoever ha
 written only encrypted and only where they can be read again, and never written over.
 """
 
-import contextlib
-import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from firstlight import errors
-from firstlight.clients import secret_errors
+from firstlight.clients import atomic_file, secret_errors
 from firstlight.clients import sops as clients_sops
 from firstlight.document import yaml_reader
 from firstlight.model import secret_reference
@@ -193,32 +191,17 @@ async def _refuse_unreadable(
 
 
 def _write(path: Path, content: bytes, name: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(fd)
-        _place(temporary, path, name)
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        with atomic_file.staged(path, content) as staged:
+            _place(staged, path, name)
     except OSError as error:
         raise errors.ClientError(f"{name} cannot be written: {error.strerror}", target=name) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
-def _place(temporary: Path, path: Path, name: str) -> None:
-    """A link, since a renaming would write over what another run has put there meanwhile."""
+def _place(staged: Path, path: Path, name: str) -> None:
     try:
-        os.link(temporary, path)
+        atomic_file.put_new(staged, path)
     except FileExistsError:
         raise errors.Refused(f"{name} was written by somebody else just now", hint="run this again") from None
 

@@ -11,14 +11,13 @@ import enum
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import command, program_path
+from firstlight.clients import atomic_file, command, program_path
 from firstlight.clients.sandbox import program_limits
 from firstlight.tools import catalogue, tool_version, workshop
 
@@ -193,9 +192,6 @@ def _remember(note: Path, remembered: _Remembered) -> None:
     # A cache that cannot be written only makes the next listing slower.
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
-        fd, name = tempfile.mkstemp(dir=note.parent)
-        with os.fdopen(fd, "wb") as file:
-            file.write(msgspec.json.encode(remembered))
-        Path(name).replace(note)
+        atomic_file.replace(note, msgspec.json.encode(remembered), durable=False)
     except OSError:
         return

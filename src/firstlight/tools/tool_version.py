@@ -7,7 +7,8 @@ import dataclasses
 import functools
 import re
 
-_VERSION = re.compile(r"v?(\d+)(?:\.(\d+)(?:\.(\d+)(?:\.[0-9A-Za-z.]+)?)?)?(?:-([0-9A-Za-z.-]+))?(?:\+.*)?")
+from firstlight.model import versions
+
 _CLAUSE = re.compile(r"\s*(==|>=|<)\s*(\S+)\s*")
 
 
@@ -37,11 +38,10 @@ def parse(text: str) -> ToolVersion:
     Raises:
         ValueError: It is not a version.
     """
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
+    found = versions.program_version(text)
+    if found is None:
         raise ValueError(f"{text!r} is not a version")
-    major, minor, patch, pre = match.groups()
-    return ToolVersion((int(major), int(minor or 0), int(patch or 0)), pre or "")
+    return ToolVersion(*found)
 
 
 @dataclasses.dataclass(frozen=True)

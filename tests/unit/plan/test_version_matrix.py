@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from firstlight.model import versions
 from firstlight.model.plan import ProblemSeverity
 from firstlight.plan import cluster_facts, version_matrix
 from tests.unit.plan import platforms
@@ -23,15 +24,13 @@ from tests.unit.plan import platforms
     ],
 )
 def test_minor(text: str, expected: tuple[int, int] | None) -> None:
-    assert version_matrix.minor(text) == expected
+    assert versions.minor(text) == expected
 
 
 def test_every_span_goes_up_and_newer_products_are_not_for_older_kubernetes_alone() -> None:
     for name, product in version_matrix.table().items():
-        spans = [
-            (version_matrix.minor(first), version_matrix.minor(last)) for first, last in product.kubernetes.values()
-        ]
-        minors = [version_matrix.minor(each) for each in product.kubernetes]
+        spans = [(versions.minor(first), versions.minor(last)) for first, last in product.kubernetes.values()]
+        minors = [versions.minor(each) for each in product.kubernetes]
         assert all(first and last and first <= last for first, last in spans), name
         assert minors == sorted(each for each in minors if each), name
         lasts = [last for _, last in spans if last]

@@ -4,13 +4,12 @@ import re
 from collections.abc import Collection
 
 from firstlight import errors
-from firstlight.model import remote_url
+from firstlight.model import remote_url, versions
 
 _RELEASE = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _CHART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _VERSION = re.compile(r"[0-9A-Za-z.+*^~<>=!|, _-]+")
-_KUBE_VERSION = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+-]*)?")
 _API_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(?:/[A-Za-z0-9]+){0,2}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _OCI_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)+")
@@ -47,7 +46,7 @@ def version(text: str) -> str:
 
 def kube_version(text: str) -> str:
     """A version of Kubernetes."""
-    if not _KUBE_VERSION.fullmatch(text):
+    if not versions.is_kubernetes(text):
         raise errors.UsageError(f"{_shown(text)} is not a version of Kubernetes", hint="write 1.34.1")
     return text
 

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from firstlight.document import yaml_reader
-from firstlight.model import helm_chart
+from firstlight.model import helm_chart, versions
 from firstlight.model.secret import Secret
 
-_CHART_AND_VERSION = re.compile(r"(?P<name>.+?)-(?P<version>v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+].*)?)")
 _DIGEST = re.compile(r"^Digest: (?P<digest>sha256:[0-9a-f]{64})$", re.MULTILINE)
 _PUSHED = re.compile(r"^Pushed: (?P<reference>\S+)$", re.MULTILINE)
 _PACKAGED = re.compile(r"^Successfully packaged chart and saved it to: (?P<path>.+)$", re.MULTILINE)
@@ -214,14 +213,14 @@ def _chart(found: _Chart) -> helm_chart.ChartMetadata:
 
 
 def _listed(item: _Listed, name: str, namespace: str) -> helm_chart.InstalledRelease:
-    match = _CHART_AND_VERSION.fullmatch(item.chart)
+    chart, version = versions.split_listed_chart(item.chart) or (item.chart, "")
     return helm_chart.InstalledRelease(
         name=name,
         namespace=namespace,
         revision=int(item.revision),
         status=item.status,
-        chart=match["name"] if match else item.chart,
-        chart_version=match["version"] if match else "",
+        chart=chart,
+        chart_version=version,
         app_version=item.app_version,
         updated=time(item.updated),
         description=item.description,

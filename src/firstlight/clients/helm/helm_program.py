@@ -21,7 +21,7 @@ from firstlight.clients.helm import helm_errors
 from firstlight.clients.program_io import SecretArgument
 from firstlight.clients.sandbox import program_limits
 from firstlight.document import yaml_reader
-from firstlight.model import remote_url
+from firstlight.model import remote_url, secret_words
 from firstlight.model import secret as model_secret
 from firstlight.model.secret import MASK, Secret
 
@@ -31,7 +31,6 @@ from firstlight.model.secret import MASK, Secret
 Values = Secret | Mapping[str, Any]
 """YAML that is not shown, or plain data."""
 
-_SENSITIVE = re.compile(r"(?i)key|token|secret|passw|passphrase|auth|credential|dsn|connection|cert")
 _SHORTEST = 4
 """Sensitive values that are shorter are parts of too many words."""
 _LONG = 8
@@ -86,7 +85,7 @@ def _sensitive(root: object) -> Iterator[str]:
             text = value if isinstance(value, str) else str(value)
             for line in text.splitlines() or [text]:
                 line = line.strip()
-                long_enough = _SHORTEST if _SENSITIVE.search(name) else _LONG
+                long_enough = _SHORTEST if secret_words.is_sensitive_value(name) else _LONG
                 if len(line) >= long_enough and not _HARMLESS.fullmatch(line):
                     yield line
 

@@ -8,13 +8,14 @@ path, on which it finds git, and the user's proxy.
 import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from firstlight import errors
 from firstlight.clients import command, path_safety, scratch
 from firstlight.clients.kustomize import build_scan, kustomize_errors
 from firstlight.clients.sandbox import program_limits
+from firstlight.model import versions
 from firstlight.model.rendition import RendererOutput
 from firstlight.model.secret import MASK
 
@@ -38,7 +39,6 @@ _GIT = {
     "GIT_CONFIG_KEY_1": "init.templateDir",
     "GIT_CONFIG_VALUE_1": "",
 }
-_KUBE_VERSION = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+-]*)?")
 _API_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(?:/[A-Za-z0-9]+){0,2}")
 
 
@@ -107,8 +107,10 @@ class Kustomize:
         arguments = ["build", f"--load-restrictor={restrictor}"]
         if self._helm is not None:
             arguments += ["--enable-helm", f"--helm-command={self._helm}"]
-            arguments += [f"--helm-kube-version={_checked(_KUBE_VERSION, kube_version)}"] if kube_version else []
-            arguments += [f"--helm-api-versions={_checked(_API_VERSION, each)}" for each in api_versions]
+            arguments += (
+                [f"--helm-kube-version={_checked(versions.is_kubernetes, kube_version)}"] if kube_version else []
+            )
+            arguments += [f"--helm-api-versions={_checked(_API_VERSION.fullmatch, each)}" for each in api_versions]
         # By its real path, since that is what was looked at; and it is absolute, so it is neither an option nor a URL.
         real = directory.resolve()
         arguments += ["--", str(real)]
@@ -191,7 +193,7 @@ def _masked(said: str, seen: build_scan.BuildInputs) -> str:
     return said
 
 
-def _checked(pattern: re.Pattern[str], text: str) -> str:
-    if not pattern.fullmatch(text):
+def _checked(is_version: Callable[[str], object], text: str) -> str:
+    if not is_version(text):
         raise errors.UsageError(f"{text[:80]!r} is not a version")
     return text

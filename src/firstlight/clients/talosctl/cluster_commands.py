@@ -8,7 +8,7 @@ from firstlight import errors
 from firstlight.clients.talosctl import talos_errors, talosctl_output
 from firstlight.clients.talosctl.machine_target import MachineTarget, is_host
 from firstlight.clients.talosctl.talosctl_program import GRACE, READ, WRITE, Listener, TalosctlProgram
-from firstlight.model import machine, upgrade_plan
+from firstlight.model import machine, upgrade_plan, versions
 from firstlight.model.secret import MASK, Secret
 from firstlight.model.upgrade_plan import ComponentUpdate, KubernetesUpgrade, ManifestAction, ManifestChange
 
@@ -19,7 +19,6 @@ RECONCILE = 300.0
 """Seconds for which talosctl waits by default until changed manifests are in force."""
 
 _CHECK = re.compile(r"waiting for (?P<name>[^:]+): (?P<rest>.*)", re.DOTALL)
-_VERSION = re.compile(r"v?\d+\.\d+\.\d+[A-Za-z0-9.+-]*")
 _URL = re.compile(r"https://[A-Za-z0-9.:\[\]-]+")
 
 
@@ -189,7 +188,7 @@ def _check(name: str, rest: str) -> machine.HealthCheck:
 
 
 def _version(text: str) -> str:
-    if not _VERSION.fullmatch(text):
+    if not versions.is_upgrade_target(text):
         raise errors.UsageError(f"{text[:80]!r} is not a version of Kubernetes")
     return text.removeprefix("v")
 

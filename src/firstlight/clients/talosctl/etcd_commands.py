@@ -5,14 +5,13 @@ member is a resource, too: see ``etcd_member_id``.
 """
 
 import contextlib
-import os
 import re
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.clients.talosctl import talos_errors, talosctl_output
 from firstlight.clients.talosctl.machine_target import MachineTarget
 from firstlight.clients.talosctl.talosctl_program import READ, WRITE, TalosctlProgram
@@ -79,8 +78,7 @@ class EtcdCommands(TalosctlProgram):
         path = path.absolute()
         if not path.parent.is_dir():
             raise errors.UsageError(f"{path.parent} is not a directory")
-        unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        try:
+        with atomic_file.beside(path) as unfinished, _removed(unfinished.with_name(f"{unfinished.name}.part")):
             done = await self._ask(
                 ["etcd", "snapshot"], target, operands=[str(unfinished)], timeout=timeout, stays=True
             )
@@ -90,11 +88,7 @@ class EtcdCommands(TalosctlProgram):
                     self._call(["etcd", "snapshot"], target), detail="it does not say what it wrote"
                 )
             unfinished.chmod(0o600)
-            unfinished.replace(path)
-            _sync(path.parent)
-        finally:
-            unfinished.unlink(missing_ok=True)
-            unfinished.with_name(f"{unfinished.name}.part").unlink(missing_ok=True)
+            atomic_file.put(unfinished, path)
         return machine.EtcdSnapshot(
             path=path,
             hash=match["hash"],
@@ -165,11 +159,10 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
 
-def _sync(directory: Path) -> None:
-    """Make a new name in a directory last; some file systems do not offer that."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+@contextlib.contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    """Remove what talosctl leaves behind when it is interrupted."""
     try:
-        with contextlib.suppress(OSError):
-            os.fsync(fd)
+        yield
     finally:
-        os.close(fd)
+        path.unlink(missing_ok=True)

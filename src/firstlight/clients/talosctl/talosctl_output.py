@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firstlight.model import secret_words
 from firstlight.model.secret import MASK, Secret
 
 _decoder = json.JSONDecoder()
@@ -121,9 +122,7 @@ _UNKNOWN_KEYS = re.compile(r"(unknown keys found during decoding:\n)(.*?)(?=\n\s
 _WRONG_TYPE = re.compile(r"(cannot (?:unmarshal|decode|construct) \S+) `.*?`(?= into |\n|\Z)", re.DOTALL)
 """go-yaml quotes a value of a wrong type, shortened to its first seven letters, so that it is not found as a whole."""
 _KEY_AND_VALUE = re.compile(r"^(?P<indent>\s*)(?P<before>(?:- )?[^\s:\"'][^:\n]*:|- )\s*(?P<value>\S.*)$")
-_SENSITIVE = re.compile(
-    r"""(?i)^[\s-]*["']?[\w.-]*(?:key|token|secret|password|passphrase|auth|identity)\w*["']?:\s*(\S.*)$"""
-)
+_SENSITIVE = re.compile(rf"""(?i)^[\s-]*["']?[\w.-]*{secret_words.IN_MACHINE_CONFIG}\w*["']?:\s*(\S.*)$""")
 _SHORTEST = 4
 """Values that are shorter are parts of too many words."""
 _HARMLESS = re.compile(r"true|false|null|~|[0-9]+")

@@ -1,14 +1,13 @@
 """Findings written to a baseline: what stands there stays as it is, comments and all."""
 
 import datetime
-import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.commands.audit import baseline, excuses
 from firstlight.commands.audit.audit import AuditResult
 from firstlight.commands.audit.baseline import BaselineEntry
@@ -84,9 +83,4 @@ def _entries(text: str, path: str) -> list[BaselineEntry] | None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        beside.write_text(text)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    atomic_file.replace(path, text.encode(), mode=None)

@@ -8,12 +8,12 @@ from typing import Any
 from firstlight.commands.audit.rule_form import AuditRule, FindClause, Scalar
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document import path_patterns
+from firstlight.model import secret_words
 from firstlight.model.component import Component
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.remark import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy.clear_secrets import is_secret
 
 Way = tuple[str | int, ...]
 _WORDS = ("kind", "name", "namespace", "path", "value", "component")
@@ -130,7 +130,9 @@ def _hit(
 def _is_hidden(kind: str, way: Way) -> bool:
     """Whether it is a secret, or a text that may hold some: what a team's rule says of it is its name."""
     name = str(way[-1]) if way else ""
-    return is_secret(name) or name == "key" or (kind == "Secret" and way[:1] in (("data",), ("stringData",)))
+    return (
+        secret_words.is_certain(name) or name == "key" or (kind == "Secret" and way[:1] in (("data",), ("stringData",)))
+    )
 
 
 def _edits(rule: AuditRule, path: str, document: int, prefix: Way) -> tuple[FileEdit, ...]:

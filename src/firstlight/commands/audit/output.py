@@ -1,15 +1,13 @@
 """An audit in the form that was asked for, on the screen or in a file."""
 
-import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from firstlight import errors
-from firstlight.clients import path_safety
+from firstlight.clients import atomic_file, path_safety
 from firstlight.commands.audit import data, markdown, page, sarif
 from firstlight.commands.audit import text as audit_text
 from firstlight.commands.audit.audit_request import AuditOptions
@@ -67,15 +65,10 @@ def write(path: Path, text: str) -> None:
         errors.UsageError: That cannot be done.
     """
     path_safety.check_replaceable(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        beside.write_text(text)
-        os.replace(beside, path)
+        atomic_file.replace(path, text.encode(), mode=None)
     except OSError as error:
         raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
 
 
 def _ended(text: str) -> str:

@@ -4,12 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.commands.change import change_checks, change_hold, cluster_order, markdown, path_choice, publish
 from firstlight.commands.change.change_record import ChangeStanding
 from firstlight.commands.change.ongoing_change import ChangeHost, ChangeRequest, OngoingChange, Stages
 from firstlight.commands.change.publish import Unmerged
 from firstlight.commands.change.record_store import recorded_stages
-from firstlight.execute import durable_store, live_cluster
+from firstlight.execute import live_cluster
 from firstlight.execute.loop import RunResult
 from firstlight.execute.walk import Walk, WalkStage
 from firstlight.execute.world import World
@@ -199,4 +200,4 @@ def write_incident(carrying: OngoingChange) -> None:
     if state_files.is_file(place) and b"_To fill in: what broke, and why._" not in state_files.read(place):
         return
     state_files.enter(place)
-    durable_store.write_durably(place, markdown.incident_markdown(carrying.record, cluster=cluster).encode())
+    atomic_file.replace(place, markdown.incident_markdown(carrying.record, cluster=cluster).encode())

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.commands.change import markdown
 from firstlight.commands.change.change_record import ChangeRecord, ChangeStep
 from firstlight.drawing import safe
-from firstlight.execute import durable_store
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.journal import state_files
@@ -67,8 +67,8 @@ class ChangeRecordStore:
         shown = safe.data(msgspec.to_builtins(self.record))
         content = msgspec.json.format(msgspec.json.encode(shown), indent=2) + b"\n"
         try:
-            durable_store.write_durably(self._directory / f"{self.record.id}.json", content)
-            durable_store.write_durably(self.markdown, markdown.record_markdown(self.record).encode())
+            atomic_file.replace(self._directory / f"{self.record.id}.json", content)
+            atomic_file.replace(self.markdown, markdown.record_markdown(self.record).encode())
         except OSError as error:
             raise errors.FirstlightError(f"{self.markdown} cannot be written: {error.strerror or error}") from error
         return self.record

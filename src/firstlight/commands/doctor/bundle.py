@@ -4,14 +4,12 @@ Masked three times: by form (values of environments, settings, annotations and C
 tokens, credentials in URLs), and by value (what the cluster's Secrets and the keys in use hold is nowhere in it).
 """
 
-import contextlib
 import dataclasses
 import gzip
 import io
 import os
 import re
 import tarfile
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import path_safety
+from firstlight.clients import atomic_file, path_safety
 from firstlight.commands.doctor import data
 from firstlight.commands.doctor import text as doctor_text
 from firstlight.commands.doctor.diagnosis import Diagnosis
@@ -77,19 +75,10 @@ def write(path: Path, contents: BundleContents, masks: Masks) -> int:
     """
     path_safety.check_replaceable(path)
     raw = _packed(files(contents, masks))
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        atomic_file.replace(path, raw)
     except OSError as error:
         raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
     return len(raw)
 
 

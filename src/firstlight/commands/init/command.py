@@ -1,8 +1,6 @@
 """``firstlight init``: the shortest firstlight.yaml, from what the repo says."""
 
-import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +10,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.cli import output, which_repo
+from firstlight.clients import atomic_file
 from firstlight.model.platform import Platform
 from firstlight.repo.declaration import declaration_form, inferred_declaration
 from firstlight.repo.declaration.inferred_declaration import InitQuestion
@@ -105,10 +104,4 @@ def _schema() -> str:
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        beside.write_text(text)
-        os.replace(beside, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()
+    atomic_file.replace(path, text.encode(), mode=None)

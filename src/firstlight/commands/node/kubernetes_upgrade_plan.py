@@ -7,7 +7,7 @@ take it back with the next config that it gives them, so it must say the new one
 import re
 from collections.abc import Iterator, Sequence
 
-from firstlight.model import upgrade_plan
+from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
 from firstlight.model.upgrade_plan import (
     DeclaredVersion,
@@ -18,8 +18,8 @@ from firstlight.model.upgrade_plan import (
     UpgradePlan,
     UpgradeProduct,
     UpgradeRound,
-    WholeVersion,
 )
+from firstlight.model.versions import WholeVersion
 from firstlight.plan import version_matrix
 
 
@@ -35,11 +35,11 @@ def plan_kubernetes_upgrade(
         runs: The version of the API server.
         declared: What the repo says of Kubernetes.
     """
-    wanted = upgrade_plan.parse_version(target)
+    wanted = versions.parse_version(target)
     if wanted is None:
         refusal = Refusal(f"{target[:40]!r} is no version of Kubernetes", "Write it whole: --kubernetes v1.36.1")
         return UpgradePlan(cluster=cluster, product=UpgradeProduct.KUBERNETES, refusals=(refusal,))
-    text = upgrade_plan.with_v(target)
+    text = versions.with_v(target)
     moves = tuple(_move(each, runs, text, wanted) for each in machines)
     refusals = [*_silent(machines), *_of_runs(machines, runs, text, wanted)]
     refusals += [each for now in machines for each in _of_talos(now, text, wanted)]
@@ -62,7 +62,7 @@ def _move(now: UpgradeCandidate, runs: str, text: str, wanted: WholeVersion) -> 
 
 
 def _has(runs: str, wanted: WholeVersion) -> bool:
-    found = upgrade_plan.parse_version(runs)
+    found = versions.parse_version(runs)
     return found is not None and found >= wanted
 
 
@@ -76,14 +76,14 @@ def _silent(machines: Sequence[UpgradeCandidate]) -> Iterator[Refusal]:
 
 
 def _of_runs(machines: Sequence[UpgradeCandidate], runs: str, text: str, wanted: WholeVersion) -> Iterator[Refusal]:
-    found = upgrade_plan.parse_version(runs)
+    found = versions.parse_version(runs)
     if found is None:
         yield Refusal("the API server does not say its version")
         return
     if wanted < found:
         yield Refusal(f"Kubernetes {runs} runs, which is later than {text}: it is not downgraded", "")
         return
-    kubelets = [parsed for each in machines if (parsed := upgrade_plan.parse_version(each.kubelet)) is not None]
+    kubelets = [parsed for each in machines if (parsed := versions.parse_version(each.kubelet)) is not None]
     oldest = min([found, *kubelets])
     if wanted.major != oldest.major or wanted.minor - oldest.minor > 1:
         yield Refusal(
@@ -96,7 +96,7 @@ def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterato
     span = _span(now)
     if span is None:
         return
-    first, last = version_matrix.minor(span[0]) or wanted.line, version_matrix.minor(span[1]) or wanted.line
+    first, last = versions.minor(span[0]) or wanted.line, versions.minor(span[1]) or wanted.line
     if not first <= wanted.line <= last:
         message = (
             f"{now.machine.name} runs Talos {now.talos}, which is for Kubernetes {span[0]} to {span[1]}, not {text}"
@@ -105,7 +105,7 @@ def _of_talos(now: UpgradeCandidate, text: str, wanted: WholeVersion) -> Iterato
 
 
 def _span(now: UpgradeCandidate) -> tuple[str, str] | None:
-    line = version_matrix.minor(now.talos)
+    line = versions.minor(now.talos)
     return version_matrix.table()["talos"].kubernetes.get(f"{line[0]}.{line[1]}") if line else None
 
 
@@ -116,7 +116,7 @@ def _doubts(machines: Sequence[UpgradeCandidate]) -> Iterator[str]:
 
 
 def _of_repo(declared: DeclaredVersion, text: str, wanted: WholeVersion, cluster: str) -> Iterator[Refusal]:
-    if declared.version and upgrade_plan.parse_version(declared.version) != wanted:
+    if declared.version and versions.parse_version(declared.version) != wanted:
         where = f"{declared.place} says" if declared.place else "the repo says"
         yield Refusal(
             f"{where} Kubernetes {declared.version}: with the next config of a machine it would be that again",
@@ -130,7 +130,7 @@ def _of_repo(declared: DeclaredVersion, text: str, wanted: WholeVersion, cluster
 
 
 def _repo(declared: DeclaredVersion, text: str, cluster: str) -> str:
-    if declared.version and upgrade_plan.parse_version(declared.version) == upgrade_plan.parse_version(text):
+    if declared.version and versions.parse_version(declared.version) == versions.parse_version(text):
         return f"the repo says {text} already ({declared.place})" if declared.place else f"the repo says {text} already"
     return f"the repo must say clusters.{cluster}.kubernetes: {text} first"
 

@@ -25,7 +25,7 @@ from firstlight.execute import cluster_access, gate_wait
 from firstlight.execute.gate_wait import POLL
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
-from firstlight.model import upgrade_plan
+from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
 from firstlight.model.platform import Platform
 from firstlight.model.upgrade_plan import MachineUpgrade, UpgradePlan, UpgradeRound
@@ -213,13 +213,13 @@ def _hint(move: MachineUpgrade, *, is_back: bool) -> str:
 async def _is_there(move: MachineUpgrade, world: World) -> bool:
     """Whether a machine has the version, or a later one."""
     way = await cluster_access.ensure(world)
-    runs = upgrade_plan.parse_version((await way.admin.version(way.at(move.machine))).tag)
-    wanted = upgrade_plan.parse_version(move.after)
+    runs = versions.parse_version((await way.admin.version(way.at(move.machine))).tag)
+    wanted = versions.parse_version(move.after)
     return runs is not None and wanted is not None and runs >= wanted
 
 
 def _is_other(runs: str, wanted: str) -> bool:
-    return bool(runs) and upgrade_plan.parse_version(runs) != upgrade_plan.parse_version(wanted)
+    return bool(runs) and versions.parse_version(runs) != versions.parse_version(wanted)
 
 
 def _is_plane(move: MachineUpgrade) -> bool:

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from firstlight.model import upgrade_plan
+from firstlight.model import versions
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.upgrade_plan import (
     DeclaredVersion,
@@ -14,8 +14,8 @@ from firstlight.model.upgrade_plan import (
     UpgradePlan,
     UpgradeProduct,
     UpgradeRound,
-    WholeVersion,
 )
+from firstlight.model.versions import WholeVersion
 from firstlight.plan import version_matrix
 
 _FACTORY = re.compile(r"/(?:[a-z-]*installer(?:-secureboot)?)/(?P<id>[0-9a-f]{64})$")
@@ -25,7 +25,7 @@ INSTALLER = "ghcr.io/siderolabs/installer"
 def image_in_version(image: str, version: str) -> str:
     """The same installer in another version."""
     name, _, tag = _parts(image)
-    return f"{name}:{upgrade_plan.with_v(version)}" if tag and tag != upgrade_plan.with_v(version) else image
+    return f"{name}:{versions.with_v(version)}" if tag and tag != versions.with_v(version) else image
 
 
 def schematic_of(image: str) -> str:
@@ -40,12 +40,10 @@ def image_refusals(now: UpgradeCandidate, version: str) -> list[Refusal]:
     own = now.machine.name
     if not now.image:
         message = f"{own}: nothing says which installer it gets"
-        return [Refusal(message, f"Declare machine.install.image, or talos: {upgrade_plan.with_v(version)}.")]
-    if digest and tag != upgrade_plan.with_v(version):
+        return [Refusal(message, f"Declare machine.install.image, or talos: {versions.with_v(version)}.")]
+    if digest and tag != versions.with_v(version):
         message = f"{own}: its installer is pinned to a digest ({now.image})"
-        return [
-            Refusal(message, f"Write the image of {upgrade_plan.with_v(version)} with its digest into {_where(now)}.")
-        ]
+        return [Refusal(message, f"Write the image of {versions.with_v(version)} with its digest into {_where(now)}.")]
     if not tag:
         return [Refusal(f"{own}: its installer has no version ({now.image})", f"Write {name}:vX.Y.Z in {_where(now)}.")]
     found = []
@@ -136,9 +134,7 @@ def plan_talos_upgrade(
     """
     meant = [each for each in machines if not only or each.machine.name in only]
     wanted = [
-        (upgrade_plan.with_v(each), parsed)
-        for each in targets
-        if (parsed := upgrade_plan.parse_version(each)) is not None
+        (versions.with_v(each), parsed) for each in targets if (parsed := versions.parse_version(each)) is not None
     ]
     refusals = [*_unread(targets), *_unknown(machines, only), *_unordered(wanted)]
     for now in meant:
@@ -165,10 +161,10 @@ def plan_talos_upgrade(
 def _round(machines: Sequence[UpgradeCandidate], text: str, target: WholeVersion, last: str | int) -> UpgradeRound:
     moves = []
     for now in machines:
-        runs = upgrade_plan.parse_version(now.talos)
+        runs = versions.parse_version(now.talos)
         is_done = runs is not None and runs >= target
         before = (
-            now.talos if not last or (runs and runs >= (upgrade_plan.parse_version(str(last)) or target)) else str(last)
+            now.talos if not last or (runs and runs >= (versions.parse_version(str(last)) or target)) else str(last)
         )
         moves.append(
             MachineUpgrade(
@@ -184,7 +180,7 @@ def _round(machines: Sequence[UpgradeCandidate], text: str, target: WholeVersion
 
 def _unread(targets: Sequence[str]) -> Iterator[Refusal]:
     for each in targets:
-        if upgrade_plan.parse_version(each) is None:
+        if versions.parse_version(each) is None:
             yield Refusal(f"{each[:40]!r} is no version of Talos", "Write it whole: --talos v1.13.1")
 
 
@@ -210,7 +206,7 @@ def _of_machine(now: UpgradeCandidate, wanted: Sequence[tuple[str, WholeVersion]
     if now.why:
         yield Refusal(f"{name} {now.why}", "Bring it back first, or name the machines that are meant: --machine")
         return
-    runs = upgrade_plan.parse_version(now.talos)
+    runs = versions.parse_version(now.talos)
     if runs is None:
         yield Refusal(f"{name} does not say which Talos it runs", "")
         return
@@ -251,10 +247,10 @@ def _through(first: WholeVersion, text: str, second: WholeVersion) -> str:
 
 def _of_kubernetes(target: WholeVersion, kubernetes: str) -> Iterator[Refusal]:
     span = version_matrix.table()["talos"].kubernetes.get(f"{target.major}.{target.minor}")
-    runs = version_matrix.minor(kubernetes)
+    runs = versions.minor(kubernetes)
     if span is None or runs is None:
         return
-    first, last = version_matrix.minor(span[0]), version_matrix.minor(span[1])
+    first, last = versions.minor(span[0]), versions.minor(span[1])
     assert first is not None
     assert last is not None
     if runs < first or runs > last:
@@ -274,7 +270,7 @@ def _repo(declared: DeclaredVersion, target: str, cluster: str) -> str:
     later = "for machines that are added later"
     if not declared.version:
         return f"the repo says no version of Talos: write clusters.{cluster}.talos: {target}, {later}"
-    if upgrade_plan.parse_version(declared.version) == upgrade_plan.parse_version(target):
+    if versions.parse_version(declared.version) == versions.parse_version(target):
         return f"the repo says {target} already" + (f" ({declared.place})" if declared.place else "")
     where = f"{declared.place}: " if declared.place else ""
     return f"{where}write {target} instead of {declared.version}, {later}"

@@ -11,7 +11,7 @@ from firstlight.document.within import sequence, text
 from firstlight.execute import cluster_access, gate_wait, machine_configs
 from firstlight.execute.world import World
 from firstlight.gates import machine_stage, node_ready
-from firstlight.model import talos_names, upgrade_plan
+from firstlight.model import talos_names, versions
 from firstlight.model.cluster import Cluster, Machine
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.machine_report import MachineStanding
@@ -89,7 +89,7 @@ async def _api(world: World) -> tuple[str, Sequence[Mapping[str, Any]]]:
     )
     images = [text(each, "image") for pod in servers.items for each in sequence(pod, "spec", "containers")]
     tags = [image.partition("@")[0].rpartition(":")[2] for image in images]
-    known = [(parsed, each) for each in tags if (parsed := upgrade_plan.parse_version(each)) is not None]
+    known = [(parsed, each) for each in tags if (parsed := versions.parse_version(each)) is not None]
     return min(known)[1] if known else text(version, "gitVersion"), found.items
 
 

@@ -13,6 +13,7 @@ import yaml
 from firstlight import errors
 from firstlight.cli import install_tools, output
 from firstlight.cli.follow_run import Form
+from firstlight.clients import atomic_file
 from firstlight.commands.node import machine_ready
 from firstlight.commands.recover import drill_context, drill_run, machine_faults, object_faults, repair
 from firstlight.commands.recover import text as recover_text
@@ -23,7 +24,6 @@ from firstlight.commands.rehearse.given_charts import GivenChart
 from firstlight.document import mistakes
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
-from firstlight.execute import durable_store
 from firstlight.execute.means import RunRequest
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
@@ -208,7 +208,7 @@ def record_drill(root: Path, drilled: DrillResult, *, now: float) -> Path:
         )
     try:
         path.parent.mkdir(exist_ok=True)
-        durable_store.write_durably(path, after.encode())
+        atomic_file.replace(path, after.encode())
         path.chmod(0o644)  # it is for everybody who has the repo
     except OSError as error:
         raise errors.Refused(

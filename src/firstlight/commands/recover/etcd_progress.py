@@ -1,15 +1,13 @@
 """How far etcd's recovery is, written down on this computer: what was wiped is not wiped again once it is restored."""
 
-import contextlib
 import dataclasses
-import os
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from firstlight import errors
-from firstlight.execute import durable_store
+from firstlight.clients import atomic_file
 from firstlight.journal import state_files
 
 NAME = "etcd-recovery.json"
@@ -66,13 +64,7 @@ def write(record: EtcdRecovery, state: Path, cluster: str) -> EtcdRecovery:
     place = path(state, cluster)
     try:
         state_files.enter(place)
-        durable_store.write_durably(place, msgspec.json.encode(record) + b"\n")
-        fd = os.open(place.parent, os.O_RDONLY)
-        try:
-            with contextlib.suppress(OSError):
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+        atomic_file.replace(place, msgspec.json.encode(record) + b"\n")
     except OSError as error:
         raise errors.FirstlightError(
             f"{place} cannot be written: {error.strerror or error}", hint="Make room, or give write permission."

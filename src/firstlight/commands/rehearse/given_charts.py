@@ -8,12 +8,11 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document import yaml_reader
+from firstlight.model import versions
 from firstlight.render import cache_files, chart_packages
 from firstlight.render.chart_fetch import FetchClients
 from firstlight.render.chart_packages import FetchedContent, FetchKind, FetchRequest
 from firstlight.render.chart_store import ChartStore
-
-_NUMBERS = re.compile(r"v?(?P<major>[0-9]+)(?:\.(?P<minor>[0-9]+))?(?:\.(?P<patch>[0-9]+))?(?P<rest>-[0-9A-Za-z.-]+)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,13 +141,7 @@ def empty(wanted: FetchRequest) -> GivenChart:
 
 def version_within(text: str) -> str:
     """A version that a range most likely includes: the first one that it names, filled up with zeros."""
-    match = _NUMBERS.search(text)
-    if match is None:
-        return "1.0.0"
-    if match["patch"] is not None:
-        return match[0]
-    lead = "v" if match[0].startswith("v") else ""
-    return f"{lead}{match['major']}.{match['minor'] or 0}.0"
+    return versions.first_within(text) or "1.0.0"
 
 
 def _bare(version: str) -> str:

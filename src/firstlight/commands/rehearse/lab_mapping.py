@@ -13,6 +13,7 @@ from firstlight.lab import lab_settings
 from firstlight.lab.lab_settings import ActorName, LabSettings
 from firstlight.lab.machines import machine_settings
 from firstlight.lab.machines.machine_settings import TalosBehaviour
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Phase, SourceForm
 from firstlight.model.machine_config import MachineDraft
@@ -20,7 +21,6 @@ from firstlight.model.platform import Platform
 
 NODES = (1, 2)
 """Control planes and workers of a cluster whose machines the repo does not have."""
-_MINOR = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 _UNFIT = re.compile(r"[^a-z0-9-]+")
 
 
@@ -146,8 +146,8 @@ def _pools(cluster: Cluster) -> tuple[str, ...]:
 
 def _manifests(cluster: Cluster) -> Literal["1.12", "1.13"]:
     """Whose way with inline manifests the declared Talos has."""
-    match = _MINOR.match(cluster.talos)
-    return "1.12" if match and int(match["minor"]) <= 12 else "1.13"
+    line = versions.minor(versions.release(cluster.talos))
+    return "1.12" if line is not None and line <= (1, 12) else "1.13"
 
 
 def lab_name(name: str, *, taken: Iterable[str] = ()) -> str:

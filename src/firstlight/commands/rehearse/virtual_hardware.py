@@ -10,12 +10,12 @@ from firstlight.commands.rehearse.rehearsal import Untried
 from firstlight.document import yaml_reader
 from firstlight.lab.machines import machine_settings
 from firstlight.lab.machines.machine_settings import VirtualDisk, VirtualLink
+from firstlight.model import versions
 from firstlight.model.cluster import Machine
 from firstlight.model.machine_config import MachineDraft
 
 NEWEST = "v1.13.0"
 """What the boot medium has where the declared version is none that the lab knows."""
-_VERSION = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+(-[a-z0-9.-]+)?")
 _DEVICE = re.compile(r"/dev/[a-z0-9]+")
 _LINK = re.compile(r"[a-z][a-z0-9.-]{0,14}")
 _SIZE = re.compile(r"(?P<sign>[<>=]*)\s*(?P<number>[0-9.]+)\s*(?P<unit>[kMGT]i?B|B)?")
@@ -39,7 +39,7 @@ def fit(draft: MachineDraft, *, name: str) -> FittedMachine:
     documents = list(_documents(draft))
     disks, odd_disks = _disks(draft, documents)
     links, odd_links = _links(documents)
-    talos = draft.talos if _VERSION.fullmatch(draft.talos) else NEWEST
+    talos = draft.talos if versions.is_talos(draft.talos) else NEWEST
     machine = machine_settings.VirtualMachine(
         name=name,
         address=draft.machine.address,

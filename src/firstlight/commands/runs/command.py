@@ -1,8 +1,5 @@
 """``firstlight runs``: earlier runs, one of them whole, and a picture of where its time went."""
 
-import contextlib
-import os
-import secrets
 import time
 from pathlib import Path
 
@@ -10,7 +7,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_repo, which_run
-from firstlight.clients import path_safety
+from firstlight.clients import atomic_file, path_safety
 from firstlight.commands.runs import data
 from firstlight.commands.runs import text as runs_text
 from firstlight.commands.runs import timeline as runs_timeline
@@ -55,12 +52,7 @@ def runs(run: str, cluster: str, timeline: Path | None, root: Path | None, form:
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
     path_safety.check_replaceable(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
+        atomic_file.replace(path, text.encode(), mode=None)
     except OSError as error:
         raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()

@@ -3,7 +3,6 @@
 Talos 1.13.0 can write an empty inventory after an error of its connection, so its mere presence proves nothing.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Collection
 
 from firstlight import errors
@@ -14,6 +13,7 @@ from firstlight.execute.means import Means
 from firstlight.execute.world import World
 from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateQuestion
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -24,7 +24,6 @@ from firstlight.model.work import ReleaseFromTalos
 INVENTORY_CHECK = talos_inventory.NAME
 INVENTORY = WatchTarget(api_version="v1", kind="ConfigMap", namespace="kube-system", name=INVENTORY_CHECK)
 _SINCE = (1, 13)
-_VERSION = re.compile(r"v?(\d+)\.(\d+)")
 
 
 def inventory_question(talos: str, *, has_inline: bool, released: Collection[ObjectId] = ()) -> GateQuestion:
@@ -55,7 +54,7 @@ def judge_inventory(view: GateView, *, talos: str, has_inline: bool, released: C
                 "bootstrap's again, or deletes it if no manifest has it any more"
             )
         return Passed(f"{count} object{'s' if count > 1 else ''}")
-    version = _version(talos) or max((_running(view)), default=None)
+    version = versions.minor_within(talos) or max((_running(view)), default=None)
     if version is None:
         return Skipped("there is none, and nothing says that Talos 1.13 runs here")
     if version < _SINCE:
@@ -73,12 +72,7 @@ def _left(keys: Collection[str], released: Collection[ObjectId]) -> tuple[str, .
 
 def _running(view: GateView) -> list[tuple[int, int]]:
     images = [text(node, "status", "nodeInfo", "osImage") for node in view.all(gate_parts.NODES)]
-    return [version for each in images if each.startswith("Talos") and (version := _version(each))]
-
-
-def _version(written: str) -> tuple[int, int] | None:
-    found = _VERSION.search(written)
-    return (int(found[1]), int(found[2])) if found else None
+    return [version for each in images if each.startswith("Talos") and (version := versions.minor_within(each))]
 
 
 # What Talos was to release: whether any machine, the inventory or an object still has something of it.

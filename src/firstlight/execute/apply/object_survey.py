@@ -14,6 +14,7 @@ from firstlight.clients.kube import api_request
 from firstlight.engines import engine_marks
 from firstlight.execute.apply.object_difference import ObjectDifference
 from firstlight.gates import crds
+from firstlight.model import versions
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from firstlight.observe.live_objects import LiveObject, observe_objects
@@ -22,7 +23,6 @@ from firstlight.ownership.apply_comparison import Likeness
 
 _VERSION = re.compile(r"v(?P<major>[0-9]+)(?:(?P<stage>alpha|beta)(?P<minor>[0-9]+))?")
 _STAGES = {"alpha": 0, "beta": 1, None: 2}
-_RELEASE = re.compile(r"v?(?P<core>[0-9]+(?:\.[0-9]+){0,2})(?P<before>-[0-9A-Za-z.-]+)?(?:\+.*)?")
 _STAMPS = (
     "app.kubernetes.io/version",
     "gateway.networking.k8s.io/bundle-version",
@@ -45,7 +45,7 @@ def lost_by_crd(wanted: Object, live: Mapping[str, Any]) -> str:
         return f"the live one has {', '.join(newer)}, and it ends with {max(mine, key=_rank) if mine else 'nothing'}"
     for name in _STAMPS:
         one, other = _stamp(wanted.value, name), _stamp(live, name)
-        mine_of, theirs_of = _release(one), _release(other)
+        mine_of, theirs_of = versions.release_order(one), versions.release_order(other)
         if mine_of is not None and theirs_of is not None and mine_of < theirs_of:
             return f"the live one is of {other}, and it is of {one}"
     if _stamp(live, _CHANNEL) == "experimental" and _stamp(wanted.value, _CHANNEL) == "standard":
@@ -89,14 +89,6 @@ def _rank(version: str) -> tuple[int, int, int]:
 def _stamp(value: Mapping[str, Any], name: str) -> str:
     metadata = value.get("metadata") or {}
     return str((metadata.get("annotations") or {}).get(name) or (metadata.get("labels") or {}).get(name) or "")
-
-
-def _release(text: str) -> tuple[tuple[int, ...], bool] | None:
-    match = _RELEASE.fullmatch(text)
-    if match is None:
-        return None
-    numbers = tuple(int(each) for each in match["core"].split("."))
-    return ((*numbers, 0, 0)[:3], not match["before"])
 
 
 # What of many objects is not as it must be; reads and dry runs alone.

@@ -11,6 +11,7 @@ from firstlight.execute import cluster_access, machine_configs
 from firstlight.execute.handover import talos_inventory
 from firstlight.execute.handover.talos_state import TalosState
 from firstlight.execute.world import World
+from firstlight.model import versions
 from firstlight.model.cluster import Machine
 from firstlight.model.component import ObjectId
 from firstlight.model.upgrade_plan import KubernetesUpgrade
@@ -19,8 +20,6 @@ from firstlight.observe.machine_survey import MachineAccess
 TIMEOUT = 120.0
 """Seconds; every object of all manifests is tried."""
 SHOWN = 3
-_VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
-_TAG = re.compile(r":v?(\d+\.\d+\.\d+)")
 _SUBJECT = re.compile(r"(?:[^/]*/)?(?:[^/]*\.)?(?P<kind>[A-Z]\w*)/(?:(?P<namespace>[^/]+)/)?(?P<name>[^/]+)")
 
 
@@ -83,8 +82,8 @@ async def preview(
     """
     try:
         version = await _kubernetes(machine, way, world)
-        talos = _VERSION.match((await way.admin.version(way.at(machine))).tag)
-        if not has_inventory and (talos is None or tuple(map(int, talos[1].split("."))) >= (1, 13)):
+        talos = versions.minor(versions.release((await way.admin.version(way.at(machine))).tag))
+        if not has_inventory and (talos is None or talos >= (1, 13)):
             return UpgradePreview(unknown="Talos has no inventory")
         done = await way.admin.upgrade_k8s(
             way.at(machine), to=version, dry_run=True, endpoint=world.reach.kubernetes, kubelets=False,
@@ -123,10 +122,9 @@ def read(upgrade: KubernetesUpgrade, ids: Collection[ObjectId], wide: Collection
 async def _kubernetes(machine: Machine, way: MachineAccess, world: World) -> str:
     """The version that the machine's config has: that it is what runs makes an upgrade one of manifests alone."""
     for document in machine_configs.documents(await way.admin.machine_config(way.at(machine))):
-        if found := _TAG.search(text(document, "cluster", "apiServer", "image")):
-            return found[1]
-    found = _VERSION.match(str((await world.kube.version()).get("gitVersion") or ""))
-    return found[1] if found is not None else "unknown"
+        if found := versions.release_of_image(text(document, "cluster", "apiServer", "image")):
+            return found
+    return versions.release(str((await world.kube.version()).get("gitVersion") or "")) or "unknown"
 
 
 def _named(ids: Collection[ObjectId]) -> str:

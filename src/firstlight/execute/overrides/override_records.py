@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import os
 import re
 import secrets
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import kube
+from firstlight.clients import atomic_file, kube
 from firstlight.document import within
 from firstlight.drawing import override_text
 from firstlight.execute.overrides import incident_markdown
@@ -114,11 +113,7 @@ def local(state: Path, cluster: str) -> tuple[Override, ...]:
 
 def _keep(override: Override, place: Path) -> None:
     state_files.enter(place)
-    part = place.with_suffix(".part")
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(msgspec.json.encode(override))
-    part.replace(place)
+    atomic_file.replace(place, msgspec.json.encode(override))
 
 
 def _decoded(content: bytes) -> Override:
@@ -160,17 +155,12 @@ def keep_incident(override: Override, *, state: Path, cluster: str, say: Callabl
     place = incident_path(state, cluster, override.id)
     try:
         state_files.enter(place)
-        _write(place.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(override), indent=1))
+        whole = msgspec.json.format(msgspec.json.encode(override), indent=1)
+        atomic_file.replace(place.with_suffix(".json"), whole)
         if not place.exists():
-            _write(place, incident_markdown.incident_markdown(override).encode())
+            atomic_file.replace(place, incident_markdown.incident_markdown(override).encode())
     except (OSError, errors.FirstlightError) as error:
         say(f"the incident record could not be written: {error}")
-
-
-def _write(place: Path, content: bytes) -> None:
-    fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
 
 
 # Overrides of a cluster that is taken down: nothing is finished in it, and their records are closed on this computer.

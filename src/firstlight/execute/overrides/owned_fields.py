@@ -2,10 +2,10 @@
 
 import copy
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, FieldChange
 from firstlight.ownership import field_merge, field_set, field_values
@@ -210,7 +210,6 @@ def _is_key(path: Path) -> bool:
 HIDDEN = "(hidden)"
 NOTHING = "(not there)"
 _LONGEST = 200
-_SECRET = re.compile(r"passw|token|secret|credential|api.?key|private.?key", re.IGNORECASE)
 
 
 def field_changes(
@@ -252,7 +251,7 @@ def shown_value(value: Any, id: ObjectId, field: str = "") -> str:
     """A value for people; what is secret, or is called so, is hidden."""
     if value is ABSENT:
         return NOTHING
-    if id.is_secret or _SECRET.search(field):
+    if id.is_secret or secret_words.is_in_path(field):
         return HIDDEN
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

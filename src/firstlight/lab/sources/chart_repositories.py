@@ -22,6 +22,7 @@ from firstlight.lab import http_serving, lab_directory
 from firstlight.lab.sources import declarations, source_names
 from firstlight.lab.sources.declarations import DeclaredSources, SealedAccess, SourcesHome
 from firstlight.lab.sources.source_faults import ServerName
+from firstlight.model import versions
 
 # The folders of Helm repositories.
 
@@ -283,7 +284,7 @@ def chart_metadata(archive: bytes | Path) -> dict[str, Any]:
     name, version = found.get("name"), found.get("version")
     if not isinstance(name, str) or not source_names.CHART.fullmatch(name):
         raise NotAChartError("its Chart.yaml has no proper name")
-    if not isinstance(version, str) or not source_names.VERSION.fullmatch(version):
+    if not isinstance(version, str) or not versions.is_chart(version):
         raise NotAChartError(f"the version of {name} is no semantic version")
     return {key: found[key] for key in _KEYS if found.get(key) not in (None, "")}
 

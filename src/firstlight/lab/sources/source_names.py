@@ -13,7 +13,6 @@ TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 CHARTS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CHART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,249}")
-VERSION = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){0,2}(?:-[0-9A-Za-z.-]{1,100})?(?:\+[0-9A-Za-z.-]{1,100})?")
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}")
 
 

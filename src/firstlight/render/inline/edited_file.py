@@ -1,16 +1,14 @@
 """The file that is edited: read as it is, written whole or not at all."""
 
 import builtins
-import contextlib
 import dataclasses
-import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from firstlight import errors
+from firstlight.clients import atomic_file
 from firstlight.document import yaml_reader
 from firstlight.model.component import Origin, SourceForm
 from firstlight.model.remark import Grade, Place, Remark
@@ -79,28 +77,11 @@ def write_file(root: Path, path: str, new: str, *, old: bytes | None) -> None:
     file = root / path
     if old is None:
         file.parent.mkdir(parents=True, exist_ok=True)
-    staged = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        mode = stat.S_IMODE(file.stat().st_mode) if old is not None else 0o666 & ~_mask()
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as opened:
-            opened.write(new.encode())
-            opened.flush()
-            os.fchmod(fd, mode)
-            os.fsync(fd)
+    mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
+    with atomic_file.staged(file, new.encode(), mode=mode) as staged:
         if read_file(root, path) != old:
             raise errors.Refused(f"{path} was changed by somebody else in the meantime", hint="Run it again.")
-        os.replace(staged, file)
-    finally:
-        with contextlib.suppress(OSError):
-            staged.unlink(missing_ok=True)
-
-
-def _mask() -> int:
-    """The mask of new files, which can only be asked for by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+        atomic_file.put(staged, file)
 
 
 # Whom a file reaches: the repo is read again as if the edit were written, and asked what becomes of it.

@@ -6,12 +6,12 @@ namespace, or a webhook that nobody answers.
 """
 
 import dataclasses
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from firstlight.model import versions
 from firstlight.model.component import ObjectId
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
@@ -205,7 +205,6 @@ DATA_LIMIT = 1 << 20
 """Bytes in a ConfigMap or Secret (``MaxSecretSize``)."""
 _REST = 64 << 10
 """Bytes of a machine config besides its manifests, generously."""
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})")
 
 
 def size_remarks(objects: Sequence[Object], *, size: int, others: int, talos: str, place: Place) -> list[Remark]:
@@ -266,8 +265,8 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Remark
 
 def _is_before_1_13(version: str) -> bool:
     """Whether a version is older; of one that is not known nobody can say that it is not."""
-    match = _VERSION.match(version)
-    return match is None or (int(match[1]), int(match[2])) < (1, 13)
+    line = versions.minor(version)
+    return line is None or line < (1, 13)
 
 
 def shown_size(size: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from firstlight.model import secret_words
 from firstlight.model.change import ChangedField, ChangeVerb
 from firstlight.model.remark import Place
 from firstlight.repo.changes import command_changes, file_documents
@@ -126,7 +127,7 @@ def _is_secret(lines: Iterable[Line]) -> bool:
     first, *rest = (each.text for each in lines)
     headers = [match["label"] or match["name"] for match in _HEADER.finditer(first)]
     names = [match["name"] for text in (first, *rest) for match in _NAMED.finditer(text)]
-    is_told = any(secret_text.is_secret_name(each) for each in (*headers, *names))
+    is_told = any(secret_words.is_secret_name(each) for each in (*headers, *names))
     return is_told or any(_SENSITIVE.search(text) for text in (first, *rest))
 
 

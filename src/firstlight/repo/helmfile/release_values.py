@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from firstlight.model import secret_words
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import Values
 from firstlight.repo.go_template import Unknown
@@ -11,7 +12,6 @@ from firstlight.repo.helmfile import environments, releases, rendered_files
 from firstlight.repo.helmfile.environments import EnvironmentEntry
 from firstlight.repo.helmfile.helmfile_state import HelmfileState
 from firstlight.repo.helmfile.releases import HelmfileRelease
-from firstlight.repo.scripts import masked_lines
 from firstlight.repo.scripts.command_context import PathLookup
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 from firstlight.repo.work_tree import WorkTree
@@ -150,7 +150,7 @@ def _setting(
     value = releases.expression(tree, state, value, given)
     if isinstance(value, Unknown):
         yield Values(place=place, target=target, is_text=is_text, unresolved=value.reason)
-    elif masked_lines.is_secret_name(target):
+    elif secret_words.is_secret_setting(target):
         yield Values(place=place, target=target, is_text=is_text, unresolved="a secret in a helmfile")
     else:
         yield Values(place=place, target=target, text=releases.text(value), is_text=is_text)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import yaml
 
 from firstlight import errors
+from firstlight.model import versions
 from firstlight.repo.omni import go_yaml, omni_template
 from firstlight.repo.omni.omni_template import (
     CONTROL_PLANES,
@@ -43,7 +44,6 @@ _PATCH = {"name", "idOverride", "labels", "annotations", "file", "inline"}
 _MANIFEST = {"name", "labels", "annotations", "file", "inline", "mode"}
 
 _NAME = re.compile(r"[\w-]+")
-_VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}\.\d{1,6}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _INTERVAL = re.compile(r"0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+")
 _UNLIMITED = {"unlimited", "Unlimited", "infinity", "∞"}
 _T = TypeVar("_T")
@@ -222,7 +222,7 @@ class _Reader:
         if section is None or not section.text("version"):
             fields.fail(f"{key}.version is missing", key, hint=f"Write {key}: {{version: {example}}}.")
         version = section.text("version")
-        if not _VERSION.fullmatch(version):
+        if not versions.is_omni(version):
             section.fail(f"{version!r} is no version", "version", hint=f"Write all three numbers, such as {example}.")
         return version
 

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from firstlight.model import secret_words
 from firstlight.model.component import Origin
 from firstlight.model.remark import Remark
 from firstlight.model.source import ChartSource, RemoteSource, SeveralSources, Source, Unresolved
@@ -18,7 +19,6 @@ _SECRET_FLAG = re.compile(
     r"--?(?:(?:docker-|http-|ftp-|proxy-)?password|pass|token|auth-token|bearer-token|kube-token|api-key|secret-key"
     r"|from-literal|passphrase|oauth2-bearer)"
 )
-_SECRET_NAME = re.compile(r"pass(?:word|wd|phrase)|token|api[-_]?key|private[-_]?key|secret[-_]?key|credential", re.I)
 _REFERENCE = re.compile(r"\$\w+|\$\{\w+\}|(?:op://|ref\+|vault:)[^\s]*(?: [^\s=]+)*|\{\{-?\s*[.$\w]+\s*-?\}\}")
 """What only says where a secret is, such as ``$TOKEN`` or ``op://…``, is none."""
 _SETTINGS = {"--set", "--set-string", "--helm-set", "--helm-set-string"}
@@ -45,12 +45,6 @@ _SAYS = re.compile(r"(?<![\w-])(?:echo|printf|jq|python3?|perl|awk)(?![\w-])|<<"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a setting's name says that its value is a secret."""
-    last = name.rpartition(".")[2]
-    return bool(_SECRET_NAME.search(last)) and not re.search(r"(?:name|ref|path|file|enabled|mount)$", last, re.I)
-
-
 def masked_words(written: Sequence[ExpandedText]) -> list[str]:
     """Words with secrets masked."""
     found: list[str] = []
@@ -70,7 +64,7 @@ def masked_words(written: Sequence[ExpandedText]) -> list[str]:
                 flag = name
         elif attached is not None:
             found.append(attached[1] + _user(attached[2]))
-        elif equals and not name.startswith("-") and is_secret_name(name):
+        elif equals and not name.startswith("-") and secret_words.is_secret_setting(name):
             found.append(f"{name}={_masked(value)}")
         else:
             found.append(masked_text(shown))

@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
 from firstlight.model.platform import ClearSecret
 from firstlight.repo.changes.compare_fields import Steps
 from firstlight.repo.secrecy import secret_text
 from firstlight.repo.work_tree import YAML, WorkTree
 
-_SECRET = re.compile(
-    r"pass(word|phrase|wd)?$|token$|secret(key)?$|api[-_]?key$|private[-_]?key$|access[-_]?key|credentials?$", re.I
-)
 _PLACEHOLDER = re.compile(
     r"\s*(?:<[\w .:/-]{1,80}>|[-_ \w]*\b(?:replace[-_ ]?(?:me|this)|change[-_ ]?(?:me|this|it)|placeholder)\b[-_ \w]*"
     r"|placeholder[-_\w]*|(?:please[-_])?replace[-_](?:with|me|by)[-_\w]*|your[-_](?:[^\W_]+[-_])*(?:token|password|secret|key)(?:[-_]here)?"
@@ -26,11 +24,6 @@ _PLACEHOLDER = re.compile(
 )
 _LONGEST = 200
 """Characters; what is longer is no placeholder, and would keep the expression busy."""
-
-
-def is_secret(name: str) -> bool:
-    """Whether a key of this name holds a secret."""
-    return bool(_SECRET.search(name))
 
 
 def is_placeholder(value: Any) -> bool:
@@ -156,5 +149,5 @@ def _of(document: YamlDocument) -> ClearSecret | None:
 def _clear_secrets_is_readable(holder: str, name: str, value: Any) -> bool:
     """Whether a value is a secret, and there: teams keep plain settings in Secrets as well, and words for later."""
     text = decoded(value) if holder == "data" and isinstance(value, str) else value
-    is_one = secret_text.is_secret_name(name) or (isinstance(text, str) and secret_text.is_secret_text(text))
+    is_one = secret_words.is_secret_name(name) or (isinstance(text, str) and secret_text.is_secret_text(text))
     return is_one and not is_placeholder(text) and stands_clear((holder, name), value)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from firstlight.clients.git import Git, NotARepository
+from firstlight.model import secret_words
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object, has_secrets
 from firstlight.repo.work_tree import WorkTree
@@ -25,7 +26,7 @@ _KEY = re.compile(
 _TOKEN = re.compile(rb"^\s+token:\s*[\"']?[A-Za-z0-9._-]{16}", re.MULTILINE)
 """In a kubeconfig; elsewhere it may be the name of something."""
 _GIVEN = re.compile(
-    r"(?:pass(?:word|phrase|wd)|token|(?:api|private|secret|access|auth)[-_]?key)[\"']?\s*[:=]\s*"
+    rf"{secret_words.ASSIGNED}[\"']?\s*[:=]\s*"
     # Not what refers to a secret elsewhere, or holds more than a value.
     r"(?!ENC\[|op://|ref\+|vault:|env:|[\"']?[$<{&*|>!\[])[\"']?(?P<value>[^\s\"',}\]#]{3,})",
     re.IGNORECASE,

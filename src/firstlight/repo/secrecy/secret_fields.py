@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from firstlight.model import secret_words
 from firstlight.repo.changes import list_keys
 from firstlight.repo.changes.compare_fields import Steps
 from firstlight.repo.scripts import masked_lines
@@ -91,9 +92,9 @@ def _of_mapping(value: Mapping[str, Any]) -> Iterator[tuple[bool, Steps]]:
         yield from ((False, (key,)) for key in ("patch", "patches"))
     if isinstance(path, str) and "op" in value and _DATA.match(path):
         yield False, ("value",)
-    if isinstance(path, str) and "op" in value and secret_text.is_secret_name(path.rpartition("/")[2]):
+    if isinstance(path, str) and "op" in value and secret_words.is_secret_name(path.rpartition("/")[2]):
         yield True, ("value",)
-    if isinstance(name, str) and "value" in value and secret_text.is_secret_name(name):
+    if isinstance(name, str) and "value" in value and secret_words.is_secret_name(name):
         yield True, ("value",)
     if is_keys(value):
         yield False, ()
@@ -105,7 +106,7 @@ def _is_flag(value: Any) -> bool:
         isinstance(value, str)
         and value.startswith("-")
         and "=" not in value
-        and secret_text.is_secret_name(value.lstrip("-"))
+        and secret_words.is_secret_name(value.lstrip("-"))
     )
 
 
@@ -197,15 +198,15 @@ def by_name(steps: Steps, value: Any) -> bool:
         name = steps[-2].partition("=")[2].rstrip("]")
     if not isinstance(value, str):
         is_small = isinstance(value, int | float) and abs(value) < _SMALL
-        return secret_text.is_secret_name(name) or (secret_text.is_below_secret_name(steps) and not is_small)
+        return secret_words.is_secret_name(name) or (secret_words.is_below_secret_name(steps) and not is_small)
     if _is_secret_text(value):
         return True
     if is_reference(value):
         return False
-    if secret_text.is_secret_name(name) or _is_webhook(steps, value):
+    if secret_words.is_secret_name(name) or _is_webhook(steps, value):
         return True
     is_version = name in _VERSIONS and _VERSION.fullmatch(value) is not None
-    return not is_version and secret_text.is_below_secret_name(steps)
+    return not is_version and secret_words.is_below_secret_name(steps)
 
 
 def _is_secret_text(value: str) -> bool:

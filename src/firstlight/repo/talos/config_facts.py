@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
 from firstlight.model.remark import Place
 from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, sequence, text_of
 from firstlight.repo.talos.embedded_yaml import Step
 
-_VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:-[0-9A-Za-z.-]{1,60})?")
 _IMAGES: tuple[tuple[Step, ...], ...] = (
     ("machine", "kubelet", "image"),
     ("cluster", "apiServer", "image"),
@@ -137,9 +137,9 @@ def image_version(image: str) -> str:
     """The version in an image's name: its tag, or a part of its path as the image factory's downloads have it."""
     name = image.partition("@")[0]
     tag = name.rpartition(":")[2] if ":" in name.rpartition("/")[2] else ""
-    if _VERSION.fullmatch(tag):
+    if versions.is_image_tag(tag):
         return tag
-    return next((part for part in name.split("/") if _VERSION.fullmatch(part) and part.startswith("v")), "")
+    return next((part for part in name.split("/") if versions.is_image_tag(part) and part.startswith("v")), "")
 
 
 def schematic_id(image: str) -> str:

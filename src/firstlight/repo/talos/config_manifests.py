@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model import helm_names
+from firstlight.model import helm_names, versions
 from firstlight.model.component import ObjectId, SourceForm
 from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
@@ -20,12 +20,6 @@ from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, 
 from firstlight.repo.talos.embedded_yaml import Step
 from firstlight.repo.work_tree import WorkTree
 
-_CHART = re.compile(
-    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80}?)-(?P<version>v?\d{1,4}\.\d{1,4}\.\d{1,6}[0-9A-Za-z.+_-]{0,60})"
-)
-_VERSION = re.compile(r"v?\d{1,6}(\.\d{1,6}){1,3}([-+_][0-9A-Za-z.+_-]{1,60})?")
-_IN_URL = re.compile(r"(?<![0-9A-Za-z])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:alpha|beta|rc)[0-9.]{0,6})?(?![0-9A-Za-z])")
-
 
 def version_of(objects: Iterable[Mapping[str, Any]], name: str) -> str:
     """The version that most objects claim: the chart's, the application's, or the tag of an image of that name."""
@@ -34,10 +28,10 @@ def version_of(objects: Iterable[Mapping[str, Any]], name: str) -> str:
     images: list[str] = []
     for each in objects:
         labels = mapping(mapping(each.get("metadata")).get("labels"))
-        if chart := _CHART.fullmatch(str(labels.get(helm_names.CHART_LABEL, ""))):
-            charts[chart["version"].replace("_", "+")] += 1
+        if chart := versions.split_chart_label(str(labels.get(helm_names.CHART_LABEL, ""))):
+            charts[chart[1]] += 1
         application = str(labels.get("app.kubernetes.io/version", ""))
-        if _VERSION.fullmatch(application):
+        if versions.is_label(application):
             applications[application] += 1
         images += _images(each)
     for counted in (charts, applications):
@@ -46,17 +40,11 @@ def version_of(objects: Iterable[Mapping[str, Any]], name: str) -> str:
     return _of_images(images, name)
 
 
-def version_in_url(url: str) -> str:
-    """The version in a URL; the last one, since earlier ones may be those of an API."""
-    found = _IN_URL.findall(url)
-    return found[-1] if found else ""
-
-
 def _of_images(images: Iterable[str], name: str) -> str:
     tags = {}
     for image in images:
         path, _, tag = image.partition("@")[0].rpartition(":")
-        if path and _VERSION.fullmatch(tag):
+        if path and versions.is_label(tag):
             tags[path] = tag
     own = [tag for path, tag in tags.items() if name and name in path.split("/")[1:]]
     if own:
@@ -220,7 +208,7 @@ def _extra(
         name=name or name_of_url(url) or f"line-{place.line}",
         place=place,
         source=source,
-        version=version_in_url(url),
+        version=versions.version_in_url(url),
         text=url,
         doubt=doubt,
         remarks=remarks,

@@ -2,6 +2,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.lab.sources import source_names
+from firstlight.model import versions
 
 LONG = "a" * 101
 
@@ -52,9 +53,9 @@ def test_what_cannot_be_a_branch(name: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.2.3", "v1.19.0", "1.2.3-rc.1+build.5", "0.1"])
 def test_versions_of_charts(version: str) -> None:
-    assert source_names.VERSION.fullmatch(version)
+    assert versions.is_chart(version)
 
 
 @pytest.mark.parametrize("version", ["", "latest", "1.2.3/../x", "1.2.3 ", "1..2", "1.2.3.4", "../1.2.3"])
 def test_what_cannot_be_a_version(version: str) -> None:
-    assert not source_names.VERSION.fullmatch(version)
+    assert not versions.is_chart(version)

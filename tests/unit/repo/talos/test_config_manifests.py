@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from firstlight.model import versions
 from firstlight.repo.talos import config_manifests
 
 
@@ -48,4 +49,4 @@ def test_a_version_is_guessed(objects: list[dict[str, Any]], expected: str) -> N
 )
 def test_a_url_gives_a_name_and_a_version(url: str, name: str, version: str) -> None:
     assert config_manifests.name_of_url(url) == name
-    assert config_manifests.version_in_url(url) == version
+    assert versions.version_in_url(url) == version

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import argocd_names, flux_names, secret_words, versions
 from firstlight.model.component import Certainty, Component, Side
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
-from firstlight.plan import cluster_facts, product_tables, version_matrix
+from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.version_bump import allows, bump
 from firstlight.repo import chart_values, platform_view
 from firstlight.repo.chart_values import GivenValue
 from firstlight.repo.platform_view import PlatformView, ValuePath
-from firstlight.repo.secrecy.clear_secrets import is_secret
 
 _SHOWN = 8
 
@@ -50,7 +49,7 @@ def versions_apart(scene: PlatformView) -> Iterator[Hit]:
             ),
             fix=f"Write {then} in bootstrap, or let it read the version from Git.",
             severity=FindingSeverity.NOTE
-            if version_matrix.minor(first) == version_matrix.minor(then) and change != "down"
+            if versions.minor(first) == versions.minor(then) and change != "down"
             else None,
         )
 
@@ -145,7 +144,7 @@ def _evidence(
 
 
 def _shown(path: ValuePath, given: GivenValue) -> str:
-    if is_secret(path[-1]):
+    if secret_words.is_certain(path[-1]):
         return "…"
     if isinstance(given.value, list):
         return f"a list of {len(given.value)}"

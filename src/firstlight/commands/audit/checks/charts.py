@@ -10,11 +10,12 @@ from firstlight.commands.audit.bootstrap_needs import comes_after, users
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document import yaml_reader
 from firstlight.document.within import at
+from firstlight.model import versions
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place, Remark
 from firstlight.model.source import ChartSource
-from firstlight.plan import cluster_facts, product_tables, version_matrix
+from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.product_tables import ChartCrds
 from firstlight.plan.version_bump import allows
 from firstlight.repo import chart_values, platform_view
@@ -82,7 +83,7 @@ def crd_versions_apart(scene: PlatformView) -> Iterator[Hit]:
                 continue
             if allows(chart.version, first.version) is not False:
                 continue
-            same_minor = version_matrix.minor(first.version) == version_matrix.minor(chart.version) is not None
+            same_minor = versions.minor(first.version) == versions.minor(chart.version) is not None
             yield Hit(
                 message=f"{component.name} {chart.version} in {side} runs with CRDs of {first.version}",
                 place=cluster_facts.place(component, side),

@@ -9,9 +9,9 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
+from firstlight.model.versions import minor
 from firstlight.plan import product_tables
 from firstlight.plan.product_tables import DroppedCiliumFeature
-from firstlight.plan.version_matrix import minor
 from firstlight.repo import chart_values
 from firstlight.repo.chart_values import GivenValue, are_values_known
 from firstlight.repo.platform_view import PlatformView

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from firstlight.commands.audit import rule_hit
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, text
-from firstlight.model import flux_names
+from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
@@ -21,7 +21,6 @@ FOUNDATION_ROLES = ("cni", "dns", "storage", "secrets", "certificates", "engine"
 # Charts of the foundation whose version is a range: whoever publishes decides when it is upgraded.
 
 
-_EXACT = re.compile(r"=?v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?")
 _VERSION = {
     SourceForm.HELM_RELEASE: ("spec", "chart", "spec", "version"),
     SourceForm.APPLICATION: ("spec", "source", "targetRevision"),
@@ -41,7 +40,7 @@ def chart_version_ranges(scene: PlatformView) -> Iterator[Hit]:
                 ):
                     continue
                 version = chart.version.strip()
-                if not chart.repository or chart.digest or _EXACT.fullmatch(version) or "$" in version:
+                if not chart.repository or chart.digest or versions.is_pinned(version) or "$" in version:
                     continue
                 if version and not _KNOWN.fullmatch(version):
                     continue  # a branch, a tag: not a version of Helm's

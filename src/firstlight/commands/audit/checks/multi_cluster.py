@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from firstlight.commands.audit import cilium_settings, cluster_mesh
 from firstlight.commands.audit.cluster_mesh import AuthorityOrigin, MeshMember
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.finding import FindingEvidence, FindingSeverity
 from firstlight.model.remark import Place
@@ -240,7 +241,6 @@ def shared_identity(scene: PlatformView) -> Iterator[Hit]:
 # Whether clusters run versions that go together.
 
 
-_VERSION = re.compile(r"^v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?$")
 Told = tuple[tuple[int, int], str, str, Place, str]
 """The minor version, as it is written, its cluster, its place and its component."""
 
@@ -249,8 +249,10 @@ def mesh_versions_apart(scene: PlatformView) -> Iterator[Hit]:
     """Cilium of one mesh in versions that were never tried together."""
     told: list[Told] = []
     for member in cluster_mesh.members(scene):
-        version = next((each.version for each in reversed(member.component.origins) if _minor(each.version)), "")
-        minor = _minor(version)
+        version = next(
+            (each.version for each in reversed(member.component.origins) if versions.minor_alone(each.version)), ""
+        )
+        minor = versions.minor_alone(version)
         if minor:
             place = next(each.place for each in member.component.origins if each.version == version)
             told.append((minor, version, member.cluster, place, member.agents.name))
@@ -274,7 +276,7 @@ def machine_versions_apart(scene: PlatformView) -> Iterator[Hit]:
         told: list[Told] = [
             (minor, getattr(each, what), each.name, each.said.get(what, each.place), "")
             for each in scene.clusters
-            if (minor := _minor(getattr(each, what)))
+            if (minor := versions.minor_alone(getattr(each, what)))
         ]
         if told and len({each[0] for each in told}) > 1:
             low, high = min(told), max(told)
@@ -286,12 +288,6 @@ def machine_versions_apart(scene: PlatformView) -> Iterator[Hit]:
                 evidence=_shown(named, told),
                 severity=FindingSeverity.NOTE,
             )
-
-
-def _minor(version: str) -> tuple[int, int] | None:
-    """What is no version by itself, such as a range, is not compared."""
-    match = _VERSION.match(version)
-    return (int(match[1]), int(match[2])) if match else None
 
 
 def _shown(what: str, told: list[Told]) -> tuple[FindingEvidence, ...]:

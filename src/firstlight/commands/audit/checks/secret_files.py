@@ -10,19 +10,19 @@ from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, sequence
 from firstlight.document.yaml_reader import YamlDocument
+from firstlight.model import secret_words
 from firstlight.model.component import Component, Side
 from firstlight.model.finding import FindingEvidence
 from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
-from firstlight.repo.secrecy.clear_secrets import is_placeholder, is_secret
+from firstlight.repo.secrecy.clear_secrets import is_placeholder
 
 TALOS_SECRETS = "unencrypted Talos secrets in Git"
 """How the reader of Talos files begins what it says of them."""
 _MOST = 5
 _RULES = (".sops.yaml", ".sops.yml")
-_CREDENTIALS = ("client-key-data", "token", "password")
 _NO_SECRET = ("ENC[", "${", "{{", "op://", "ref+", "vault:", "$(", "<")
 _AGE = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{20,}")
 _PRIVATE = re.compile(r"^\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----\s*\n\s*[A-Za-z0-9+/=]{8,}\s*$", re.MULTILINE)
@@ -58,7 +58,11 @@ def kubeconfigs(scene: PlatformView) -> Iterator[Hit]:
     """Kubeconfigs with the key or token of a user."""
     for path in scene.files.files:
         text = scene.files.text(path) if _may_hold(path) else None
-        if not text or not any(each in text for each in _CREDENTIALS) or "kind: Config" not in text.replace('"', ""):
+        if (
+            not text
+            or not any(each in text for each in secret_words.KUBECONFIG_LOGINS)
+            or "kind: Config" not in text.replace('"', "")
+        ):
             continue
         for document in scene.files.documents(path):
             yield from _of_kubeconfig(document)
@@ -69,7 +73,7 @@ def _of_kubeconfig(document: YamlDocument) -> Iterator[Hit]:
     if not isinstance(value, Mapping) or value.get("kind") != "Config" or "sops" in value:
         return
     for number, each in enumerate(sequence(value, "users")):
-        for key in _CREDENTIALS:
+        for key in secret_words.KUBECONFIG_LOGINS:
             found = at(each, "user", key)
             if isinstance(found, str) and found and not found.startswith(_NO_SECRET):
                 name = str(at(each, "name"))
@@ -232,7 +236,7 @@ def _of_values(
         below = (*path, str(key))
         if isinstance(each, Mapping):
             yield from _of_values(each, place, cluster, component, below)
-        elif is_secret(str(key)) and is_placeholder(each):
+        elif secret_words.is_certain(str(key)) and is_placeholder(each):
             yield from _hit(".".join(below), place(*below), cluster, component)
 
 

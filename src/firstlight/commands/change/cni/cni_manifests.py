@@ -5,7 +5,6 @@ into force, and would take the network back to the old version. A machine that w
 """
 
 import dataclasses
-import re
 from collections.abc import Mapping
 
 from firstlight import errors
@@ -20,6 +19,7 @@ from firstlight.execute.handover import upgrade_preview
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.gates import gate_parts
+from firstlight.model import versions
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, Phase
 from firstlight.model.observation import WatchTarget
@@ -112,9 +112,6 @@ async def _put(machine: Machine, stale: Mapping[str, str], world: World) -> None
 # To the version that runs it upgrades nothing, and applies the manifests of the machines; nothing is pruned.
 
 
-_VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
-
-
 def manifests_stage(cluster: Cluster, upgrade: CniUpgrade, preparing: PreparedBootstrap) -> WalkStage:
     """One call on one control plane, after a question: every object of Talos's manifests is written."""
 
@@ -151,10 +148,10 @@ async def _is_late(agents: CniWorkload, world: World) -> bool:
 
 
 async def _sync(machine: Machine, world: World) -> None:
-    found = _VERSION.match(str((await world.kube.version()).get("gitVersion") or ""))
-    if found is None:
+    version = versions.release(str((await world.kube.version()).get("gitVersion") or ""))
+    if not version:
         raise errors.ClientError("the API server does not say which version it is")
     way = await live_cluster.way(world)
     await way.admin.upgrade_k8s(
-        way.at(machine), to=found[1], endpoint=world.reach.kubernetes, kubelets=False, pull_first=False, prune=False
+        way.at(machine), to=version, endpoint=world.reach.kubernetes, kubelets=False, pull_first=False, prune=False
     )

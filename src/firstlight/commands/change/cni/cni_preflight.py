@@ -1,7 +1,6 @@
 """What is looked at before the network plugin is upgraded; each item is passed, failed, or for a person to look at."""
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,11 +9,10 @@ from firstlight.commands.change.cni.network_plugins import PluginStride
 from firstlight.document.within import at
 from firstlight.model.decision import ChangeCheck, CheckState, Moment
 from firstlight.model.verdict import Passed, Verdict
+from firstlight.model.versions import minor
 from firstlight.plan import product_tables, version_bump, version_matrix
 from firstlight.plan.product_tables import DroppedCiliumFeature
-from firstlight.plan.version_matrix import minor
 
-_KERNEL = re.compile(r"(\d+)\.(\d+)")
 _FEW = 5
 _COMPATIBILITY = "upgradeCompatibility"
 """The value of Cilium's chart that keeps defaults as they were when it was installed."""
@@ -183,15 +181,10 @@ def _kernels(sight: CniSurvey) -> Iterator[ChangeCheck]:
     least = network_plugins.plugin_of(sight.product).kernels.get(f"{own[0]}.{own[1]}", "") if own is not None else ""
     if not least or not sight.kernels:
         return
-    wanted = _kernel(least) or (0, 0)
-    old = [f"{node} has {each}" for node, each in sight.kernels.items() if (_kernel(each) or wanted) < wanted]
+    wanted = minor(least) or (0, 0)
+    old = [f"{node} has {each}" for node, each in sight.kernels.items() if (minor(each) or wanted) < wanted]
     if old:
         more = f" and {len(old) - _FEW} more" if len(old) > _FEW else ""
         yield _made("kernel", title, CheckState.FAILED, f"it needs Linux {least}: {', '.join(old[:_FEW])}{more}")
     else:
         yield _made("kernel", title, CheckState.PASSED, f"it needs Linux {least}, which all nodes have")
-
-
-def _kernel(version: str) -> tuple[int, int] | None:
-    found = _KERNEL.match(version)
-    return (int(found[1]), int(found[2])) if found else None

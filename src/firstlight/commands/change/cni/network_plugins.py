@@ -6,8 +6,8 @@ import functools
 
 from firstlight.model.component import Component
 from firstlight.model.source import ChartSource
+from firstlight.model.versions import Line, minor
 from firstlight.plan import cluster_facts, product_tables, version_bump
-from firstlight.plan.version_matrix import Minor, minor
 
 CILIUM = "cilium"
 
@@ -104,7 +104,7 @@ def step_between(before: str, after: str, product: NetworkPlugin) -> PluginUpgra
     return _apart(old, new, first, last, product)
 
 
-def _apart(old: str, new: str, first: Minor, last: Minor, product: NetworkPlugin) -> PluginUpgradeStep:
+def _apart(old: str, new: str, first: Line, last: Line, product: NetworkPlugin) -> PluginUpgradeStep:
     """Two minor versions."""
     way = f"{product.title} {old} › {new}"
     if first[0] != last[0]:

@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 
 from firstlight import errors
-from firstlight.clients import kube
+from firstlight.clients import atomic_file, kube
 from firstlight.commands.decide.checks import check_input, note, reachability
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
 from firstlight.commands.decide.checks.note import Note
 from firstlight.document.within import mapping, number, sequence, text
-from firstlight.execute import durable_store
 from firstlight.gates import label_selector
 from firstlight.journal import state_files
 from firstlight.model.change import Level
@@ -128,7 +127,7 @@ async def keep(decision: Decision, scene: CheckInput) -> list[Note]:
     path = _path(decision, scene, scene.state)
     state_files.enter(path)
     try:
-        durable_store.write_durably(path, msgspec.json.format(msgspec.json.encode(measured)))
+        atomic_file.replace(path, msgspec.json.format(msgspec.json.encode(measured)))
         _forget_old(path.parent)
     except OSError as error:
         raise errors.FirstlightError(f"{path} cannot be written: {error.strerror or error}") from error

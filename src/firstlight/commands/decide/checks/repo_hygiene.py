@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from firstlight.commands.decide.checks import check_input, note
 from firstlight.commands.decide.checks.check_input import CheckInput
 from firstlight.commands.decide.checks.note import Note
+from firstlight.model import versions
 from firstlight.model.change import Matter
 from firstlight.model.decision import Decision
 from firstlight.model.remark import Place
@@ -13,7 +14,6 @@ from firstlight.repo.changes import file_classification
 
 _LEGAL = ("license", "licence", "notice")
 """Documentation that tells nothing of the platform."""
-_VERSION = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.-]+)?")
 _WORTH = 1 << 20
 _MOST = 3
 
@@ -77,7 +77,7 @@ def _versions(name: str, decision: Decision) -> Iterator[tuple[str, str]]:
             old, new = field.before, field.after
             if field.is_secret or not (isinstance(old, str) and isinstance(new, str)):
                 continue
-            if old != new and _VERSION.fullmatch(old) and _VERSION.fullmatch(new):
+            if old != new and versions.is_written(old) and versions.is_written(new):
                 yield old, new
 
 

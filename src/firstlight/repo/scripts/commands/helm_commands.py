@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from firstlight.model import secret_words
 from firstlight.model.component import Origin, SourceForm
 from firstlight.model.remark import Place
 from firstlight.model.source import ChartSource, Source, Unresolved, Values
@@ -174,7 +175,7 @@ def settings(given: ExpandedText, place: Place, *, is_text: bool = False, is_who
     for name, equals, value in (pair.partition("=") for pair in pairs):
         if not equals:
             continue
-        if masked_lines.is_secret_name(name):
+        if secret_words.is_secret_setting(name):
             yield Values(place=place, target=name, is_text=is_text, unresolved="a secret in a command line")
         elif given.unknowns and any(sign in value for sign in ("$", "{{", "`")):
             reason = f"{', '.join(given.unknowns)} is only known when it runs"

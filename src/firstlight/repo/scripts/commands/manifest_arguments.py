@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from firstlight.document import yaml_reader
+from firstlight.model import versions
 from firstlight.model.component import ObjectId
 from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
@@ -22,7 +23,6 @@ MAX_TEMPLATE = 500_000
 _UNKNOWN = "?"
 _YAML = (".yaml", ".yml", ".json")
 _URL = re.compile(r"https?://|git::|ssh://|oci://|github\.com/|git@", re.I)
-_VERSION = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+.][\w.]+)?")
 _COMMON = command_line.flag_names(
     """
     install manifests manifest release components all deploy kustomization resources standard-install
@@ -145,7 +145,7 @@ def _remote(path: ExpandedText) -> Manifests:
     revision = next((part[4:] for part in query.split("&") if part.startswith("ref=")), "")
     head, _, inner = url.partition("//") if "://" not in url else _after_scheme(url)
     parts = [part for part in url.split("/") if part]
-    version = revision or next((part for part in parts if _VERSION.fullmatch(part)), "")
+    version = revision or next((part for part in parts if versions.is_url_part(part)), "")
     stem = _stem(url)
     if stem in _COMMON and "github" in url:
         owner = next((n for n, part in enumerate(parts) if "github" in part), 0) + 1
