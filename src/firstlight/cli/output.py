@@ -43,5 +43,16 @@ def answer(form: str, text: str, value: Any) -> None:
 
 def write_json(value: Any) -> None:
     """Print a value as JSON, indented for people and stable for programs."""
-    sys.stdout.write(safe.json(value, indent=2) + "\n")
+    sys.stdout.write(json_text(value))
     sys.stdout.flush()
+
+
+def write_json_line(value: Any) -> None:
+    """Print a value as JSON on one line, for programs that read as it comes."""
+    sys.stdout.write(json_text(value, indent=0))
+    sys.stdout.flush()
+
+
+def json_text(value: Any, *, indent: int = 2) -> str:
+    """Return an answer as JSON; its form is declared in the room's ``output_form.py``, and tests hold it to that."""
+    return safe.json(value, indent=indent) + "\n"

@@ -6,9 +6,9 @@ import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from firstlight import errors
+from firstlight.cli import output as cli_output
 from firstlight.clients import path_safety
 from firstlight.commands.audit import data, markdown, page, sarif
 from firstlight.commands.audit import text as audit_text
@@ -42,9 +42,9 @@ def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCar
     """The answer in the form that was asked for."""
     match wishes.form:
         case "json":
-            return json(data.data(audit))
+            return cli_output.json_text(data.data(audit))
         case "sarif":
-            return json(sarif.sarif(audit, cards(), everything=wishes.everything))
+            return safe.json(sarif.sarif(audit, cards(), everything=wishes.everything), indent=2) + "\n"
         case "markdown":
             return _ended(markdown.markdown(audit))
         case "html":
@@ -53,11 +53,6 @@ def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCar
             columns = table.terminal_columns() if wishes.out is None else 100
             colour = wishes.out is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
             return _ended(audit_text.text(audit, columns=columns, everything=wishes.everything, colour=colour))
-
-
-def json(value: Any) -> str:
-    """Indented for people, stable for programs."""
-    return safe.json(value, indent=2) + "\n"
 
 
 def write(path: Path, text: str) -> None:
