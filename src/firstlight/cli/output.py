@@ -1,12 +1,18 @@
 """What every command shares: ``--output text|json``, and how each of the two is written."""
 
+import contextlib
 import functools
+import os
+import secrets
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from firstlight import errors
+from firstlight.clients import path_safety
 from firstlight.drawing import safe
 
 
@@ -56,3 +62,21 @@ def write_json_line(value: Any) -> None:
 def json_text(value: Any, *, indent: int = 2) -> str:
     """Return an answer as JSON; its form is declared in the room's ``output_form.py``, and tests hold it to that."""
     return safe.json(value, indent=indent) + "\n"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Put a file in its place, whole or not at all.
+
+    Raises:
+        errors.UsageError: That cannot be done.
+    """
+    path_safety.check_replaceable(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()

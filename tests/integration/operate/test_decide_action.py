@@ -315,10 +315,16 @@ def test_it_installs_itself_from_its_own_path_by_hashes(installer: str, runner: 
 BACKEND = """
 import zipfile
 
+MAIN = '''
+import sys
+
+open(sys.argv[sys.argv.index("--markdown") + 1], "w").write("### no change")
+print(\'{"side": "none", "risk": "low", "approval": "self"}\')
+'''
 INFO = "firstlight-1.dist-info"
 FILES = {
     "firstlight/__init__.py": "",
-    "firstlight/__main__.py": "print('### no change')",
+    "firstlight/__main__.py": MAIN,
     f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: firstlight\\nVersion: 1\\n",
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
     f"{INFO}/RECORD": "",

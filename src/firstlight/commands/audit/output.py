@@ -1,15 +1,10 @@
 """An audit in the form that was asked for, on the screen or in a file."""
 
-import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from firstlight import errors
 from firstlight.cli import output as cli_output
-from firstlight.clients import path_safety
 from firstlight.commands.audit import data, markdown, page, sarif
 from firstlight.commands.audit import text as audit_text
 from firstlight.commands.audit.audit_request import AuditOptions
@@ -33,7 +28,7 @@ def show(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    write(wishes.out, text)
+    cli_output.write_file(wishes.out, text)
 
     print(f"{audit_text.counts(audit)}\nwritten to {wishes.out}", file=sys.stderr)
 
@@ -53,24 +48,6 @@ def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCar
             columns = table.terminal_columns() if wishes.out is None else 100
             colour = wishes.out is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
             return _ended(audit_text.text(audit, columns=columns, everything=wishes.everything, colour=colour))
-
-
-def write(path: Path, text: str) -> None:
-    """Put a file in its place, whole or not at all.
-
-    Raises:
-        errors.UsageError: That cannot be done.
-    """
-    path_safety.check_replaceable(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        beside.write_text(text)
-        os.replace(beside, path)
-    except OSError as error:
-        raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
 
 
 def _ended(text: str) -> str:

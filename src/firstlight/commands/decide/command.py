@@ -66,11 +66,13 @@ _LARGEST = 64 << 20
 @which_repo.option
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
               show_default=True, help="How to print the answer; markdown for a pull request.")  # fmt: skip
+@click.option("--markdown", "comment", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Also write the answer as Markdown to FILE, whatever --output prints.")  # fmt: skip
 def decide(
     words: tuple[str, ...], revisions: str | None, staged: bool, patch: str | None, as_files: bool, ask: bool,
     moment: str | None, approvals: bool, rules: tuple[Path, ...], rule: str | None, is_test: bool,
     wanted: bool | None, offline: bool, everything: bool, cluster: str, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str,
+    root: Path | None, form: str, comment: Path | None,
 ) -> int:  # fmt: skip
     """Bootstrap or GitOps? The side, risk, approval, procedure, way back and checks of a change.
 
@@ -92,6 +94,7 @@ def decide(
     of_changes = {
         "--check": moment is not None, "--approvals": approvals, "--render": wanted is True, "--cluster": bool(cluster),
         "--kubeconfig": kubeconfig is not None, "--context": bool(context), "--output markdown": form == "markdown",
+        "--markdown": comment is not None,
     }  # fmt: skip
     if ask or rule is not None or is_test or (words and not as_files):
         _without_change(chosen[0], [name for name, given in of_changes.items() if given])
@@ -107,7 +110,7 @@ def decide(
     asked = _asked(top, revisions=revisions, staged=staged, patch=patch, files=words if as_files else None)
     wishes = _DecideOptions(
         rules=rules, wanted=wanted, offline=offline, everything=everything, form=form, moment=moment,
-        approvals=approvals, cluster=cluster, way=(kubeconfig, context),
+        approvals=approvals, cluster=cluster, way=(kubeconfig, context), comment=comment,
     )  # fmt: skip
 
     return asyncio.run(_decided(top, asked, wishes))
@@ -126,6 +129,8 @@ class _DecideOptions:
     approvals: bool
     cluster: str
     way: tuple[Path | None, str]
+    comment: Path | None = None
+    """Where the answer is written as Markdown besides."""
 
     @property
     def looks(self) -> bool:
@@ -236,6 +241,8 @@ def _code(decision: Decision, wishes: _DecideOptions) -> int:
 
 
 def _print(decision: Decision, wishes: _DecideOptions) -> None:
+    if wishes.comment is not None:
+        output.write_file(wishes.comment, f"{markdown.text(decision)}\n")
     if wishes.form == "json":
         output.write_json(data.data(decision))
     elif wishes.form == "markdown":
