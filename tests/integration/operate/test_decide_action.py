@@ -1,5 +1,6 @@
 """The GitHub Action of this repo: its steps are run by bash as a runner runs them, with a stand-in for GitHub's API."""
 
+import ast
 import hashlib
 import http.server
 import json
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from firstlight.commands.schema import output_schemas
 from tests import planted
 
 ROOT = Path(__file__).parents[3]
@@ -147,6 +149,38 @@ def test_what_fails_is_told_first_and_fails_the_job_last(
     judged = runner.step("Judge", CODE=runner.outputs["code"])
     assert str(judged.returncode) == runner.outputs["code"] == code
     assert "::error::" in judged.stdout
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"side": "gitops\\ncode=0", "risk": "low", "approval": "self"}',
+        '{"side": "gitops", "risk": "low"}',
+    ],
+)
+def test_an_answer_that_is_not_understood_fails_and_is_no_output(answer: str, runner: Runner) -> None:
+    (runner.temp / "stranger.json").write_text(answer)
+    write = f'touch "{runner.temp}/firstlight-answer.md"; cat "{runner.temp}/stranger.json"'
+    program(
+        runner.temp / "firstlight/bin/python",
+        f'case "$2" in -c) exec {sys.executable} "$@";; esac\n{write}',
+    )
+
+    done = runner.decide()
+
+    assert done.returncode == 1
+    assert "::error::the answer was not understood" in done.stdout
+    assert not runner.output.exists()
+
+
+def test_its_words_are_those_of_the_schema() -> None:
+    properties = output_schemas.schema("decide")["$defs"]["DecisionData"]["properties"]
+    for name in ("side", "risk", "approval"):
+        (words,) = re.findall(rf'"{name}": (\(.*\)),', STEPS["Decide"]["run"])
+        assert set(ast.literal_eval(words)) == set(properties[name]["enum"])
 
 
 @pytest.mark.parametrize("base", ["", "0" * 40, "--output", "$(touch broken-out); touch broken-out"])

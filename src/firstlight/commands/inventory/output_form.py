@@ -26,7 +26,7 @@ class NeedData(TypedDict):
 ValuesData = TypedDict(
     "ValuesData", {"from": str, "place": PlaceData | None, "optional": bool, "unresolved": str}
 )  # fmt: skip
-"""Where values of a chart come from."""
+ValuesData.__doc__ = "Where values of a chart come from."
 
 
 class SourceData(TypedDict):

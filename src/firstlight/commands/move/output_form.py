@@ -88,7 +88,7 @@ class MoveData(EditsData):
 
 
 PassedObjectData = TypedDict("PassedObjectData", {"cluster": str, "object": ObjectData, "from": str, "to": str})
-"""An object that passes from one owner to another."""
+PassedObjectData.__doc__ = "An object that passes from one owner to another."
 
 
 class RelocationData(EditsData):

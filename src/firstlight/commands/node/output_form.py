@@ -21,7 +21,7 @@ class ConcernData(TypedDict):
 
 
 NodeConfigData = TypedDict("NodeConfigData", {"is": str, "fields": list[str], "reboot": bool, "reason": str})
-"""Whether a machine has the config of the repo."""
+NodeConfigData.__doc__ = "Whether a machine has the config of the repo."
 
 
 class NodeData(TypedDict):

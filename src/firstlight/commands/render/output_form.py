@@ -22,7 +22,7 @@ RenditionData = TypedDict(
         "remarks": list[RemarkData],
     },
 )
-"""One side of a component, rendered; of several components the objects are only counted."""
+RenditionData.__doc__ = "One side of a component, rendered; of several components the objects are only counted."
 
 
 class RenditionsData(TypedDict):
