@@ -29,7 +29,7 @@ class Remedy:
 
 
 RemedyMaker = Callable[[PlatformView, Sequence[Finding]], Remedy]
-_PACKAGE = "firstlight.commands.audit.rule_remedy"
+_PACKAGE = "firstlight.commands.audit.remedies"
 
 
 def known_remedies() -> Mapping[str, RemedyMaker]:
