@@ -8,6 +8,7 @@ import pytest
 from firstlight.cli import main, output_form
 from firstlight.commands.schema import output_schemas
 from firstlight.journal import event_lines
+from firstlight.lab import lab_directory
 from firstlight.model.component import Phase
 from firstlight.model.event import RunStarted, StepBrief, StepEnded
 from tests import outputs
@@ -70,9 +71,7 @@ def test_published_schemas_are_open_and_those_of_tests_closed() -> None:
 def test_an_answer_that_is_not_declared_fails_its_test(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from firstlight.commands.lab import command
-
-    monkeypatch.setattr(command.lab_directory, "all_labs", list)
+    monkeypatch.setattr(lab_directory, "all_labs", list)
     assert main.run(["lab", "list", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"labs": []}
 
