@@ -17,7 +17,15 @@ hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, s
 hypothesis.settings.register_profile("everything", deadline=None, suppress_health_check=_TOO_SLOW)
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.distribution", "tests.labs", "tests.machines", "tests.flux", "tests.argocd", "tests.stages"]
+pytest_plugins = [
+    "tests.outputs",
+    "tests.distribution",
+    "tests.labs",
+    "tests.machines",
+    "tests.flux",
+    "tests.argocd",
+    "tests.stages",
+]
 
 BUDGETS = {"unit": 260, "scenarios": 60, "integration": 800, "journeys": 340, "faults": 180, "attacks": 90}
 """Seconds of work, divided by the number of workers, for each kind of test on two cores with everything built."""

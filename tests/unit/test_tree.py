@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "firstlight"
-FIXED_NAMES = {"__init__", "__main__", "command", "text", "data", "markdown", "page"}
+FIXED_NAMES = {"__init__", "__main__", "command", "text", "data", "markdown", "page", "output_form"}
 """File names that mean the same in every room."""
 MOST = 3
 LAZY_PACKAGES = {

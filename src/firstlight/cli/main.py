@@ -27,7 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "firstlight.commands.explain.command:explain",
             "What a component, phase, side, rule or word is, why it is here",
         ),
-        "schema": ("firstlight.commands.schema.command:schema", "The JSON Schema of firstlight.yaml, rules or tests"),
+        "schema": ("firstlight.commands.schema.command:schema", "Print the JSON Schema of a file or of a JSON output"),
         "demo": (
             "firstlight.commands.demo.command:demo",
             "An example platform brought up on this computer, verified and drawn",

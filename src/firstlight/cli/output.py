@@ -3,10 +3,13 @@
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from firstlight import errors
+from firstlight.clients import atomic_file, path_safety
 from firstlight.drawing import safe
 
 
@@ -43,5 +46,29 @@ def answer(form: str, text: str, value: Any) -> None:
 
 def write_json(value: Any) -> None:
     """Print a value as JSON, indented for people and stable for programs."""
-    sys.stdout.write(safe.json(value, indent=2) + "\n")
+    sys.stdout.write(json_text(value))
     sys.stdout.flush()
+
+
+def write_json_line(value: Any) -> None:
+    """Print a value as JSON on one line, for programs that read as it comes."""
+    sys.stdout.write(json_text(value, indent=0))
+    sys.stdout.flush()
+
+
+def json_text(value: Any, *, indent: int = 2) -> str:
+    """Return an answer as JSON; its form is declared in the room's ``output_form.py``, and tests hold it to that."""
+    return safe.json(value, indent=indent) + "\n"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Put a file in its place, whole or not at all.
+
+    Raises:
+        errors.UsageError: That cannot be done.
+    """
+    path_safety.check_replaceable(path)
+    try:
+        atomic_file.replace(path, text.encode(), mode=None)
+    except OSError as error:
+        raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error

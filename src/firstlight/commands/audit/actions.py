@@ -28,6 +28,7 @@ from firstlight.commands.audit import (
 from firstlight.commands.audit import text as audit_text
 from firstlight.commands.audit.audit import AuditMeans, AuditResult, ClusterOpeners
 from firstlight.commands.audit.audit_request import AuditOptions, AuditRequest
+from firstlight.commands.audit.output_form import RemedyData
 from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.commands.audit.rulebook import AuditRulebook
@@ -213,7 +214,7 @@ def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> in
     if patch.refused:
         raise errors.Refused(f"the patch cannot be made: {patch.refused[0][1]}")
     if wishes.form == "json":
-        sys.stdout.write(output.json(_data(made, patch)))
+        cli_output.write_json(_data(made, patch))
     else:
         print("\n".join(_lines(made, patch)))
     if made.refused:
@@ -224,7 +225,7 @@ def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> in
 def _nothing(judged: AuditResult, wishes: AuditOptions) -> int:
     if wishes.form == "json":
         empty = Remedy(rule=wishes.remedy, title="")
-        sys.stdout.write(output.json(_data(empty, FilePatch(before={}, after={}, fixed=()))))
+        cli_output.write_json(_data(empty, FilePatch(before={}, after={}, fixed=())))
     else:
         print(f"{wishes.remedy} finds nothing here")
         for each in judged.audit.skipped:
@@ -241,7 +242,7 @@ def _lines(made: Remedy, patch: FilePatch) -> list[str]:
     return [*lines, *(["", cli_output.printable_diff(patch.diff).rstrip("\n")] if patch.diff else [])]
 
 
-def _data(made: Remedy, patch: FilePatch) -> dict[str, object]:
+def _data(made: Remedy, patch: FilePatch) -> RemedyData:
     return {
         "rule": made.rule,
         "title": made.title,
@@ -286,7 +287,7 @@ def _show(found: object, last: Audit | None, wishes: AuditOptions) -> Audit | No
     assert isinstance(found, AuditResult)
     columns = table.terminal_columns()
     if wishes.form == "json":
-        _write_line(data.data(found.audit))
+        cli_output.write_json_line(data.data(found.audit))
     elif last is None:
         print(audit_text.text(found.audit, columns=columns, everything=wishes.everything), flush=True)
     else:
@@ -296,9 +297,3 @@ def _show(found: object, last: Audit | None, wishes: AuditOptions) -> Audit | No
             flush=True,
         )
     return found.audit
-
-
-def _write_line(value: object) -> None:
-    """One document a line, for programs that read as it comes."""
-    sys.stdout.write(safe.json(value) + "\n")
-    sys.stdout.flush()

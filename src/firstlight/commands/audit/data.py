@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from firstlight.cli.output_form import PlaceData
+from firstlight.commands.audit.output_form import AuditData, EvidenceData, ExcusedData, FindingData, MatrixData
 from firstlight.model.finding import Audit, Excused, Finding, FindingEvidence, Matrix
 from firstlight.model.remark import Place
 
 
-def data(audit: Audit) -> dict[str, Any]:
+def data(audit: Audit) -> AuditData:
     """The whole answer."""
-    found = {
+    found: AuditData = {
         "repo": audit.repo,
         "clusters": list(audit.clusters),
         "findings": [finding(each) for each in audit.findings],
@@ -21,11 +23,11 @@ def data(audit: Audit) -> dict[str, Any]:
         "asked": list(audit.asked),
         "skipped": list(audit.skipped),
     }
-    cleaned: dict[str, Any] = _clean(found)
+    cleaned: AuditData = _clean(found)
     return cleaned
 
 
-def finding(found: Finding) -> dict[str, Any]:
+def finding(found: Finding) -> FindingData:
     """One finding."""
     return {
         "rule": found.rule,
@@ -41,7 +43,7 @@ def finding(found: Finding) -> dict[str, Any]:
     }
 
 
-def matrix(found: Matrix) -> dict[str, Any]:
+def matrix(found: Matrix) -> MatrixData:
     """Patterns against clusters."""
     return {
         "columns": list(found.columns),
@@ -59,16 +61,16 @@ def matrix(found: Matrix) -> dict[str, Any]:
     }
 
 
-def _excused(one: Excused) -> dict[str, Any]:
+def _excused(one: Excused) -> ExcusedData:
     excuse = _place(one.place) if one.place is not None else None
     return {**finding(one.finding), "by": str(one.by), "reason": one.reason, "until": one.until, "excuse": excuse}
 
 
-def _evidence(one: FindingEvidence) -> dict[str, Any]:
+def _evidence(one: FindingEvidence) -> EvidenceData:
     return {"text": one.text, "place": str(one.place) if one.place else None}
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: Place) -> PlaceData:
     return {"path": place.path, "line": place.line, "column": place.column}
 
 

@@ -3,11 +3,8 @@
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from firstlight import errors
-from firstlight.clients import atomic_file, path_safety
+from firstlight.cli import output as cli_output
 from firstlight.commands.audit import data, markdown, page, sarif
 from firstlight.commands.audit import text as audit_text
 from firstlight.commands.audit.audit_request import AuditOptions
@@ -31,7 +28,7 @@ def show(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    write(wishes.out, text)
+    cli_output.write_file(wishes.out, text)
 
     print(f"{audit_text.counts(audit)}\nwritten to {wishes.out}", file=sys.stderr)
 
@@ -40,9 +37,9 @@ def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCar
     """The answer in the form that was asked for."""
     match wishes.form:
         case "json":
-            return json(data.data(audit))
+            return cli_output.json_text(data.data(audit))
         case "sarif":
-            return json(sarif.sarif(audit, cards(), everything=wishes.everything))
+            return safe.json(sarif.sarif(audit, cards(), everything=wishes.everything), indent=2) + "\n"
         case "markdown":
             return _ended(markdown.markdown(audit))
         case "html":
@@ -51,24 +48,6 @@ def shown(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCar
             columns = table.terminal_columns() if wishes.out is None else 100
             colour = wishes.out is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
             return _ended(audit_text.text(audit, columns=columns, everything=wishes.everything, colour=colour))
-
-
-def json(value: Any) -> str:
-    """Indented for people, stable for programs."""
-    return safe.json(value, indent=2) + "\n"
-
-
-def write(path: Path, text: str) -> None:
-    """Put a file in its place, whole or not at all.
-
-    Raises:
-        errors.UsageError: That cannot be done.
-    """
-    path_safety.check_replaceable(path)
-    try:
-        atomic_file.replace(path, text.encode(), mode=None)
-    except OSError as error:
-        raise errors.UsageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _ended(text: str) -> str:

@@ -2,8 +2,8 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from firstlight.commands.audit.output_form import AuditCardData
 from firstlight.commands.audit.rule_form import AuditCard, AuditRule, FindClause
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.drawing import decision_words, table
@@ -105,7 +105,7 @@ def card_list(cards: Sequence[AuditCard], *, columns: int) -> str:
     return "\n".join([*lines[1:], "", "One of them, whole: firstlight audit --explain RULE"])
 
 
-def card_data(card: AuditCard) -> dict[str, Any]:
+def card_data(card: AuditCard) -> AuditCardData:
     """A rule, whole."""
     return {
         "id": card.id,

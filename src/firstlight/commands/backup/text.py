@@ -1,7 +1,6 @@
 """Backups as text and as data."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from firstlight.commands.backup.backup_manifest import (
     BackupManifest,
@@ -11,6 +10,7 @@ from firstlight.commands.backup.backup_manifest import (
     SignatureStanding,
     StoredBackup,
 )
+from firstlight.commands.backup.output_form import BackupData, BackupVerifiedData, PrunedData, SignatureData
 from firstlight.drawing import clock, safe, table
 from firstlight.model.verdict import lets_on
 
@@ -95,13 +95,18 @@ def pruned(found: Pruning) -> str:
     return "\n".join([*lines, f"the newest that verifies: {found.sound}"])
 
 
-def data(one: StoredBackup, *, signed: SignatureJudgement | None = None) -> dict[str, Any]:
+def data(one: StoredBackup, *, signed: SignatureJudgement | None = None) -> BackupData:
     """A backup for programs."""
-    found = {"stamp": one.stamp, "path": one.path, "problem": one.problem, "manifest": one.manifest}
-    return {**found, "signature": signed_data(signed)}
+    return {
+        "stamp": one.stamp,
+        "path": one.path,
+        "problem": one.problem,
+        "manifest": one.manifest,
+        "signature": signed_data(signed),
+    }
 
 
-def signed_data(signed: SignatureJudgement | None) -> dict[str, Any] | None:
+def signed_data(signed: SignatureJudgement | None) -> SignatureData | None:
     """Who signed a backup, for programs; None where it has no manifest."""
     if signed is None:
         return None
@@ -115,7 +120,7 @@ def signed_data(signed: SignatureJudgement | None) -> dict[str, Any] | None:
     }
 
 
-def proven_data(proof: BackupVerification, *, now: float = 0.0) -> dict[str, Any]:
+def proven_data(proof: BackupVerification, *, now: float = 0.0) -> BackupVerifiedData:
     """What was found, for programs."""
     return {
         "stamp": proof.stamp,
@@ -137,7 +142,7 @@ def proven_data(proof: BackupVerification, *, now: float = 0.0) -> dict[str, Any
     }
 
 
-def pruned_data(found: Pruning) -> dict[str, Any]:
+def pruned_data(found: Pruning) -> PrunedData:
     """What went and what stays, for programs."""
     return {"gone": found.gone, "stays": found.stays, "sound": found.sound, "dryRun": found.is_dry_run}
 

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from firstlight.commands.boundary.output_form import BoundariesData, BoundaryData, ComparedData
 from firstlight.drawing import safe, table
 from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, Consequence, LifecycleEvent
 from firstlight.model.component import ObjectId
@@ -89,12 +89,12 @@ def _outcomes(objects: Iterable[ComparedObject], columns: int) -> list[str]:
 # The boundary as data, for ``boundary --output json``: stable names, Secrets masked.
 
 
-def data(boundaries: Sequence[Boundary]) -> dict[str, Any]:
+def data(boundaries: Sequence[Boundary]) -> BoundariesData:
     """All components."""
     return {"equal": all(each.is_equal for each in boundaries), "components": [_boundary(each) for each in boundaries]}
 
 
-def _boundary(each: Boundary) -> dict[str, Any]:
+def _boundary(each: Boundary) -> BoundaryData:
     return {
         "component": each.component,
         "cluster": each.cluster,
@@ -109,7 +109,7 @@ def _boundary(each: Boundary) -> dict[str, Any]:
     }
 
 
-def _compared(each: ComparedObject) -> dict[str, Any]:
+def _compared(each: ComparedObject) -> ComparedData:
     return {
         "group": each.id.group,
         "kind": each.id.kind,

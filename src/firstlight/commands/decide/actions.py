@@ -49,6 +49,8 @@ class DecideOptions:
     approvals: bool
     cluster: str
     way: tuple[Path | None, str]
+    comment: Path | None = None
+    """Where the answer is written as Markdown besides."""
 
     @property
     def looks(self) -> bool:
@@ -154,6 +156,8 @@ def _code(decision: Decision, wishes: DecideOptions) -> int:
 
 
 def _print(decision: Decision, wishes: DecideOptions) -> None:
+    if wishes.comment is not None:
+        output.write_file(wishes.comment, f"{markdown.text(decision)}\n")
     if wishes.form == "json":
         output.write_json(data.data(decision))
     elif wishes.form == "markdown":

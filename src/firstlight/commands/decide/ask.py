@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from firstlight import errors
 from firstlight.cli import output
 from firstlight.commands.decide import data, rule_wording, sides, team_rules
+from firstlight.commands.decide.output_form import TreesData
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import TreeQuestion
 from firstlight.drawing import decision_words, table
@@ -112,7 +112,7 @@ def trees_text(paths: Sequence[TreePath], reasons: Sequence[str] = (), *, column
     return "\n".join(lines)
 
 
-def trees_data(paths: Sequence[TreePath]) -> dict[str, Any]:
+def trees_data(paths: Sequence[TreePath]) -> TreesData:
     """The same for programs."""
     return {
         "side": trees_side(paths),

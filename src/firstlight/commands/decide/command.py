@@ -34,11 +34,13 @@ from firstlight.cli import options
 @options.repo_option
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
               show_default=True, help="How to print the answer; markdown for a pull request.")  # fmt: skip
+@click.option("--markdown", "comment", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Also write the answer as Markdown to FILE, whatever --output prints.")  # fmt: skip
 def decide(
     words: tuple[str, ...], revisions: str | None, staged: bool, patch: str | None, as_files: bool, ask: bool,
     moment: str | None, approvals: bool, rules: tuple[Path, ...], rule: str | None, is_test: bool,
     wanted: bool | None, offline: bool, everything: bool, cluster: str, kubeconfig: Path | None, context: str,
-    root: Path | None, form: str,
+    root: Path | None, form: str, comment: Path | None,
 ) -> int:  # fmt: skip
     """Bootstrap or GitOps? The side, risk, approval, procedure, way back and checks of a change.
 
@@ -65,6 +67,7 @@ def decide(
     of_changes = {
         "--check": moment is not None, "--approvals": approvals, "--render": wanted is True, "--cluster": bool(cluster),
         "--kubeconfig": kubeconfig is not None, "--context": bool(context), "--output markdown": form == "markdown",
+        "--markdown": comment is not None,
     }  # fmt: skip
     if ask or rule is not None or is_test or (words and not as_files):
         _without_change(chosen[0], [name for name, given in of_changes.items() if given])
@@ -82,7 +85,7 @@ def decide(
     )
     wishes = actions.DecideOptions(
         rules=rules, wanted=wanted, offline=offline, everything=everything, form=form, moment=moment,
-        approvals=approvals, cluster=cluster, way=(kubeconfig, context),
+        approvals=approvals, cluster=cluster, way=(kubeconfig, context), comment=comment,
     )  # fmt: skip
 
     return asyncio.run(actions.print_decision(top, asked, wishes))

@@ -4,6 +4,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.cli.output_form import ObjectData, PlaceData
+from firstlight.commands.decide.output_form import (
+    ApprovedData,
+    ChangedFieldData,
+    CheckData,
+    DecisionData,
+    FactorData,
+    ItemData,
+    ProcedureStepData,
+    RulingData,
+    TouchedData,
+    TreeData,
+)
 from firstlight.drawing import decision_words
 from firstlight.model import change as model_change
 from firstlight.model.change import Change, ChangedField, Level
@@ -24,9 +37,9 @@ _LARGEST = 1 << 63
 """From here on integers are no numbers to most readers of JSON."""
 
 
-def data(decision: Decision) -> dict[str, Any]:
+def data(decision: Decision) -> DecisionData:
     """The whole answer; ``side`` and ``risk`` stand first."""
-    found = {
+    found: DecisionData = {
         "side": decision_words.side_word(decision.side),
         "risk": str(decision.risk),
         "approval": decision.approval,
@@ -41,11 +54,11 @@ def data(decision: Decision) -> dict[str, Any]:
         "doubts": list(decision.doubts),
         "approved": _approved(decision.approved) if decision.approved is not None else None,
     }
-    shown: dict[str, Any] = _json(found)
+    shown: DecisionData = _json(found)
     return shown
 
 
-def _item(item: DecisionItem) -> dict[str, Any]:
+def _item(item: DecisionItem) -> ItemData:
     change = item.change
     return {
         "side": decision_words.side_word(item.side),
@@ -69,14 +82,14 @@ def _item(item: DecisionItem) -> dict[str, Any]:
     }
 
 
-def _object(change: Change) -> dict[str, str] | None:
+def _object(change: Change) -> ObjectData | None:
     found = change.object
     if found is None:
         return None
     return {"group": found.group, "kind": found.kind, "namespace": found.namespace, "name": found.name}
 
 
-def _field(field: ChangedField, change: Change) -> dict[str, Any]:
+def _field(field: ChangedField, change: Change) -> ChangedFieldData:
     is_secret = field.is_secret or decision_words.is_secret(change)
     before, after = (None, None) if is_secret else decision_words.both(field)
     return {
@@ -109,7 +122,7 @@ def _json(value: Any) -> Any:
             return _json(str(value))
 
 
-def _ruling(ruling: Ruling) -> dict[str, Any]:
+def _ruling(ruling: Ruling) -> RulingData:
     return {
         "rule": ruling.rule,
         "side": decision_words.side_word(ruling.side),
@@ -124,11 +137,11 @@ def _ruling(ruling: Ruling) -> dict[str, Any]:
     }
 
 
-def _factor(factor: RiskFactor) -> dict[str, str]:
+def _factor(factor: RiskFactor) -> FactorData:
     return {"id": factor.id, "risk": str(factor.risk), "why": factor.why}
 
 
-def tree(path: TreePath) -> dict[str, Any]:
+def tree(path: TreePath) -> TreeData:
     """The way through one decision tree."""
     return {
         "tree": path.tree,
@@ -138,7 +151,7 @@ def tree(path: TreePath) -> dict[str, Any]:
     }
 
 
-def _touched(touched: Touched) -> dict[str, Any]:
+def _touched(touched: Touched) -> TouchedData:
     return {
         "cluster": touched.cluster,
         "component": touched.component,
@@ -149,11 +162,11 @@ def _touched(touched: Touched) -> dict[str, Any]:
     }
 
 
-def _step(step: ProcedureStep) -> dict[str, str]:
+def _step(step: ProcedureStep) -> ProcedureStepData:
     return {"side": decision_words.side_word(step.side), "text": step.text, "command": step.command}
 
 
-def _check(check: ChangeCheck) -> dict[str, Any]:
+def _check(check: ChangeCheck) -> CheckData:
     return {
         "id": check.id,
         "moment": check.moment,
@@ -165,11 +178,11 @@ def _check(check: ChangeCheck) -> dict[str, Any]:
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: Place) -> PlaceData:
     return {"path": place.path, "line": place.line, "column": place.column}
 
 
-def _approved(approved: Approved) -> dict[str, Any]:
+def _approved(approved: Approved) -> ApprovedData:
     return {
         "needed": approved.needed,
         "given": approved.is_given,

@@ -1,10 +1,10 @@
 """A rule as text and as data; and what rules a sentence may mean."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from firstlight.commands.decide import data as decide_data
 from firstlight.commands.decide import text as decide_text
+from firstlight.commands.decide.output_form import RuleCardData, RuleCardsData, SuggestionsData, TestsData
 from firstlight.commands.decide.rule_card import RuleCard, RuleTest, Suggestion
 from firstlight.drawing import decision_words, table
 
@@ -63,7 +63,7 @@ def overview(cards: Sequence[RuleCard], *, columns: int) -> str:
     return "\n".join([*told, "", *table.wrap("One of them, whole: firstlight decide --explain NAME", columns)])
 
 
-def overview_data(cards: Sequence[RuleCard]) -> dict[str, Any]:
+def overview_data(cards: Sequence[RuleCard]) -> RuleCardsData:
     """The same for programs, each whole."""
     return {
         "rules": [data(each) for each in cards if each.side],
@@ -97,7 +97,7 @@ def suggestions(sentence: str, found: Sequence[Suggestion], *, columns: int) -> 
     return "\n".join(lines)
 
 
-def data(card: RuleCard) -> dict[str, Any]:
+def data(card: RuleCard) -> RuleCardData:
     """A rule, whole."""
     return {
         "id": card.id,
@@ -121,7 +121,7 @@ def data(card: RuleCard) -> dict[str, Any]:
     }
 
 
-def suggestions_data(sentence: str, found: Sequence[Suggestion]) -> dict[str, Any]:
+def suggestions_data(sentence: str, found: Sequence[Suggestion]) -> SuggestionsData:
     """The same as data; the nearest one's answer stands at the top."""
     nearest = found[0].card if found else None
     return {
@@ -153,7 +153,7 @@ def tests(found: Sequence[RuleTest], *, columns: int) -> str:
     return "\n".join([*lines, f"{len(found) - len(bad)} of {len(found)} {noun} passed"])
 
 
-def tests_data(found: Sequence[RuleTest]) -> dict[str, Any]:
+def tests_data(found: Sequence[RuleTest]) -> TestsData:
     """The same for programs."""
     return {
         "passed": all(not each.wrong for each in found),

@@ -1,12 +1,11 @@
 """A diagnosis as data, for JSON: keys are added, never renamed or removed."""
 
-from typing import Any
-
 from firstlight.commands.doctor.diagnosis import Diagnosis, Symptom
+from firstlight.commands.doctor.output_form import DiagnosisData, SymptomData
 from firstlight.drawing import clock
 
 
-def data(found: Diagnosis, *, asked: str = "", is_blind: bool = False) -> dict[str, Any]:
+def data(found: Diagnosis, *, asked: str = "", is_blind: bool = False) -> DiagnosisData:
     """Everything that was found.
 
     Args:
@@ -26,7 +25,7 @@ def data(found: Diagnosis, *, asked: str = "", is_blind: bool = False) -> dict[s
     }
 
 
-def _symptom(found: Symptom) -> dict[str, Any]:
+def _symptom(found: Symptom) -> SymptomData:
     return {
         "rule": found.rule,
         "layer": found.layer.name.lower(),

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,6 +11,7 @@ from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
 from firstlight.commands.down import down as down_room
 from firstlight.commands.down.down import DownTarget
+from firstlight.commands.down.output_form import DownData, LeftAloneData, WipedData
 from firstlight.drawing import safe
 from firstlight.model.platform import Platform
 
@@ -54,9 +54,11 @@ async def _down(platform: Platform, name: str, confirm: str, form: str = "text")
     return 0
 
 
-def _data(found: DownTarget) -> dict[str, Any]:
-    left = [{"name": each.machine.name, "standing": str(each.standing), "why": each.why} for each in found.left]
-    wiped = [{"name": each.name, "address": each.address} for each in found.ours]
+def _data(found: DownTarget) -> DownData:
+    left: list[LeftAloneData] = [
+        {"name": each.machine.name, "standing": str(each.standing), "why": each.why} for each in found.left
+    ]
+    wiped: list[WipedData] = [{"name": each.name, "address": each.address} for each in found.ours]
     return {"cluster": found.cluster.name, "wiped": wiped, "left": left}
 
 

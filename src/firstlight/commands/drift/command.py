@@ -127,7 +127,7 @@ async def _watched(scene: ExpectedState, client: kube.Client, form: str) -> int:
         async with contextlib.aclosing(drift_room.watch(scene, client)) as looks:
             async for each in looks:
                 if form == "json":
-                    _write_line(drift_text.data(each))
+                    output.write_json_line(drift_text.data(each))
                 elif last is None:
                     _print(each, scene, form)
                     print("\nwatching; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -166,9 +166,3 @@ def _print(found: Drift, scene: ExpectedState, form: str) -> None:
     else:
         columns = table.terminal_columns()
         print(drift_text.text(found, columns=columns, kept=scene.kept, problems=scene.problems), flush=True)
-
-
-def _write_line(value: object) -> None:
-    """One document a line, for programs that read as it comes."""
-    sys.stdout.write(safe.json(value) + "\n")
-    sys.stdout.flush()

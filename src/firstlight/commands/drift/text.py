@@ -3,8 +3,8 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from firstlight.commands.drift.output_form import DriftData, DriftedData
 from firstlight.drawing import safe, table
 from firstlight.model.component import ObjectId
 from firstlight.model.drift import Drift, Drifted, DriftKind, FieldDifference
@@ -198,7 +198,7 @@ def _extra(extra: Sequence[Drifted]) -> list[str]:
 # Drift as data, for JSON: keys are added, never renamed or removed.
 
 
-def data(drift: Drift) -> dict[str, Any]:
+def data(drift: Drift) -> DriftData:
     """Everything that was found."""
     return {
         "cluster": drift.cluster,
@@ -213,7 +213,7 @@ def data(drift: Drift) -> dict[str, Any]:
     }
 
 
-def drifted_data(drifted: Drifted) -> dict[str, Any]:
+def drifted_data(drifted: Drifted) -> DriftedData:
     """One object that differs."""
     return {
         "object": {

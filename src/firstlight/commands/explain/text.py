@@ -1,9 +1,10 @@
 """Explanations as text that fits a terminal, and as data."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from firstlight.cli.output_form import PlaceData
 from firstlight.commands.explain.explanation import Chain, ChainLink, Explanation, Sentence
+from firstlight.commands.explain.output_form import ChainsData, MeaningsData
 from firstlight.drawing import safe, table
 from firstlight.model.component import Phase, Side
 from firstlight.model.remark import Place
@@ -123,7 +124,7 @@ def _says(link: ChainLink) -> str:
     return _one_line(f"{names}: {link.says}" if link.side == Side.GITOPS else f"{link.says}: {names}")
 
 
-def data(explanations: Sequence[Explanation]) -> dict[str, Any]:
+def data(explanations: Sequence[Explanation]) -> MeaningsData:
     """Every meaning, with stable names."""
     return {
         "meanings": [
@@ -148,7 +149,7 @@ def data(explanations: Sequence[Explanation]) -> dict[str, Any]:
     }
 
 
-def chain_data(chains: Sequence[Chain]) -> dict[str, Any]:
+def chain_data(chains: Sequence[Chain]) -> ChainsData:
     """The chain of each cluster."""
     return {
         "chains": [
@@ -174,5 +175,5 @@ def chain_data(chains: Sequence[Chain]) -> dict[str, Any]:
     }
 
 
-def _place(place: Place | None) -> dict[str, Any] | None:
+def _place(place: Place | None) -> PlaceData | None:
     return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from firstlight.commands.handover.output_form import HandoverRunData, ProvenData
 from firstlight.drawing import certificate_text, safe
 from firstlight.model.certificate import OF_THE_MOMENT, Certificate, ClaimProof, VerifiedCertificate
 from firstlight.model.verdict import Verdict, lets_on
@@ -121,7 +122,7 @@ def sealed_data(certificate: Certificate) -> dict[str, Any]:
 # A handover as data for JSON: keys are added, never renamed or removed.
 
 
-def run_data(cluster: str, outcomes: Mapping[str, Verdict], *, is_refused: bool) -> dict[str, Any]:
+def run_data(cluster: str, outcomes: Mapping[str, Verdict], *, is_refused: bool) -> HandoverRunData:
     """What came of the steps."""
     is_fine = all(map(lets_on, outcomes.values()))
     return {
@@ -134,7 +135,7 @@ def run_data(cluster: str, outcomes: Mapping[str, Verdict], *, is_refused: bool)
     }  # fmt: skip
 
 
-def proven_data(made: Certificate, *, path: Path | None) -> dict[str, Any]:
+def proven_data(made: Certificate, *, path: Path | None) -> ProvenData:
     """A certificate in short; the file has everything."""
     return {
         "digest": made.digest,

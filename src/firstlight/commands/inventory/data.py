@@ -1,8 +1,16 @@
 """A platform as data, for ``inventory --output json``: stable names, no values of charts and no secrets."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from firstlight.cli.output_form import PlaceData, RemarkData
+from firstlight.commands.inventory.output_form import (
+    ClusterData,
+    ComponentData,
+    InventoryData,
+    OriginData,
+    SourceData,
+    ValuesData,
+)
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin
 from firstlight.model.platform import Platform
@@ -19,7 +27,7 @@ from firstlight.model.source import (
 )
 
 
-def data(platform: Platform) -> dict[str, Any]:
+def data(platform: Platform) -> InventoryData:
     """The whole inventory."""
     dependents = platform.dependents()
     return {
@@ -37,7 +45,7 @@ def data(platform: Platform) -> dict[str, Any]:
     }
 
 
-def component(each: Component, dependents: Mapping[tuple[str, str], list[str]]) -> dict[str, Any]:
+def component(each: Component, dependents: Mapping[tuple[str, str], list[str]]) -> ComponentData:
     """One component."""
     bootstrap, gitops = each.halves
     return {
@@ -60,7 +68,7 @@ def component(each: Component, dependents: Mapping[tuple[str, str], list[str]]) 
     }
 
 
-def _cluster(cluster: Cluster) -> dict[str, Any]:
+def _cluster(cluster: Cluster) -> ClusterData:
     network = cluster.network
     return {
         "name": cluster.name,
@@ -98,13 +106,21 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
             for each in cluster.machines
         ],
         "settings": sorted(cluster.settings),
-        "files": [{**(_place(each) or {}), "holds": cluster.documents.get(each.path, ())} for each in cluster.files],
+        "files": [
+            {
+                "path": each.path,
+                "line": each.line,
+                "column": each.column,
+                "holds": cluster.documents.get(each.path, ()),
+            }
+            for each in cluster.files
+        ],
         "place": _place(cluster.place),
         "said": {field: _place(place) for field, place in sorted(cluster.said.items())},
     }
 
 
-def _origin(origin: Origin) -> dict[str, Any]:
+def _origin(origin: Origin) -> OriginData:
     sources = origin.source.each if isinstance(origin.source, SeveralSources) else (origin.source,)
     return {
         "id": origin.id,
@@ -128,7 +144,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
     }
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: Source) -> SourceData:
     match source:
         case ChartSource():
             return {
@@ -163,7 +179,7 @@ def _source(source: Source) -> dict[str, Any]:
             return {"type": "unresolved", "text": source.text, "reason": source.reason}
 
 
-def _values(values: Values) -> dict[str, Any]:
+def _values(values: Values) -> ValuesData:
     """Where values come from; not what they are."""
     return {
         "from": values.file or values.reference or "inline",
@@ -173,9 +189,9 @@ def _values(values: Values) -> dict[str, Any]:
     }
 
 
-def _remark(remark: Remark) -> dict[str, Any]:
+def _remark(remark: Remark) -> RemarkData:
     return {"grade": remark.grade, "place": _place(remark.place), "message": remark.message, "hint": remark.hint}
 
 
-def _place(place: Place | None) -> dict[str, Any] | None:
+def _place(place: Place | None) -> PlaceData | None:
     return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -1,9 +1,9 @@
 """A move as text and as data: who needs the component, what a cold start makes of it, what to edit, what comes next."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from firstlight.commands.move.lab_rehearsal import RehearsedMove
+from firstlight.commands.move.output_form import MoveAnalysisData, MoveRehearsalData
 from firstlight.commands.plan import data as plan_data
 from firstlight.commands.plan import text as plan_text
 from firstlight.commands.rehearse.text import duration
@@ -101,7 +101,7 @@ def _problems(found: Sequence[Problem], columns: int) -> list[str]:
     return [f"  {line}" for block in plan_text.problems(list(found), columns=columns - 2) for line in block]
 
 
-def data(analyses: Sequence[MoveAnalysis]) -> list[dict[str, Any]]:
+def data(analyses: Sequence[MoveAnalysis]) -> list[MoveAnalysisData]:
     """The same for programs."""
     return [
         {
@@ -153,7 +153,7 @@ def rehearsal_text(told: RehearsedMove, *, columns: int = 0) -> str:
     return "\n".join(lines)
 
 
-def rehearsal_data(told: RehearsedMove) -> dict[str, Any]:
+def rehearsal_data(told: RehearsedMove) -> MoveRehearsalData:
     """The same for programs."""
     return {
         "cluster": told.cluster,

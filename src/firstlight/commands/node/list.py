@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,6 +12,7 @@ from firstlight.clients import talosctl
 from firstlight.commands.node import config_comparison, declared_configs, machine_lookup, node_rows
 from firstlight.commands.node.declared_configs import DeclaredConfigs
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus, NodeList, NodeRow, NodeSources
+from firstlight.commands.node.output_form import NodesData
 from firstlight.drawing import decision_words, safe, table
 from firstlight.errors import ExitCode
 from firstlight.execute import live_cluster
@@ -159,7 +159,7 @@ def list_text(found: NodeList, *, columns: int = 0) -> str:
     return "\n".join(lines)
 
 
-def list_data(found: NodeList) -> dict[str, Any]:
+def list_data(found: NodeList) -> NodesData:
     """The same for programs."""
     return {
         "cluster": found.cluster,

@@ -1,11 +1,17 @@
 """The plan of an upgrade, and why a machine must not leave, as text and as data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from firstlight.commands.node.departure import Departure, Wipe
 from firstlight.commands.node.drain_rules import ConcernWeight, DrainFate, MaintenanceForecast, PodFate
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus
+from firstlight.commands.node.output_form import (
+    ConfigsData,
+    DepartureData,
+    MachineUpgradeData,
+    MaintenanceData,
+    UpgradeData,
+)
 from firstlight.drawing import decision_words, safe, table
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_report import MachineStanding
@@ -35,7 +41,7 @@ def refusals_text(given: Sequence[Refusal]) -> list[str]:
     return table.labelled("refused", lines)
 
 
-def upgrade_data(plan: UpgradePlan) -> dict[str, Any]:
+def upgrade_data(plan: UpgradePlan) -> UpgradeData:
     """The plan for programs."""
     return {
         "cluster": plan.cluster,
@@ -49,7 +55,7 @@ def upgrade_data(plan: UpgradePlan) -> dict[str, Any]:
     }
 
 
-def _data(move: MachineUpgrade) -> dict[str, Any]:
+def _data(move: MachineUpgrade) -> MachineUpgradeData:
     return {
         "name": move.machine.name,
         "role": str(move.machine.role),
@@ -126,7 +132,7 @@ def still_declared_text(found: Departure) -> list[str]:
     return [safe.text(each) for each in table.labelled("repo", [f"{each}: take it out" for each in found.declared])]
 
 
-def departure_data(found: Departure) -> dict[str, Any]:
+def departure_data(found: Departure) -> DepartureData:
     """What goes, for programs."""
     return {
         "cluster": found.cluster,
@@ -172,7 +178,7 @@ def is_maintenance_refused(found: MaintenanceForecast, *, is_storage_accepted: b
     return is_held or is_last or any(each.fate is DrainFate.REFUSE for each in found.pods)
 
 
-def maintenance_data(found: MaintenanceForecast) -> dict[str, Any]:
+def maintenance_data(found: MaintenanceForecast) -> MaintenanceData:
     """The same for programs."""
     return {
         "machine": found.machine,
@@ -221,7 +227,7 @@ def configs_text(found: Mapping[str, ConfigStatus], *, columns: int = 0) -> str:
     return "\n".join(lines)
 
 
-def configs_data(cluster: str, found: Mapping[str, ConfigStatus], *, revision: str) -> dict[str, Any]:
+def configs_data(cluster: str, found: Mapping[str, ConfigStatus], *, revision: str) -> ConfigsData:
     """The same for programs, in the order of the machines."""
     return {
         "cluster": cluster,

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from firstlight.commands.override.output_form import RouteAnswerData, RouteData
 from firstlight.drawing import override_text
 from firstlight.model.override import AppliedChange, EmergencyRoute, Override, OverrideStatus
 
@@ -39,7 +40,9 @@ def status(seen: Sequence[OverrideStatus], *, cluster: str, now: float) -> dict[
     }
 
 
-def route(found: EmergencyRoute) -> dict[str, Any]:
+def route(found: EmergencyRoute) -> RouteData:
     """The flowchart as it was walked."""
-    answers = [{"question": question, "yes": is_yes, "seen": seen} for question, is_yes, seen in found.answers]
+    answers: list[RouteAnswerData] = [
+        {"question": question, "yes": is_yes, "seen": seen} for question, is_yes, seen in found.answers
+    ]
     return {"path": found.path, "answers": answers}

@@ -2,8 +2,9 @@
 
 import collections
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from firstlight.cli.output_form import ObjectData
+from firstlight.commands.owners.output_form import OwnedObjectData, OwnerData, OwnersData
 from firstlight.drawing import safe, table
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import Flaw, ObjectOwner, OwnedObject, OwnerMap, Party
@@ -229,7 +230,7 @@ def _count(number: int, word: str) -> str:
 # Owners of a cluster's objects as data, for JSON: keys are added, never renamed or removed.
 
 
-def data(whole: OwnerMap, shown: OwnerMap) -> dict[str, Any]:
+def data(whole: OwnerMap, shown: OwnerMap) -> OwnersData:
     """Everything that was found.
 
     Args:
@@ -251,22 +252,27 @@ def data(whole: OwnerMap, shown: OwnerMap) -> dict[str, Any]:
     }
 
 
-def _object(each: OwnedObject) -> dict[str, Any]:
-    return {
-        **_id(each.id),
+def _object(each: OwnedObject) -> OwnedObjectData:
+    found: OwnedObjectData = {
+        "group": each.id.group,
+        "kind": each.id.kind,
+        "namespace": each.id.namespace,
+        "name": each.id.name,
         "apiVersion": each.api_version,
         "owner": _owner(each.owner),
         "coOwners": [_owner(one) for one in each.co_owners],
         "flaws": [{"flaw": one.flaw, "says": one.says} for one in each.flaws],
         "component": each.component,
         "broughtBy": _id(each.under) if each.under else None,
-        **({"fields": {path: list(managers) for path, managers in each.fields.items()}} if each.fields else {}),
     }
+    if each.fields:
+        found["fields"] = {path: list(managers) for path, managers in each.fields.items()}
+    return found
 
 
-def _owner(owner: ObjectOwner) -> dict[str, str]:
+def _owner(owner: ObjectOwner) -> OwnerData:
     return {"party": owner.party, "name": owner.name}
 
 
-def _id(id: ObjectId) -> dict[str, str]:
+def _id(id: ObjectId) -> ObjectData:
     return {"group": id.group, "kind": id.kind, "namespace": id.namespace, "name": id.name}

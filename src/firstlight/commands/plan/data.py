@@ -1,13 +1,13 @@
 """A plan as data, for ``plan --output json``: stable names."""
 
-from typing import Any
-
+from firstlight.cli.output_form import ObjectData, PlaceData
+from firstlight.commands.plan.output_form import PlanData, ProblemData, StepData
 from firstlight.model.component import ObjectId
 from firstlight.model.plan import Plan, Problem, Step
 from firstlight.model.remark import Place
 
 
-def data(plan: Plan) -> dict[str, Any]:
+def data(plan: Plan) -> PlanData:
     """The whole plan of one cluster."""
     waves = plan.waves()
     numbers = {step.id: number for number, wave in enumerate(waves, 1) for step in wave}
@@ -29,7 +29,7 @@ def data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def problem(each: Problem) -> dict[str, Any]:
+def problem(each: Problem) -> ProblemData:
     """One problem."""
     return {
         "rule": each.rule,
@@ -41,7 +41,7 @@ def problem(each: Problem) -> dict[str, Any]:
     }
 
 
-def _step(step: Step, wave: int | None) -> dict[str, Any]:
+def _step(step: Step, wave: int | None) -> StepData:
     return {
         "id": step.id,
         "phase": step.phase,
@@ -56,7 +56,11 @@ def _step(step: Step, wave: int | None) -> dict[str, Any]:
             {"step": need.step, "why": need.why, "tie": need.tie, "place": _place(need.place)} for need in step.needs
         ],
         "gates": [
-            {"subject": gate.subject, "component": gate.component, "object": _object(gate.object)}
+            {
+                "subject": gate.subject,
+                "component": gate.component,
+                "object": None if gate.object is None else _object(gate.object),
+            }
             for gate in step.gates
         ],
         "hooks": [
@@ -68,9 +72,7 @@ def _step(step: Step, wave: int | None) -> dict[str, Any]:
     }
 
 
-def _object(identity: ObjectId | None) -> dict[str, str] | None:
-    if identity is None:
-        return None
+def _object(identity: ObjectId) -> ObjectData:
     return {
         "group": identity.group,
         "kind": identity.kind,
@@ -79,5 +81,5 @@ def _object(identity: ObjectId | None) -> dict[str, str] | None:
     }
 
 
-def _place(place: Place | None) -> dict[str, Any] | None:
+def _place(place: Place | None) -> PlaceData | None:
     return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -1,12 +1,11 @@
 """An assessment as data, for JSON: keys are added, never renamed or removed."""
 
-from typing import Any
-
 from firstlight.commands.recover.assessment import Assessment, RecoveryOption, Trouble
+from firstlight.commands.recover.output_form import AssessmentData, OptionData, TroubleData
 from firstlight.drawing import clock
 
 
-def data(found: Assessment) -> dict[str, Any]:
+def data(found: Assessment) -> AssessmentData:
     """Everything that was found."""
     return {
         "cluster": found.cluster,
@@ -21,7 +20,7 @@ def data(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _trouble(found: Trouble) -> dict[str, Any]:
+def _trouble(found: Trouble) -> TroubleData:
     return {
         "key": found.key,
         "part": found.part,
@@ -32,7 +31,7 @@ def _trouble(found: Trouble) -> dict[str, Any]:
     }
 
 
-def _option(found: RecoveryOption) -> dict[str, Any]:
+def _option(found: RecoveryOption) -> OptionData:
     return {
         "name": found.name,
         "on": found.on,

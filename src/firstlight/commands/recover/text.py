@@ -1,7 +1,6 @@
 """An assessment as text: parts from the outside in, what is broken, and the ways back, the best first."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from firstlight.commands.recover.assessment import (
     Assessment,
@@ -11,6 +10,7 @@ from firstlight.commands.recover.assessment import (
     RecoveryOption,
     Trouble,
 )
+from firstlight.commands.recover.output_form import DrillData
 from firstlight.drawing import clock, safe, table
 
 _SIGNS = {PartCondition.WELL: "✔", PartCondition.BROKEN: "✘", PartCondition.FOLLOWS: "▸", PartCondition.UNSEEN: "·"}
@@ -150,7 +150,7 @@ def _verdict(drilled: DrillResult) -> str:
     return "✔ repaired, nothing lost" if drilled.is_fine else "✘ repaired, with something lost"
 
 
-def drill_data(drilled: DrillResult, *, untried: str = "", recorded: str = "") -> dict[str, Any]:
+def drill_data(drilled: DrillResult, *, untried: str = "", recorded: str = "") -> DrillData:
     """The same for programs."""
     return {
         "cluster": drilled.cluster,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
 
+from firstlight.commands.rehearse.output_form import RehearsalData, RehearsedStepData
 from firstlight.commands.rehearse.rehearsal import Rehearsal, RehearsedStep
 from firstlight.commands.verify import text as verify_text
 from firstlight.drawing import safe, table
@@ -143,7 +143,7 @@ def _cell(value: str) -> str:
 # A rehearsal as data for JSON: keys are added, never renamed or removed.
 
 
-def data(told: Rehearsal, verified: Verification | None = None) -> dict[str, Any]:
+def data(told: Rehearsal, verified: Verification | None = None) -> RehearsalData:
     """Everything that the report says."""
     return {
         "cluster": told.cluster,
@@ -170,7 +170,7 @@ def data(told: Rehearsal, verified: Verification | None = None) -> dict[str, Any
     }  # fmt: skip
 
 
-def _step(step: RehearsedStep) -> dict[str, Any]:
+def _step(step: RehearsedStep) -> RehearsedStepData:
     return {
         "id": step.id,
         "phase": step.phase,

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from firstlight.cli.output_form import ObjectData
+from firstlight.commands.render.output_form import InlineChangeData, InlineData
 from firstlight.drawing import safe, table
 from firstlight.model.component import ObjectId
 from firstlight.model.inline_manifest import Embedding, InlineObjectChange, InlineState, ObjectChangeKind
@@ -98,7 +100,7 @@ def _next(embedding: Embedding, *, is_written: bool, is_new: bool) -> Iterator[s
         yield f"next: firstlight render {safe.text(embedding.component)} --inline {safe.text(embedding.path)}"
 
 
-def data(embedding: Embedding, *, is_written: bool = False) -> dict[str, Any]:
+def data(embedding: Embedding, *, is_written: bool = False) -> InlineData:
     """The stable form for programs."""
     return {
         "component": embedding.component,
@@ -124,11 +126,11 @@ def data(embedding: Embedding, *, is_written: bool = False) -> dict[str, Any]:
     }
 
 
-def _change(change: InlineObjectChange) -> dict[str, Any]:
+def _change(change: InlineObjectChange) -> InlineChangeData:
     return {**_object(change.id), "what": change.what, "diff": list(change.lines)}
 
 
-def _object(id: ObjectId) -> dict[str, str]:
+def _object(id: ObjectId) -> ObjectData:
     return {"group": id.group, "kind": id.kind, "namespace": id.namespace, "name": id.name}
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from firstlight.cli.output_form import PlaceData, RemarkData
 from firstlight.document import yaml_writer
 from firstlight.drawing import safe, table
 from firstlight.model.component import Component
@@ -80,9 +81,9 @@ def data(row: RenditionRow, *, with_objects: bool) -> dict[str, Any]:
     }
 
 
-def remark_data(remark: Remark) -> dict[str, Any]:
+def remark_data(remark: Remark) -> RemarkData:
     """A remark as plain data."""
-    place = {"path": remark.place.path, "line": remark.place.line, "column": remark.place.column}
+    place: PlaceData = {"path": remark.place.path, "line": remark.place.line, "column": remark.place.column}
     return {"place": place, "grade": remark.grade.value, "message": remark.message, "hint": remark.hint}
 
 

@@ -1,13 +1,12 @@
 """A run as data for JSON: stable, described in docs/runs.md. The event stream is the journal's own form."""
 
-from typing import Any
-
+from firstlight.commands.runs.output_form import GateRunData, PhaseData, RunBriefData, RunData, StepRunData
 from firstlight.drawing import clock
 from firstlight.model.component import Phase
 from firstlight.model.run_state import GateRun, PhaseRun, RunBrief, RunState, StepRun
 
 
-def state_data(state: RunState, *, now: float) -> dict[str, Any]:
+def state_data(state: RunState, *, now: float) -> RunData:
     """How a run stands."""
     until = state.until(now)
     started = state.started
@@ -34,7 +33,7 @@ def state_data(state: RunState, *, now: float) -> dict[str, Any]:
     }
 
 
-def brief_data(run: RunBrief) -> dict[str, Any]:
+def brief_data(run: RunBrief) -> RunBriefData:
     """A run in a list."""
     return {
         "run": run.run,
@@ -51,7 +50,7 @@ def brief_data(run: RunBrief) -> dict[str, Any]:
     }
 
 
-def _phase(phase: PhaseRun, now: float) -> dict[str, Any]:
+def _phase(phase: PhaseRun, now: float) -> PhaseData:
     return {
         "phase": str(phase.phase),
         "state": str(phase.state),
@@ -61,7 +60,7 @@ def _phase(phase: PhaseRun, now: float) -> dict[str, Any]:
     }
 
 
-def _step(step: StepRun, now: float) -> dict[str, Any]:
+def _step(step: StepRun, now: float) -> StepRunData:
     return {
         "id": step.id,
         "phase": str(step.brief.phase),
@@ -82,7 +81,7 @@ def _step(step: StepRun, now: float) -> dict[str, Any]:
     }
 
 
-def _gate(gate: GateRun, step: StepRun, now: float) -> dict[str, Any]:
+def _gate(gate: GateRun, step: StepRun, now: float) -> GateRunData:
     return {
         "gate": gate.name,
         "verdict": gate.verdict,

@@ -14,13 +14,13 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from firstlight import errors
 from firstlight.cli import install_tools, output
 from firstlight.clients.sandbox import isolation
+from firstlight.commands.tools.output_form import ToolData
 from firstlight.drawing import table
 from firstlight.tools import (
     binary_cache,
@@ -223,7 +223,7 @@ def _isolation(missing: tuple[isolation.MissingLimit, ...]) -> Iterator[str]:
     yield from (f"  {each}" for each in missing)
 
 
-def _as_json(search: find.ToolSearch, shop: workshop.Workshop) -> dict[str, Any]:
+def _as_json(search: find.ToolSearch, shop: workshop.Workshop) -> ToolData:
     tool, found = search.tool, search.found
     return {
         "name": tool.name,
@@ -231,7 +231,7 @@ def _as_json(search: find.ToolSearch, shop: workshop.Workshop) -> dict[str, Any]
         "summary": tool.summary,
         "needed": "" if tool.requirement is None else tool.requirement.text,
         "version": tool.version,
-        "found": found and {"version": found.version, "path": str(found.path), "where": found.where.value},
+        "found": {"version": found.version, "path": str(found.path), "where": found.where.value} if found else None,
         "passedOver": [
             {"path": str(passed.path), "where": passed.where.value, "why": passed.why} for passed in search.passed_over
         ],
@@ -247,7 +247,7 @@ def _as_json(search: find.ToolSearch, shop: workshop.Workshop) -> dict[str, Any]
 
 def _content_as_json(
     entry: content_entry.CatalogueContent, found: content_cache.CachedContent | None, shop: workshop.Workshop
-) -> dict[str, Any]:
+) -> ToolData:
     where = find.FoundWhere.CACHE.value
     return {
         "name": entry.name,
@@ -255,7 +255,7 @@ def _content_as_json(
         "summary": entry.summary,
         "needed": f"=={entry.version}",
         "version": entry.version,
-        "found": found and {"version": found.provenance.version, "path": str(found.path), "where": where},
+        "found": {"version": found.provenance.version, "path": str(found.path), "where": where} if found else None,
         "passedOver": [],
         "problem": "",
         "usedBy": list(entry.used_by),

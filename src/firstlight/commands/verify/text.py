@@ -1,8 +1,8 @@
 """A verification as text: one line for each check, what stands below it, and what was not looked at."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from firstlight.commands.verify.output_form import VerificationData
 from firstlight.drawing import safe, table
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Verification, VerificationCheck, Waiting, lets_on
 
@@ -54,7 +54,7 @@ def _summary(verification: Verification) -> str:
 # A verification as data, for JSON: keys are added, never renamed or removed.
 
 
-def data(verification: Verification) -> dict[str, Any]:
+def data(verification: Verification) -> VerificationData:
     """Everything that was found."""
     return {
         "cluster": verification.cluster,

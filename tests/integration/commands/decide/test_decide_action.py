@@ -1,5 +1,6 @@
 """The GitHub Action of this repo: its steps are run by bash as a runner runs them, with a stand-in for GitHub's API."""
 
+import ast
 import hashlib
 import http.server
 import json
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from firstlight.commands.schema import output_schemas
 from tests import planted
 
 ROOT = Path(__file__).parents[4]
@@ -147,6 +149,38 @@ def test_what_fails_is_told_first_and_fails_the_job_last(
     judged = runner.step("Judge", CODE=runner.outputs["code"])
     assert str(judged.returncode) == runner.outputs["code"] == code
     assert "::error::" in judged.stdout
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"side": "gitops\\ncode=0", "risk": "low", "approval": "self"}',
+        '{"side": "gitops", "risk": "low"}',
+    ],
+)
+def test_an_answer_that_is_not_understood_fails_and_is_no_output(answer: str, runner: Runner) -> None:
+    (runner.temp / "stranger.json").write_text(answer)
+    write = f'touch "{runner.temp}/firstlight-answer.md"; cat "{runner.temp}/stranger.json"'
+    program(
+        runner.temp / "firstlight/bin/python",
+        f'case "$2" in -c) exec {sys.executable} "$@";; esac\n{write}',
+    )
+
+    done = runner.decide()
+
+    assert done.returncode == 1
+    assert "::error::the answer was not understood" in done.stdout
+    assert not runner.output.exists()
+
+
+def test_its_words_are_those_of_the_schema() -> None:
+    properties = output_schemas.schema("decide")["$defs"]["DecisionData"]["properties"]
+    for name in ("side", "risk", "approval"):
+        (words,) = re.findall(rf'"{name}": (\(.*\)),', STEPS["Decide"]["run"])
+        assert set(ast.literal_eval(words)) == set(properties[name]["enum"])
 
 
 @pytest.mark.parametrize("base", ["", "0" * 40, "--output", "$(touch broken-out); touch broken-out"])
@@ -315,10 +349,16 @@ def test_it_installs_itself_from_its_own_path_by_hashes(installer: str, runner: 
 BACKEND = """
 import zipfile
 
+MAIN = '''
+import sys
+
+open(sys.argv[sys.argv.index("--markdown") + 1], "w").write("### no change")
+print(\'{"side": "none", "risk": "low", "approval": "self"}\')
+'''
 INFO = "firstlight-1.dist-info"
 FILES = {
     "firstlight/__init__.py": "",
-    "firstlight/__main__.py": "print('### no change')",
+    "firstlight/__main__.py": MAIN,
     f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: firstlight\\nVersion: 1\\n",
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
     f"{INFO}/RECORD": "",

@@ -24,6 +24,7 @@ def test_everything_is_there() -> None:
     assert data["reasons"] == {"range-differs": "The reason of range-differs."}
     assert data["excused"][0]["until"] == "2027-03-31"
     assert data["excused"][0]["excuse"] == {"path": "talos/all.yaml", "line": 11, "column": 0}
+    assert data["matrix"] is not None
     assert data["matrix"]["rows"][0]["cells"][0]["rules"] == ["range-differs", "range-narrow"]
     assert (data["asked"], data["remedies"], data["skipped"]) == (["live"], ["range-differs"], ["x"])
     assert audit_data.data(audits.audit())["matrix"] is None

@@ -87,6 +87,7 @@ def test_what_does_not_hold_afterwards_has_failed(verdict: Verdict, expected: st
     assert (f"- **idempotency**: {verdict.reason}" in text) is (expected == "failed")
     assert "<summary>Verified (1)</summary>" in text
     made = rehearse_text.data(FINE, verified)
+    assert made["verification"] is not None
     assert (made["verdict"], made["verification"]["fine"]) == (expected, expected == "passed")
 
 

@@ -180,6 +180,7 @@ def test_data_counts_everything_and_shows_what_is_asked_for() -> None:
         "broughtBy": None,
     }  # fmt: skip
     pod = owners_text.data(WHOLE, dataclasses.replace(WHOLE, objects=WHOLE.objects[4:5]))["objects"][0]
+    assert pod["broughtBy"] is not None
     assert pod["broughtBy"]["name"] == "main"
 
 

@@ -1,0 +1,62 @@
+"""The JSON that commands print, as types. Each room declares its own in ``output_form.py``; these are shared.
+
+A version counts changes that break readers: a field that goes, or means something else. New fields do not.
+"""
+
+import dataclasses
+from typing import Any, TypedDict
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OutputForm:
+    """The JSON of one command."""
+
+    version: int
+    shapes: tuple[Any, ...]
+    """What it may print, one type for each way of calling it."""
+    has_events: bool = False
+    """Whether it also prints events of a run, each on a line of its own."""
+
+
+class PlaceData(TypedDict):
+    """A place in a file of the repo; line and column are 0 for the whole file."""
+
+    path: str
+    line: int
+    column: int
+
+
+class ObjectData(TypedDict):
+    """A Kubernetes object; the group is empty for core, the namespace for what is cluster-wide."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class RemarkData(TypedDict):
+    """Something in a file that is wrong, doubtful or not understood."""
+
+    grade: str
+    place: PlaceData | None
+    message: str
+    hint: str
+
+
+class FailureData(TypedDict):
+    """Why a command failed, and what to do about it."""
+
+    message: str
+    hint: str
+
+
+class ErrorData(TypedDict):
+    """What every command prints instead of its answer where it fails."""
+
+    error: FailureData
+
+
+ERROR = "error"
+EVENT = "event"
+"""The lines that commands print while they carry out or follow a run, one event each."""

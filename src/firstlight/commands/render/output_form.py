@@ -1,0 +1,102 @@
+"""The JSON of ``firstlight render``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from firstlight.cli.output_form import ObjectData, OutputForm, RemarkData
+from firstlight.model.rendition import VersionPin
+
+RenditionData = TypedDict(
+    "RenditionData",
+    {
+        "component": str,
+        "cluster": str,
+        "side": str,
+        "from": str,
+        "pins": Sequence[VersionPin],
+        "seconds": float,
+        "cached": bool,
+        "objects": list[Mapping[str, Any]] | int,
+        "crds": int,
+        "whole": bool,
+        "remarks": list[RemarkData],
+    },
+)
+RenditionData.__doc__ = "One side of a component, rendered; of several components the objects are only counted."
+
+
+class RenditionsData(TypedDict):
+    """What was rendered."""
+
+    renditions: list[RenditionData]
+
+
+class CrdData(TypedDict):
+    """A CRD, and the components that bring it."""
+
+    name: str
+    cluster: str
+    components: Sequence[str]
+    versions: Sequence[str]
+    object: Mapping[str, Any]
+
+
+class CrdsData(TypedDict):
+    """With ``--crds``: the CRDs of what was rendered."""
+
+    crds: list[CrdData]
+    remarks: list[RemarkData]
+
+
+class BytesData(TypedDict):
+    """The size of an inline manifest."""
+
+    before: int
+    after: int
+
+
+class InlineChangeData(ObjectData):
+    """An object of an inline manifest that changes."""
+
+    what: str
+    diff: list[str]
+
+
+class LeftOutData(ObjectData):
+    """An object that is not embedded."""
+
+    reason: str
+
+
+class InlineRemarkData(TypedDict):
+    """A remark, with its place as ``FILE:LINE``."""
+
+    place: str
+    grade: str
+    message: str
+    hint: str
+
+
+class InlineData(TypedDict):
+    """With ``--inline``: an inline manifest, compared with what its component renders to."""
+
+    component: str
+    cluster: str
+    path: str
+    name: str
+    line: int
+    omni: bool
+    state: str
+    stale: bool
+    refused: bool
+    written: bool
+    bytes: BytesData
+    objects: list[ObjectData]
+    changes: list[InlineChangeData]
+    leftOut: list[LeftOutData]
+    addedCrds: list[str]
+    kept: list[str]
+    remarks: list[InlineRemarkData]
+
+
+OUTPUTS = {"render": OutputForm(1, (RenditionsData, CrdsData, InlineData))}
