@@ -1,1 +1,1 @@
-"""What differs between Flux and Argo CD: marks, roots, directives, controllers."""
+"""What differs between Flux and Argo CD: one adapter each, and what is asked of both."""

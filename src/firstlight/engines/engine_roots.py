@@ -9,20 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.document.within import mapping
-from firstlight.engines import argocd_roots, flux_roots
-from firstlight.model import argocd_names, flux_names
+from firstlight.engines import adapters
+from firstlight.engines.argocd import roots as argocd_roots
+from firstlight.engines.flux import roots as flux_roots
+from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.platform import Platform
 from firstlight.model.rendition import Object, Rendition
 
-_STARTING = {
-    (flux_names.KUSTOMIZE_GROUP, flux_names.KUSTOMIZATION),
-    (flux_names.HELM_GROUP, flux_names.HELM_RELEASE),
-    (flux_names.OPERATOR_GROUP, flux_names.RESOURCE_SET),
-    (argocd_names.GROUP, argocd_names.APPLICATION),
-    (argocd_names.GROUP, argocd_names.APPLICATION_SET),
-}
+_STARTING = {(each.group, each.kind) for each in adapters.KINDS.values() if each.is_starting}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

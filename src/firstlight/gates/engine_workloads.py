@@ -1,8 +1,9 @@
 """Whether the GitOps engine runs: its workloads, and the FluxInstance that makes them."""
 
+from firstlight.engines import adapters
 from firstlight.gates import conditions, gate_parts, workload
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
@@ -10,12 +11,6 @@ from firstlight.model.plan import Gate
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Verdict, Waiting
 from firstlight.model.work import Task
-
-_PARTS = {
-    Engine.FLUX: (flux_names.PART_OF, ("Deployment",)),
-    Engine.ARGOCD: (argocd_names.PART_OF, ("Deployment", "StatefulSet")),
-}
-"""By which label an engine's workloads are known, and their kinds."""
 
 
 def question(gate: Gate, task: Task, ground: GateContext) -> GateQuestion | None:
@@ -49,7 +44,8 @@ def _instance(item: Object) -> GatePart:
 
 
 def _labelled(engine: Engine) -> GatePart:
-    label, kinds = _PARTS[engine]
+    adapter = adapters.ADAPTERS[engine]
+    label, kinds = adapter.part_of, adapter.workload_kinds
     looks = [
         WatchTarget(api_version="apps/v1", kind=kind, labels=f"app.kubernetes.io/part-of={label}") for kind in kinds
     ]

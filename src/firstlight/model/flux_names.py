@@ -15,7 +15,6 @@ OPERATOR_GROUP: Final = "fluxcd.controlplane.io"
 KUSTOMIZE_API: Final = f"{KUSTOMIZE_GROUP}/v1"
 HELM_API: Final = f"{HELM_GROUP}/v2"
 SOURCE_API: Final = f"{SOURCE_GROUP}/v1"
-OPERATOR_API: Final = f"{OPERATOR_GROUP}/v1"
 
 # Kinds.
 KUSTOMIZATION: Final = "Kustomization"

@@ -12,7 +12,8 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.clients.kube.discovery import ApiResource
-from firstlight.model import argocd_names, flux_names, helm_names
+from firstlight.engines import adapters
+from firstlight.model import helm_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner
 from firstlight.model.rendition import Object
@@ -210,11 +211,7 @@ async def _one(api_version: str, kind: str, namespace: str, name: str, client: k
 # The Kustomizations, HelmReleases and Applications of a cluster by the names that owners have.
 
 
-KINDS = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
-    flux_names.HELM_RELEASE: flux_names.HELM_API,
-    argocd_names.APPLICATION: argocd_names.API,
-}
+KINDS = {each.kind: each.api_version for each in adapters.SUSPENDABLE.values()}
 
 
 async def engine_object(owner: ObjectOwner, client: kube.Client) -> Mapping[str, Any] | None:

@@ -6,16 +6,12 @@ from typing import Any
 
 from firstlight.document.within import mapping, number, sequence, text
 from firstlight.engines import engine_marks
+from firstlight.engines.flux.adapter import FLUX
 from firstlight.model import argocd_names, flux_names, helm_names, talos_names
 from firstlight.model.component import ObjectId
 from firstlight.model.owner import ObjectOwner, Party
 
-FLUX_KINDS = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
-    flux_names.HELM_RELEASE: flux_names.HELM_GROUP,
-    flux_names.FLUX_INSTANCE: flux_names.OPERATOR_GROUP,
-    flux_names.RESOURCE_SET: flux_names.OPERATOR_GROUP,
-}
+FLUX_KINDS = {each.kind: each.group for each in FLUX.kinds}
 APPLICATION = (argocd_names.GROUP, argocd_names.APPLICATION)
 KINDS = (*((group, kind) for kind, group in FLUX_KINDS.items()), APPLICATION)
 """What has an inventory: group and kind."""
@@ -213,12 +209,7 @@ def _together(one: OwnerInventory | None, other: OwnerInventory) -> OwnerInvento
 # The engine's objects that own others: which one it is, what it lists as its own, which commit it has applied.
 
 
-_VERSIONS = {
-    flux_names.KUSTOMIZATION: "v1",
-    flux_names.HELM_RELEASE: "v2",
-    flux_names.FLUX_INSTANCE: "v1",
-    flux_names.RESOURCE_SET: "v1",
-}
+_VERSIONS = {each.kind: each.version for each in FLUX.kinds}
 
 
 def holder_of(owner: ObjectOwner) -> ObjectId | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.document.within import mapping, sequence, text
+from firstlight.engines import adapters
 from firstlight.model import argocd_names, flux_names, helm_names, talos_names
 from firstlight.model.owner import ObjectOwner, Party
 
@@ -18,13 +19,7 @@ ENGINES = {
     argocd_names.FIELD_MANAGER: Party.ARGOCD,
 }
 """Those as which engines apply what Git has."""
-APPLIES = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_CONTROLLER,
-    flux_names.HELM_RELEASE: flux_names.HELM_CONTROLLER,
-    flux_names.FLUX_INSTANCE: flux_names.FLUX_OPERATOR,
-    flux_names.RESOURCE_SET: flux_names.FLUX_OPERATOR,
-    argocd_names.APPLICATION: argocd_names.FIELD_MANAGER,
-}
+APPLIES = {each.kind: each.manager for each in adapters.KINDS.values() if each.manager}
 """The manager of each kind of owner that an engine has."""
 BEFORE = "before-first-apply"
 """What the server calls whoever wrote an object before somebody applied it."""

@@ -3,6 +3,7 @@
 import pytest
 
 from firstlight.engines import engine_directives
+from firstlight.engines.adapter import Guard
 from firstlight.model.cluster import Engine
 
 FLUX, ARGOCD = engine_directives.prune_guard(Engine.FLUX), engine_directives.prune_guard(Engine.ARGOCD)
@@ -26,7 +27,7 @@ FLUX, ARGOCD = engine_directives.prune_guard(Engine.FLUX), engine_directives.pru
         (ARGOCD, "prune=false", False),
     ],
 )  # fmt: skip
-def test_what_holds(guard: engine_directives.Guard, written: str, holds: bool) -> None:
+def test_what_holds(guard: Guard, written: str, holds: bool) -> None:
     obj = {"metadata": {"annotations": {guard.name: written}}} if written else {"metadata": {}}
 
     assert guard.holds(obj) is holds

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.engines import engine_roots, flux_roots
+from firstlight.engines import engine_roots
+from firstlight.engines.flux import roots as flux_roots
 from firstlight.model.component import ObjectId
 from firstlight.model.rendition import Object
 from tests.unit.plan import platforms

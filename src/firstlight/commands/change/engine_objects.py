@@ -3,16 +3,12 @@
 import dataclasses
 from collections.abc import Iterable
 
-from firstlight.model import argocd_names, flux_names
-from firstlight.model.component import Component, ObjectId, SourceForm
+from firstlight.engines import engine_directives
+from firstlight.model.component import Component, ObjectId
 from firstlight.model.decision import Decision
 from firstlight.model.platform import Platform
 
-GROUPS = {
-    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
-    SourceForm.HELM_RELEASE: flux_names.HELM_GROUP,
-    SourceForm.APPLICATION: argocd_names.GROUP,
-}
+GROUPS = {form: each.group for form, each in engine_directives.RESTS.items()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

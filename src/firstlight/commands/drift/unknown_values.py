@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from firstlight.document.within import at, sequence, text
-from firstlight.model import argocd_names, flux_names
+from firstlight.engines import engine_directives
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
 from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
@@ -17,11 +17,7 @@ from firstlight.plan import cluster_facts, final_owners
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.render import flux_kustomization, helm_template
 
-_GROUPS = {
-    SourceForm.KUSTOMIZATION: flux_names.KUSTOMIZE_GROUP,
-    SourceForm.HELM_RELEASE: flux_names.HELM_GROUP,
-    SourceForm.APPLICATION: argocd_names.GROUP,
-}
+_GROUPS = {form: each.group for form, each in engine_directives.RESTS.items()}
 _HOLDERS = ("Secret", "ExternalSecret", "SealedSecret")
 
 Part = tuple[str, Side]

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from firstlight.commands.explain.explanation import Sentence
 from firstlight.commands.inventory.text import count
-from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
+from firstlight.engines import adapters
+from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, Owner, Phase, Side
 from firstlight.model.platform import Platform
 from firstlight.model.source import ChartSource, DirectorySource
 from firstlight.plan import cluster_facts
 
 _SHOWN = 6
-ENGINES = {Engine.FLUX: "Flux", Engine.ARGOCD: "Argo CD"}
+ENGINES = {each.engine: each.title for each in adapters.ADAPTERS.values()}
 """What engines are called."""
 
 

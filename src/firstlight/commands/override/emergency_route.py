@@ -9,7 +9,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.doctor import error_messages
 from firstlight.document.within import mapping, sequence, text
-from firstlight.engines import controllers
+from firstlight.engines import adapters
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.override import EmergencyPath, EmergencyRoute
@@ -51,14 +51,14 @@ async def _trouble(cluster: Cluster, client: kube.Client) -> str:
     """Why the engine does not bring what Git has; empty if it does."""
     if cluster.engine is None:
         return "no engine is declared"
-    needed = {*controllers.NEEDED_CONTROLLERS[cluster.engine], *filter(None, [_OFTEN.get(cluster.engine)])}
+    needed = {*adapters.ADAPTERS[cluster.engine].needed_controllers, *filter(None, [_OFTEN.get(cluster.engine)])}
     found: dict[str, Mapping[str, Any]] = {}
     for kind in ("Deployment", "StatefulSet"):
         for each in (await client.list("apps/v1", kind)).items:
             # A chart may put the name of its release before that of a controller; the label has it alone.
             names = {text(each, "metadata", "name"), text(each, "metadata", "labels", "app.kubernetes.io/name")}
             found |= dict.fromkeys(names & needed, each)
-    if missing := [each for each in controllers.NEEDED_CONTROLLERS[cluster.engine] if each not in found]:
+    if missing := [each for each in adapters.ADAPTERS[cluster.engine].needed_controllers if each not in found]:
         return f"there is no {missing[0]}"
     if down := [name for name, each in sorted(found.items()) if not _is_up(each)]:
         return f"{down[0]} has no ready pod"

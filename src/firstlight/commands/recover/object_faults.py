@@ -15,7 +15,7 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.recover.drill_context import DrillContext
 from firstlight.document.within import mapping, text
-from firstlight.engines.controllers import NEEDED_CONTROLLERS
+from firstlight.engines import adapters
 from firstlight.execute.apply import helm_storage
 from firstlight.execute.gate_wait import POLL
 from firstlight.gates import label_selector
@@ -71,7 +71,7 @@ async def network(ground: DrillContext) -> str:
     if not agents:
         raise errors.Refused(f"the network plugin of {ground.cluster.name} has no DaemonSet")
     async with _client(ground) as client:
-        await _deleted((*NEEDED_CONTROLLERS[_engine(ground.cluster)], *_MORE), client)
+        await _deleted((*adapters.ADAPTERS[_engine(ground.cluster)].needed_controllers, *_MORE), client)
         for namespace, name in agents:
             await client.delete("apps/v1", "DaemonSet", name, namespace=namespace)
     return ""

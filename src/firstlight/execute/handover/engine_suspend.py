@@ -18,8 +18,9 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document import within
 from firstlight.document.within import mapping
+from firstlight.engines import adapters
 from firstlight.execute.apply.server_side_apply import guarded
-from firstlight.model import argocd_names, flux_names
+from firstlight.model import argocd_names
 from firstlight.model.handover import MARK
 from firstlight.model.owner import ObjectOwner
 
@@ -27,11 +28,7 @@ MANAGER = "firstlight-handover"
 LONGEST = 30.0
 """Seconds for which a run that is to end at once still tries to let engines go."""
 _TRIES = 5
-_KINDS = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
-    flux_names.HELM_RELEASE: flux_names.HELM_API,
-    argocd_names.APPLICATION: argocd_names.API,
-}
+_KINDS = {each.kind: each.api_version for each in adapters.SUSPENDABLE.values()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

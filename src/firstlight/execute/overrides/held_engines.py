@@ -14,20 +14,13 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.document.within import mapping, sequence, text
-from firstlight.engines import engine_marks
+from firstlight.engines import adapters, engine_marks
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
 from firstlight.model.override import MANAGER, OVERRIDE_ID, REASON, UNTIL, Override, SuspendedOwner
 from firstlight.ownership import managers
 
-API = {
-    flux_names.KUSTOMIZATION: flux_names.KUSTOMIZE_API,
-    flux_names.HELM_RELEASE: flux_names.HELM_API,
-    flux_names.FLUX_INSTANCE: flux_names.OPERATOR_API,
-    flux_names.RESOURCE_SET: flux_names.OPERATOR_API,
-    argocd_names.APPLICATION: argocd_names.API,
-    argocd_names.APPLICATION_SET: argocd_names.API,
-}
+API = {each.kind: each.api_version for each in adapters.KINDS.values()}
 _FLUX = frozenset({flux_names.KUSTOMIZATION, flux_names.HELM_RELEASE})
 _OPERATED = frozenset({flux_names.FLUX_INSTANCE, flux_names.RESOURCE_SET})
 _KEPT = (argocd_names.SKIP_RECONCILE_ANNOTATION, OVERRIDE_ID, UNTIL, REASON)

@@ -9,7 +9,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.document.within import mapping, sequence, text
-from firstlight.engines import revisions
+from firstlight.engines import adapters, revisions
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.overrides import held_engines, object_snapshot, restore
 from firstlight.execute.overrides.override_context import OverrideContext
@@ -54,11 +54,7 @@ async def ask_first(name: str, ground: OverrideContext) -> None:
 
 async def _ask(name: str, live: Mapping[str, Any], ground: OverrideContext, *, token: str) -> None:
     kind, metadata = str(live["kind"]), live["metadata"]
-    asked = {
-        argocd_names.APPLICATION: {argocd_names.REFRESH_ANNOTATION: "hard"},
-        argocd_names.APPLICATION_SET: {argocd_names.APPLICATION_SET_REFRESH_ANNOTATION: "true"},
-    }
-    annotations = asked.get(kind, {flux_names.RECONCILE_REQUEST_ANNOTATION: token})
+    annotations = adapters.KINDS[kind].request(token)
     await ground.write(
         f"ask {name}",
         lambda: ground.client.patch(

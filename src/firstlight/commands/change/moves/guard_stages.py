@@ -23,7 +23,7 @@ from firstlight.commands.change.moves import proof
 from firstlight.commands.change.moves.move_context import MoveContext
 from firstlight.document.within import sequence, text
 from firstlight.engines import engine_directives
-from firstlight.engines.engine_directives import Guard
+from firstlight.engines.adapter import Guard
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World

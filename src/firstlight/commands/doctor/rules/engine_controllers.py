@@ -6,8 +6,7 @@ from typing import Any
 from firstlight.commands.doctor import engine_state, error_messages, rule_finding, workload_groups
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.document.within import at, text
-from firstlight.engines import revisions
-from firstlight.engines.controllers import NEEDED_CONTROLLERS
+from firstlight.engines import adapters, revisions
 from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
@@ -90,7 +89,7 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
         return
     kinds = (flux_names.KUSTOMIZATION_GROUP_KIND,) if engine is Engine.FLUX else (argocd_names.APPLICATION_GROUP_KIND,)
     waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
-    for name in NEEDED_CONTROLLERS[engine]:
+    for name in adapters.ADAPTERS[engine].needed_controllers:
         if name not in there and waiting:
             yield RuleFinding(
                 rule="engine-missing",

@@ -1,0 +1,1 @@
+"""Argo CD: what firstlight must know of it besides its names."""

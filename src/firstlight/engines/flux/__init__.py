@@ -1,0 +1,1 @@
+"""Flux: what firstlight must know of it besides its names."""
