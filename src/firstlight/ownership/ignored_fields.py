@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from firstlight.document import go_regex
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
@@ -302,10 +303,10 @@ def _holds(term: re.Match[str], labels: Mapping[str, Any]) -> bool:
 
 def _fits(pattern: str, value: str) -> bool:
     try:
-        return not pattern or re.fullmatch(pattern, value) is not None
-    except re.error:
+        return not pattern or go_regex.fullmatch(pattern, value)
+    except ValueError:
         return False
 
 
 def _globbed(pattern: str, value: str) -> bool:
-    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), value) is not None
+    return _fits(".*".join(re.escape(each) for each in pattern.split("*")), value) if pattern else not value

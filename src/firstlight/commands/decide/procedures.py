@@ -11,6 +11,7 @@ from firstlight.commands.decide.placeholders import PlaceholderNames, Values, is
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.decide.rule_form import PLACEHOLDER, PLACEHOLDERS, STAGES, Procedure, Stage, StepForm
 from firstlight.commands.decide.touched import DecisionContext
+from firstlight.document import go_regex
 from firstlight.model.change import Change, Level, Matter
 from firstlight.model.component import Side
 from firstlight.model.decision import Approval, DecisionItem, ProcedureStep, Risk
@@ -232,8 +233,6 @@ _KEEP = (
 _SHOWN = 4
 _LONGEST = 250
 """Characters of a path that is tried."""
-_SLOW = re.compile(r"\)[*+{?]|(?:[*+{].*){4}|\\[0-9]", re.DOTALL)
-"""Expressions that may take for ever: they are whoever's who wrote the repo."""
 
 
 def first_steps(items: Sequence[DecisionItem], *, sops: Sequence[str] = ()) -> tuple[ProcedureStep, ...]:
@@ -286,9 +285,9 @@ def _encrypted(change: Change, sops: Sequence[str]) -> ProcedureStep:
 
 def _fits(expression: str, path: str) -> bool | None:
     """Whether an expression fits a path; None where nobody can say."""
-    if len(path) > _LONGEST or _SLOW.search(expression):
+    if len(path) > _LONGEST:
         return None
     try:
-        return re.search(expression, path) is not None
-    except re.error:  # Go has others
+        return go_regex.search(expression, path)
+    except ValueError:
         return None

@@ -1,11 +1,10 @@
 """A new patch, where a field cannot be edited for one cluster alone, or nothing of the repo sets it."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from firstlight import errors
-from firstlight.document import within, yaml_editor, yaml_reader, yaml_writer
+from firstlight.document import go_regex, within, yaml_editor, yaml_reader, yaml_writer
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.remark import Place
@@ -213,6 +212,6 @@ def _is_selected(target: Any, wish: WantedField, names: Collection[str]) -> bool
 
 def _fits(pattern: str, texts: Collection[str]) -> bool:
     try:
-        return not pattern or any(re.fullmatch(pattern, each) for each in texts)
-    except re.error:
+        return not pattern or any(go_regex.fullmatch(pattern, each) for each in texts)
+    except ValueError:
         return False

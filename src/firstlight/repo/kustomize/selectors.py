@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize import linear_regex
+from firstlight.repo.kustomize import selector_patterns
 from firstlight.repo.kustomize.resources import Gvk, Id, KustomizeProblem, KustomizeResource, labels_of, unknown_problem
 
 _TERM = re.compile(r"\s*(?P<not>!)?\s*(?P<key>[\w./-]+)\s*(?P<rest>.*)", re.DOTALL)
@@ -103,7 +103,7 @@ def _is_met(term: str, found: Mapping[str, str]) -> bool:
 
 def _fits(selector: Mapping[str, Any], field: str, text: str) -> bool:
     wanted = selector.get(field)
-    return not wanted or linear_regex.matches(str(wanted), text)
+    return not wanted or selector_patterns.matches(str(wanted), text)
 
 
 def _either(selector: Mapping[str, Any], field: str, first: str, second: str) -> bool:

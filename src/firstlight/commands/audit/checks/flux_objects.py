@@ -1,12 +1,12 @@
 """Sources of Flux: that nothing uses, or that follow another branch than the engine."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document import go_regex
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import SourceForm, Stated
@@ -129,7 +129,7 @@ def patches_without_objects(scene: PlatformView) -> Iterator[Hit]:
                 same = [each for each in origin.stated if each.id.kind == kind]
                 if not kind or not name or any(_is_found(scene, each, name) for each in same):
                     continue
-                late = next((each for each in same if re.fullmatch(name, each.id.name)), None)
+                late = next((each for each in same if go_regex.fullmatch(name, each.id.name)), None)
                 # What the one above patches into all that it brings is not for each of them.
                 if late is None and (not has_all or target not in own):
                     continue
@@ -149,8 +149,8 @@ def patches_without_objects(scene: PlatformView) -> Iterator[Hit]:
 def _is_found(scene: PlatformView, stated: Stated, name: str) -> bool:
     written = _written(scene, stated)
     try:
-        return bool(re.fullmatch(name, written or stated.id.name))
-    except re.error:
+        return go_regex.fullmatch(name, written or stated.id.name)
+    except ValueError:
         return True  # what Go may understand is taken for found
 
 

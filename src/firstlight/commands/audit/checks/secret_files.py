@@ -8,6 +8,7 @@ from typing import Any
 
 from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document import go_regex
 from firstlight.document.within import at, sequence
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import secret_words
@@ -152,24 +153,23 @@ def missing_rules(scene: PlatformView) -> Iterator[Hit]:
         )
 
 
-def _covers(base: str, expression: re.Pattern[str] | None, path: str) -> bool:
+def _covers(base: str, expression: str | None, path: str) -> bool:
     """Whether a rule covers a file: its expression is for paths below the directory that its file is in."""
     above = f"{base}/" if base else ""
-    return path.startswith(above) and (expression is None or bool(expression.search(path.removeprefix(above))))
+    if not path.startswith(above) or expression is None:
+        return path.startswith(above)
+    try:
+        return go_regex.search(expression, path.removeprefix(above))
+    except ValueError:
+        return True  # what sops may understand is taken for covering
 
 
-def _expressions(scene: PlatformView, path: str) -> Iterator[re.Pattern[str] | None]:
+def _expressions(scene: PlatformView, path: str) -> Iterator[str | None]:
     """What the rules of a file cover; None for everything."""
     for document in scene.files.documents(path):
         for rule in sequence(document.value, "creation_rules"):
             written = at(rule, "path_regex")
-            if written is None:
-                yield None
-                continue
-            try:
-                yield re.compile(str(written))
-            except re.error:
-                yield None  # what Go may understand is taken for covering
+            yield None if written is None else str(written)
 
 
 def _looks_encrypted(scene: PlatformView, path: str) -> bool:
