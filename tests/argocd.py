@@ -201,15 +201,20 @@ async def argocd(programs: dict[str, Path], tmp_path_factory: pytest.TempPathFac
     await one.up(programs, settings=msgspec.structs.replace(nodes, actors=("argocd",)), owner=os.getpid())
     async with clients_kube.Client(clients_kube.load(one.kubeconfig)) as client:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
-        for obj in [*manifests(labs.NETWORK), namespace, *manifests(found / "core-install.yaml")]:
+        core = manifests(found / "core-install.yaml")
+        kinds = [each for each in core if each["kind"] == "CustomResourceDefinition"]
+        for obj in (namespace, *kinds):
+            await client.apply(obj, manager="tests")
+        # Before the controller runs: one that once found no project says so of an Application for minutes.
+        await until(lambda: _has_project(client), "the kind AppProject to be served")
+        for obj in [*manifests(labs.NETWORK), *(each for each in core if each not in kinds)]:
             if obj["metadata"]["name"] == "argocd-cmd-params-cm":
                 obj["data"] = PARAMETERS
-            if obj["kind"] not in ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Namespace"):
+            if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding", "Namespace"):
                 obj["metadata"].setdefault("namespace", HOME)
             await client.apply(obj, manager="tests")
         made = ArgoCD(one, client, one.sources(), await one.sources().status())
         await made.running(*ACTORS)
-        await until(lambda: _has_project(client), "the kind AppProject to be served")
         yield made
     await one.down()
     assert procfs.processes_of(one.home.path) == (), "the lab left processes behind"
