@@ -5,7 +5,7 @@ from typing import TypedDict
 from firstlight.cli.output_form import OutputForm
 
 
-class PartData(TypedDict):
+class BrokenPartData(TypedDict):
     """A part of a cluster, and how it is."""
 
     name: str
@@ -24,7 +24,7 @@ class TroubleData(TypedDict):
     commands: list[str]
 
 
-class NeedData(TypedDict):
+class OptionNeedData(TypedDict):
     """What a way back needs; null where it is not known whether it is there."""
 
     says: str
@@ -38,7 +38,7 @@ class OptionData(TypedDict):
     on: str
     does: str
     risk: str
-    needs: list[NeedData]
+    needs: list[OptionNeedData]
     possible: bool
     byHand: bool
     answers: list[str]
@@ -51,7 +51,7 @@ class AssessmentData(TypedDict):
     cluster: str
     fine: bool
     blind: bool
-    parts: list[PartData]
+    parts: list[BrokenPartData]
     broken: list[TroubleData]
     options: list[OptionData]
     looked: list[str]

@@ -61,7 +61,7 @@ class StepRunData(TypedDict):
     causes: list[str]
 
 
-class CauseData(TypedDict):
+class WaitCauseData(TypedDict):
     """A step that failed, and the steps that it blocks."""
 
     step: str
@@ -87,7 +87,7 @@ class RunData(TypedDict):
     dryRun: bool
     phases: list[PhaseData]
     steps: list[StepRunData]
-    causes: list[CauseData]
+    causes: list[WaitCauseData]
     staysWithTalos: list[str]
     criticalPath: list[str]
 
