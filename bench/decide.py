@@ -41,10 +41,10 @@ BUILD = 'cd "$1"; shift; kustomize=$1; shift; printf "%s\\n" "$@" | xargs -P2 -n
 WARM = """
 import asyncio, shutil, sys, time
 from pathlib import Path
-from firstlight.operate.deciding import asked, deciding
+from firstlight.commands.decide import change_source, decide as room
 git = Path(shutil.which("git"))
 async def decide():  # a result would be printed by asyncio, for an error that nobody sees
-    await deciding.decide(Path(sys.argv[1]), asked.between("main...HEAD"), git=git)
+    await room.decide(Path(sys.argv[1]), change_source.between("main...HEAD"), git=git)
 for _ in range(int(sys.argv[2])):
     begun = time.perf_counter()
     asyncio.run(decide())

@@ -1,6 +1,6 @@
 """The loop of a run: what is ready is looked at, written and gated; a failure stops its branch and no other.
 
-Work comes in, events go out, and at the end every step has an outcome or somebody who blocks it. Called by operate.
+Work comes in, events go out, and at the end every step has an outcome or a step that blocks it.
 """
 
 import asyncio
