@@ -259,14 +259,14 @@ class TestTogether:
         wanted = await in_registry(shop, "1.0.0")
         program = (
             "import asyncio, pathlib, sys\n"
-            "from firstlight.render.charts.fetching import Means\n"
-            "from firstlight.render.charts.store import ChartStore\n"
-            "from firstlight.render.charts.wanted import Kind, Wanted\n"
+            "from firstlight.render.chart_fetch import FetchClients\n"
+            "from firstlight.render.chart_store import ChartStore\n"
+            "from firstlight.render.chart_packages import FetchKind, FetchRequest\n"
             "helm, home, url, address = sys.argv[1:]\n"
-            "means = Means(pathlib.Path(helm), plain_http=frozenset([address]))\n"
+            "means = FetchClients(pathlib.Path(helm), plain_http=frozenset([address]))\n"
             "async def run():\n"
             "    store = ChartStore(pathlib.Path(home), means)\n"
-            "    found = await store.get(Wanted(kind=Kind.OCI, url=url, version='1.0.0'))\n"
+            "    found = await store.get(FetchRequest(kind=FetchKind.OCI, url=url, version='1.0.0'))\n"
             "    print(found.sum, len(await store.files(found)))\n"
             "asyncio.run(run())\n"
         )

@@ -83,7 +83,7 @@ async def test_two_processes_build_once_and_both_get_it(
     async with worker(tmp_path, environ) as first, worker(tmp_path, environ) as second:
         await until_line(tmp_path / "builds")
         # Whichever came first builds; the other one says for whom it waits.
-        waits = [asyncio.create_task(one.until("Waiting")) for one in (first, second)]
+        waits = [asyncio.create_task(one.until("WaitingForLock")) for one in (first, second)]
         done, pending = await asyncio.wait(waits, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:
             task.cancel()
@@ -92,7 +92,7 @@ async def test_two_processes_build_once_and_both_get_it(
         holder = next(one for one in (first, second) if f"process {one.process.pid}," in waiting["holder"])
 
         (tmp_path / "gate").touch()
-        ready = [await one.until("Ready") for one in (first, second)]
+        ready = [await one.until("ToolReady") for one in (first, second)]
 
     assert waiting["holder"] == f"process {holder.process.pid}, which installs tiny"
     assert len((tmp_path / "builds").read_text().split()) == 1
@@ -158,9 +158,9 @@ async def test_two_processes_take_content_once(environ: dict[str, str], go: Path
     async with worker(tmp_path, environ, "tiny-chart") as first:
         await until_line(tmp_path / "builds")
         async with worker(tmp_path, environ, "tiny-chart") as second:
-            waiting = await second.until("Waiting")
+            waiting = await second.until("WaitingForLock")
             (tmp_path / "gate").touch()
-            ready = [await one.until("Ready") for one in (first, second)]
+            ready = [await one.until("ToolReady") for one in (first, second)]
 
     assert waiting["holder"] == f"process {first.process.pid}, which installs tiny-chart"
     assert len((tmp_path / "builds").read_text().split()) == 1
