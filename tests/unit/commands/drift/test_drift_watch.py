@@ -12,23 +12,26 @@ async def waits_for_ever() -> None:
 
 
 async def test_who_stops_waiting_leaves_no_task_behind() -> None:
+    before = asyncio.all_tasks()  # other tests share the loop
     queue: asyncio.Queue[drift_watch._Changed] = asyncio.Queue()
     watch = asyncio.create_task(waits_for_ever())
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await drift_watch._gathered(queue, [watch])
-    assert asyncio.all_tasks() == {asyncio.current_task(), watch}
+    assert asyncio.all_tasks() - before == {watch}
     watch.cancel()
 
 
 async def test_a_watch_that_ends_ends_the_waiting() -> None:
+    before = asyncio.all_tasks()
+
     async def fails() -> None:
         raise ValueError("gone")
 
     queue: asyncio.Queue[drift_watch._Changed] = asyncio.Queue()
     with pytest.raises(ValueError, match="gone"):
         await drift_watch._gathered(queue, [asyncio.create_task(fails())])
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert asyncio.all_tasks() - before == set()
 
 
 async def test_the_last_change_of_an_object_counts() -> None:
