@@ -12,8 +12,6 @@ from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.drawing import safe, table
 from firstlight.model.finding import Audit
 
-Cards = "Callable[[], tuple[AuditCard, ...]]"
-
 
 def show(audit: Audit, wishes: AuditOptions, cards: Callable[[], tuple[AuditCard, ...]]) -> None:
     """Print it, or write it to a file.
