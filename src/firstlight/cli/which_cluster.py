@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli.options import cluster_options
 from firstlight.clients import kube
 from firstlight.clients.kube.client_config import ClientConfig
 from firstlight.document import mistakes
@@ -19,8 +18,6 @@ from firstlight.execute import access_files, cluster_identity
 from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster
 from firstlight.model.platform import Platform
-
-options = cluster_options
 
 
 def kept(state: Path, cluster: str) -> Path:

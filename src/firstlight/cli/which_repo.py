@@ -4,15 +4,12 @@ import dataclasses
 from pathlib import Path
 
 from firstlight import errors
-from firstlight.cli.options import repo_option
 from firstlight.drawing import safe
 from firstlight.model.platform import Platform
 from firstlight.model.remark import Grade
 from firstlight.repo import platform_reader, work_tree
 
 _SHOWN = 5
-
-option = repo_option
 
 
 def platform(root: Path | None, *, as_it_is: bool = False) -> Platform:

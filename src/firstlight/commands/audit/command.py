@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli import output
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.commands.audit import actions, audit_request, rule_cards, rule_tests, team_rules
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide import rule_text
@@ -21,7 +22,7 @@ from firstlight.repo.work_tree import WorkTree
 @click.option("--cluster", "clusters", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
 @click.option("--rule", "rules", multiple=True, metavar="ID", help="Only this rule; may be repeated.")
 @click.option("--live", is_flag=True, help="Also ask the clusters; nothing is written there.")
-@which_cluster.options
+@cluster_options
 @click.option("--render", is_flag=True, help="Also look at what charts and kustomizations really make.")
 @click.option("--offline", is_flag=True, help="With --render: fetch nothing, charts come from the cache.")
 @click.option("--fail-on", type=click.Choice(["note", "warning", "error", "critical"]), default="error",
@@ -42,7 +43,7 @@ from firstlight.repo.work_tree import WorkTree
 @click.option("--watch", is_flag=True, help="Go on looking while files are edited: what is new, what is gone.")
 @click.option("--everything", is_flag=True, help="Also what is excused.")
 @click.option("--no-cache", is_flag=True, help="Look at everything, also if nothing has changed since the last time.")
-@which_repo.option
+@repo_option
 @click.option("-o", "--output", "form", type=click.Choice(audit_request.FORMS), default=None,
               show_default="text, or as the name of --out says", help="How to print the answer.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",

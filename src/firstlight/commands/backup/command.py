@@ -14,6 +14,7 @@ from firstlight import errors
 from firstlight.cli import install_tools, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.lazy_group import LazyGroup
+from firstlight.cli.options import repo_option
 from firstlight.commands.backup import (
     backup_check,
     backup_contents,
@@ -137,7 +138,7 @@ def place_of(platform: Platform, cluster: str, place: Path | None) -> Path:
     help="Sign it with this SSH key.",
 )
 @retention_options
-@which_repo.option
+@repo_option
 @output.option
 def create(
     cluster: str, place: Path | None, key: Path | None, newest: int, daily: int, weekly: int, root: Path | None,
@@ -194,7 +195,7 @@ def _say(text: str) -> None:
 @click.argument("cluster", default="")
 @where_option
 @signer_option
-@which_repo.option
+@repo_option
 @output.option
 def list_backups(
     cluster: str, place: Path | None, signers: tuple[str, ...], root: Path | None, form: str
@@ -229,7 +230,7 @@ async def _signed(found: tuple[StoredBackup, ...], signers: tuple[str, ...]) -> 
 @where_option
 @signer_option
 @unsigned_option
-@which_repo.option
+@repo_option
 @output.option
 def verify(
     stamp: str, cluster: str, restore: bool, place: Path | None, signers: tuple[str, ...], unsigned: tuple[str, ...],
@@ -276,7 +277,7 @@ async def _verified(
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @where_option
 @signer_option
-@which_repo.option
+@repo_option
 @output.option
 def prune(
     cluster: str, newest: int, daily: int, weekly: int, dry_run: bool, place: Path | None, signers: tuple[str, ...],

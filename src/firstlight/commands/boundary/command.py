@@ -7,6 +7,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import options, output, renderers, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.boundary import text
 from firstlight.drawing import table
 from firstlight.model.boundary import Boundary, BoundaryStanding
@@ -22,7 +23,7 @@ FAILED, DIFFERENT = 1, 2
 @click.option("--component", default="", metavar="NAME", help="One component alone.")
 @click.option("--everything", is_flag=True, help="Every difference, and the objects that are equal.")
 @options.offline_option
-@which_repo.option
+@repo_option
 @output.option
 def boundary(cluster: str, component: str, everything: bool, offline: bool, root: Path | None, form: str) -> int:
     """Object by object, bootstrap's render against GitOps': only here, only there, different, and what comes of it.

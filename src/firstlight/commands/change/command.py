@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_repo
+from firstlight.cli import output
+from firstlight.cli.options import repo_option
 from firstlight.commands.change import change_start, record_store
 from firstlight.commands.change import markdown as change_markdown
 from firstlight.commands.change import text as change_text
@@ -64,7 +65,7 @@ def change() -> None:
 @_yes
 @_kubeconfig
 @_offline
-@which_repo.option
+@repo_option
 @output.option
 def start(
     why: str, title: str, revisions: str | None, staged: bool, clusters: tuple[str, ...], order: str, is_at_once: bool,
@@ -114,7 +115,7 @@ def start(
 @_yes
 @_kubeconfig
 @_offline
-@which_repo.option
+@repo_option
 @output.option
 def resume(
     id: str, without_backup: str, is_merging: bool, no_wait: bool, is_reverted: bool, patience: float, yes: bool,
@@ -138,7 +139,7 @@ def resume(
 @_yes
 @_kubeconfig
 @_offline
-@which_repo.option
+@repo_option
 @output.option
 def revert(
     id: str, why: str, emergency: str | None, no_wait: bool, patience: float, yes: bool, kubeconfig: Path | None,
@@ -155,7 +156,7 @@ def revert(
 
 
 @change.command(name="list")
-@which_repo.option
+@repo_option
 @output.option
 def listed(root: Path | None, form: str) -> None:
     """All changes that were carried through from this clone, the newest first."""
@@ -167,7 +168,7 @@ def listed(root: Path | None, form: str) -> None:
 @change.command()
 @click.argument("id", default="")
 @click.option("--markdown", is_flag=True, help="The record as it is kept for people.")
-@which_repo.option
+@repo_option
 @output.option
 def show(id: str, markdown: bool, root: Path | None, form: str) -> None:
     """What a change is, why, by whom, how far, with its checks and times; the newest if none is named."""

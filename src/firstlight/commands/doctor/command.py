@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from firstlight import errors
-from firstlight.cli import options, output, which_cluster, which_repo
+from firstlight.cli import options, output
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.commands.doctor import bundle as doctor_bundle
 from firstlight.commands.doctor import cluster_access, data, diagnosis_scope, examine, secret_values, text
 from firstlight.commands.doctor.cluster_access import DoctorTarget
@@ -32,8 +33,8 @@ BLIND = 3
               help="Also write an archive for a bug report, with nothing secret in it.")  # fmt: skip
 @click.option("--talosconfig", type=click.Path(path_type=Path, exists=True, dir_okay=False), default=None,
               show_default="what up has left, else what the repo says", help="The way to the machines.")  # fmt: skip
-@which_cluster.options
-@which_repo.option
+@cluster_options
+@repo_option
 @output.option
 def doctor(
     cluster: str, what: str, everything: bool, since: float | None, bundle: Path | None, talosconfig: Path | None,

@@ -9,6 +9,7 @@ import click
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.down import down as down_room
 from firstlight.commands.down.down import DownTarget
 from firstlight.commands.down.output_form import DownData, LeftAloneData, WipedData
@@ -19,7 +20,7 @@ from firstlight.model.platform import Platform
 @click.command()
 @click.argument("cluster")
 @click.option("--confirm", default="", metavar="CLUSTER", help="The cluster's name once more, instead of typing it.")
-@which_repo.option
+@repo_option
 @output.option
 def down(cluster: str, confirm: str, root: Path | None, form: str) -> int:
     """Wipe the machines of a test cluster, so that they boot into maintenance mode. All data on them is lost.

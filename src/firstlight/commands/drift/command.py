@@ -13,6 +13,7 @@ import click
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.clients import kube
 from firstlight.commands.drift import correct as drift_correct
 from firstlight.commands.drift import drift as drift_room
@@ -37,8 +38,8 @@ DRIFTED = 2
 @click.option("--yes", is_flag=True, help="Apply and remove in the engine's place without asking.")
 @click.option("--uid", default="", help="With --correct: the UID of kube-system of the cluster that is meant.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@which_cluster.options
-@which_repo.option
+@cluster_options
+@repo_option
 @output.option
 def drift(
     cluster: str, components: tuple[str, ...], correct: bool, as_owner: bool, watch: bool, yes: bool, uid: str,

@@ -7,6 +7,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.decide import team_rules
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.commands.explain import chain, text
@@ -22,7 +23,7 @@ from firstlight.repo.work_tree import WorkTree
 @click.command()
 @click.argument("name", nargs=-1, metavar="[COMPONENT|PHASE|SIDE|RULE|WORD]")
 @click.option("--cluster", default="", metavar="NAME", help="Only what is so in this cluster.")
-@which_repo.option
+@repo_option
 @output.option
 def explain(name: tuple[str, ...], cluster: str, root: Path | None, form: str) -> None:
     """What something is and why it is here: a component, a phase, a side, a rule, or a word.

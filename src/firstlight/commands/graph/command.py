@@ -7,6 +7,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import options, renderers, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.graph import picture as graph_picture
 from firstlight.commands.graph import svg
 from firstlight.commands.graph import text as graph_text
@@ -33,7 +34,7 @@ _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "d
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file.")
 @click.option("--render/--no-render", "wanted", default=False, help="Render first, so that more needs are known.")
 @options.offline_option
-@which_repo.option
+@repo_option
 def graph(cluster: str, form: str | None, out: Path | None, wanted: bool, offline: bool, root: Path) -> None:
     """What needs what, phase by phase: as SVG for any browser, as Mermaid, DOT or text."""
     platform = which_repo.only(which_repo.platform(root), cluster)

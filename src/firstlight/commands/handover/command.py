@@ -10,6 +10,7 @@ import click
 from firstlight import errors
 from firstlight.cli import confirm, exit_codes, output, which_repo
 from firstlight.cli import means as cli_means
+from firstlight.cli.options import repo_option
 from firstlight.commands.handover import handover as handover_room
 from firstlight.commands.handover import text as text_module
 from firstlight.commands.handover.handover import HandoverRequest
@@ -49,7 +50,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--kubeconfig", type=_FILE, default=None, help="The way to a cluster of which the repo has no machines.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@which_repo.option
+@repo_option
 @output.option
 def handover(
     cluster: str, components: tuple[str, ...], dry_run: bool, yes: bool, allow_loss: bool, canary: bool,

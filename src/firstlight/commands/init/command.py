@@ -10,6 +10,7 @@ import msgspec
 
 from firstlight import errors
 from firstlight.cli import output, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.clients import atomic_file
 from firstlight.model.platform import Platform
 from firstlight.repo.declaration import declaration_form, inferred_declaration
@@ -20,7 +21,7 @@ from firstlight.repo.declaration.inferred_declaration import InitQuestion
 @click.option("--answer", "given", multiple=True, metavar="KEY=VALUE", help="An answer beforehand; may be repeated.")
 @click.option("--force", is_flag=True, help="Write it even where there is one; the old one is lost.")
 @click.option("--dry-run", is_flag=True, help="Print it, write nothing.")
-@which_repo.option
+@repo_option
 @output.option
 def init(given: Sequence[str], force: bool, dry_run: bool, root: Path | None, form: str) -> None:
     """Write firstlight.yaml: what was inferred, and what you answer to what could not be.

@@ -7,6 +7,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.inventory import data, text
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
@@ -19,7 +20,7 @@ from firstlight.model.remark import Grade
 @click.option("--tree", "as_tree", is_flag=True, help="Who brings what, as a tree.")
 @click.option("--component", default="", metavar="NAME", help="One component, whole: sources, halves, dependents.")
 @click.option("--everything", is_flag=True, help="Every remark, where else some stand for many.")
-@which_repo.option
+@repo_option
 @output.option
 def inventory(cluster: str, as_tree: bool, component: str, everything: bool, root: Path | None, form: str) -> int:
     """Clusters, machines and components of a repo, and an honest list of what was not understood.

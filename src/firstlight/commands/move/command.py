@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from firstlight import errors
-from firstlight.cli import output, renderers, which_repo
+from firstlight.cli import output, renderers
+from firstlight.cli.options import repo_option
 from firstlight.clients import program_path
 from firstlight.clients.git import Git
 from firstlight.commands.change import change_start
@@ -75,7 +76,7 @@ _PHASES = ("inline", "crds", "core", "engine")
 )  # fmt: skip
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
 @click.option("--kubeconfig", type=_FILE, default=None, help="The way to a cluster of which the repo has no machines.")
-@which_repo.option
+@repo_option
 @output.option
 def move(
     component: str, side: str | None, into: str, split: str, only: tuple[str, ...], owner: str, phase: str, home: str,

@@ -13,6 +13,7 @@ from firstlight import errors
 from firstlight.cli import exit_codes, options, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.follow_run import Form, follow_walk
+from firstlight.cli.options import repo_option
 from firstlight.clients import talosctl
 from firstlight.commands.node import apply_config, config_comparison, declared_configs, machine_lookup, machine_ready
 from firstlight.commands.node import text as node_text
@@ -50,7 +51,7 @@ from firstlight.observe.machine_survey import MachineAccess
     "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long each may take to be well."
 )
 @click.option("--yes", is_flag=True, help="Do not ask before reboots, nor before what was tried is kept.")
-@which_repo.option
+@repo_option
 @output.option
 def apply(
     cluster: str, names: tuple[str, ...], every: bool, dry_run: bool, tried: float | None, revision: str,

@@ -8,6 +8,7 @@ import click
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, which_cluster, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.clients import talosctl
 from firstlight.commands.node import config_comparison, declared_configs, machine_lookup, node_rows
 from firstlight.commands.node.declared_configs import DeclaredConfigs
@@ -27,7 +28,7 @@ from firstlight.observe.machine_survey import PATIENCE, MachineAccess
 
 @click.command(name="list")
 @click.argument("cluster", default="")
-@which_repo.option
+@repo_option
 @output.option
 def list_nodes(cluster: str, root: Path | None, form: str) -> int:
     """Every machine: what it runs, whether it is well, in etcd and schedulable, and whether its config is the repo's.

@@ -10,6 +10,7 @@ from firstlight import errors
 from firstlight.cli import exit_codes, options, output, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.follow_run import Form, follow_walk
+from firstlight.cli.options import repo_option
 from firstlight.clients import talosctl
 from firstlight.commands.node import drain, drain_rules, machine_lookup, machine_ready, node_storage
 from firstlight.commands.node import text as node_text
@@ -44,7 +45,7 @@ from firstlight.observe import machine_survey
     "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long it may take to come back."
 )
 @click.option("--yes", is_flag=True, help="Do not ask before it is drained and reboots.")
-@which_repo.option
+@repo_option
 @output.option
 def maintain(
     machine: str, cluster: str, no_reboot: bool, done: bool, dry_run: bool, scratch: bool, force: bool,

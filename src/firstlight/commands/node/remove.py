@@ -11,6 +11,7 @@ from firstlight import errors
 from firstlight.cli import exit_codes, follow_run, options, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.follow_run import Form
+from firstlight.cli.options import repo_option
 from firstlight.commands.node import departure, machine_lookup, removal_stages, text
 from firstlight.commands.node.departure import Departure, Wipe
 from firstlight.commands.node.drain_rules import DrainOptions
@@ -38,7 +39,7 @@ _OPTIONS = (
     click.option(
         "--timeout", type=options.SECONDS, default="15m", show_default=True, help="How long it may take to be wiped."
     ),
-    which_repo.option,
+    repo_option,
     output.option,
 )  # fmt: skip
 

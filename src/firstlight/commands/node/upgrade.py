@@ -10,6 +10,7 @@ from firstlight import errors
 from firstlight.cli import confirm, exit_codes, follow_run, options, output, which_cluster, which_repo
 from firstlight.cli import means as cli_means
 from firstlight.cli.follow_run import Form
+from firstlight.cli.options import repo_option
 from firstlight.commands.backup import etcd_snapshot
 from firstlight.commands.node import kubernetes_upgrade, talos_upgrade, text
 from firstlight.commands.node.drain_rules import DrainOptions
@@ -44,7 +45,7 @@ from firstlight.model.upgrade_plan import UpgradePlan, UpgradeProduct
 @click.option(
     "--timeout", type=options.SECONDS, default="30m", show_default=True, help="How long one may take to come back."
 )
-@which_repo.option
+@repo_option
 @output.option
 def upgrade(
     cluster: str, talos: tuple[str, ...], kubernetes: str, machine: tuple[str, ...], dry_run: bool, yes: bool,

@@ -11,6 +11,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import which_cluster, which_repo
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.drawing import safe
 from firstlight.execute import lease as execute_lease
 from firstlight.execute.lease import Lease
@@ -31,8 +32,8 @@ id_option = click.option("--id", "id", default="", show_default="the only one th
 def target_options(function: Callable[P, R]) -> Callable[P, R]:
     """Adds what all of them have: ``--kubeconfig``, ``--context`` and ``--repo``."""
 
-    @which_cluster.options
-    @which_repo.option
+    @cluster_options
+    @repo_option
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         return function(*args, **kwargs)

@@ -10,6 +10,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, renderers, which_cluster, which_repo
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.clients import kube
 from firstlight.clients.kube.client_config import ClientConfig
 from firstlight.commands.owners import owners as owners_room
@@ -43,8 +44,8 @@ _NOT_RENDERED = "nothing was rendered: owners that differ from the declared ones
 @click.option("--render/--no-render", "wanted", default=True, show_default=True,
               help="Render the repo, to know who is to own what.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@which_cluster.options
-@which_repo.option
+@cluster_options
+@repo_option
 @output.option
 def owners(
     cluster: str, fields: bool, namespace: str, kind: str, owner: str, flaws: bool, everything: bool, check: bool,

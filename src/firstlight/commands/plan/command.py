@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from firstlight.cli import output, which_repo
-from firstlight.cli.options import offline_option
+from firstlight.cli.options import offline_option, repo_option
 from firstlight.cli.renderers import rendered
 from firstlight.commands.plan import data, text
 from firstlight.drawing import table
@@ -24,7 +24,7 @@ from firstlight.plan import build
 )
 @offline_option
 @click.option("--everything", is_flag=True, help="Every step and every note, where else some stand for many.")
-@which_repo.option
+@repo_option
 @output.option
 def plan(cluster: str, wanted: bool | None, offline: bool, everything: bool, root: Path | None, form: str) -> int:
     """The steps of a run by phase: needs, gates, what each would create, what runs at once, the critical path.

@@ -9,6 +9,7 @@ from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import options, output, which_cluster, which_repo
 from firstlight.cli.follow_run import Form
+from firstlight.cli.options import repo_option
 from firstlight.commands.recover import assess, data, drill, repair, text
 from firstlight.drawing import table
 from firstlight.execute.means import Means
@@ -60,7 +61,7 @@ OPTIONS = (
     help="With --drill: charts as files, .tgz or unpacked, taken before any is fetched.",
 )  # fmt: skip
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache, or from --charts.")
-@which_repo.option
+@repo_option
 @output.option
 def recover(
     cluster: str, option: str | None, what: str, scenario: str, keep: bool, dry_run: bool, yes: bool, pin: str,

@@ -8,7 +8,7 @@ import click
 
 from firstlight.cli import allow_commands as cli_allow_commands
 from firstlight.cli import output, which_cluster, which_repo
-from firstlight.cli.options import PHASES
+from firstlight.cli.options import PHASES, repo_option
 from firstlight.commands.rehearse import given_charts, lab_mapping
 from firstlight.commands.rehearse import rehearse as rehearse_room
 from firstlight.commands.rehearse import text as rehearse_text
@@ -43,7 +43,7 @@ EXIT_CODES = {"passed": 0, "failed": 1, "refused": 3}
 @click.option("--keep", is_flag=True, help="Leave the lab running, to look around in it.")
 @click.option("--markdown", type=click.Path(path_type=Path), default=None, help="Also write the report here, for CI.")
 @click.option("--everything", is_flag=True, help="The whole mapping, where else some stand for many.")
-@which_repo.option
+@repo_option
 @output.option
 def rehearse(
     cluster: str, charts: Path | None, offline: bool, until: str | None, verify: bool, allow_commands: bool, yes: bool,

@@ -11,6 +11,7 @@ import click
 
 from firstlight import errors
 from firstlight.cli import output, renderers, which_repo
+from firstlight.cli.options import repo_option
 from firstlight.commands.render import inline as render_inline
 from firstlight.commands.render import text
 from firstlight.commands.render.text import RenditionRow
@@ -31,7 +32,7 @@ from firstlight.render import component_renderer, crds
 @click.option("--refresh", is_flag=True, help="Resolve ranges, tags and branches anew.")
 @click.option("--owner-labels", is_flag=True, help="With the labels by which the engine knows what is its own.")
 @render_inline.option
-@which_repo.option
+@repo_option
 @click.option(
     "-o",
     "--output",

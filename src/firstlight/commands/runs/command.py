@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from firstlight import errors
-from firstlight.cli import output, which_repo, which_run
+from firstlight.cli import output, which_run
+from firstlight.cli.options import repo_option
 from firstlight.clients import atomic_file, path_safety
 from firstlight.commands.runs import data
 from firstlight.commands.runs import text as runs_text
@@ -24,7 +25,7 @@ from firstlight.journal import journal_reader
     metavar="FILE.svg",
     help="Draw the run, or the newest, as a picture.",
 )
-@which_repo.option
+@repo_option
 @output.option
 def runs(run: str, cluster: str, timeline: Path | None, root: Path | None, form: str) -> None:
     """Runs of this repo, newest first; or one by its id or a part of it: steps, gates, waits.

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from firstlight.cli import follow_run, output, which_repo, which_run
+from firstlight.cli import follow_run, output, which_run
 from firstlight.cli.follow_run import Form
+from firstlight.cli.options import repo_option
 from firstlight.commands.runs import data, text
 from firstlight.drawing import run_screen, run_summary, safe, table
 from firstlight.errors import ExitCode
@@ -25,7 +26,7 @@ _ENDLESS = 1_000_000
 @click.command()
 @click.argument("cluster", default="")
 @click.option("--watch", is_flag=True, help="Follow it until it ends; without a run, wait for one.")
-@which_repo.option
+@repo_option
 @output.option
 def status(cluster: str, watch: bool, root: Path | None, form: Form) -> int:
     """How the newest run stands: its phases, what waits and why, whether it still goes on.

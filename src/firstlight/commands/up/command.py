@@ -11,7 +11,7 @@ from firstlight.cli import means as cli_means
 from firstlight.cli import output, screen, which_cluster, which_repo
 from firstlight.cli.exit_codes import exit_code
 from firstlight.cli.follow_run import Form
-from firstlight.cli.options import PHASES
+from firstlight.cli.options import PHASES, repo_option
 from firstlight.commands.up import certificate
 from firstlight.commands.up import up as up_room
 from firstlight.commands.up.carry_out import carry_out, tell_problems
@@ -40,7 +40,7 @@ from firstlight.model.platform import Platform
 )
 @click.option("--merge", is_flag=True, help="Add the cluster to your own kubeconfig and talosconfig, too.")
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@which_repo.option
+@repo_option
 @output.option
 def up(
     cluster: str, check: bool, dry_run: bool, until: str | None, only: tuple[str, ...], parallel: int, yes: bool,

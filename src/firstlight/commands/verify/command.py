@@ -11,6 +11,7 @@ import click
 from firstlight import errors
 from firstlight.cli import means as cli_means
 from firstlight.cli import output, screen, which_cluster, which_repo
+from firstlight.cli.options import cluster_options, repo_option
 from firstlight.clients import program_path
 from firstlight.clients.cilium import Cilium
 from firstlight.commands.up import up
@@ -46,8 +47,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 @click.option("--render/--no-render", "wanted", default=True, show_default=True,
               help="Render the repo and ask the gates of all components.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Fetch nothing: charts come from the cache.")
-@which_cluster.options
-@which_repo.option
+@cluster_options
+@repo_option
 @output.option
 def verify(
     cluster: str, wait: float, probe: bool, image: str, cilium_tests: str, idempotent: bool,
