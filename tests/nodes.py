@@ -28,8 +28,8 @@ from firstlight.execute.walk import Walk, WalkStage
 from firstlight.execute.world import RunPrograms
 from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole, Network
 from firstlight.model.event import Event, Judged, StepEnded, Told, Writing
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.render.component_renderer import Renderer
 from firstlight.repo import platform_reader

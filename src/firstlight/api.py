@@ -17,17 +17,10 @@ if TYPE_CHECKING:
     from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
     from firstlight.model.component import Component, ObjectId, Origin, Owner, Phase, Side, Stated
     from firstlight.model.decision import Approval, ChangeCheck, Decision, DecisionItem, ProcedureStep, Risk, Ruling
-    from firstlight.model.finding import (
-        Audit,
-        Excused,
-        FileEdit,
-        Finding,
-        FindingEvidence,
-        FindingSeverity,
-        Matrix,
-    )
+    from firstlight.model.diagnostic import Diagnostic, Severity
+    from firstlight.model.finding import Audit, Excused, FileEdit, Finding, FindingEvidence, Matrix
+    from firstlight.model.place import Place
     from firstlight.model.platform import Platform
-    from firstlight.model.remark import Grade, Place, Remark
     from firstlight.repo.platform_view import AppliedObject, LiveObjects, PlatformView
 
 __all__ = [
@@ -44,14 +37,13 @@ __all__ = [
     "ConfigError",
     "Decision",
     "DecisionItem",
+    "Diagnostic",
     "Engine",
     "Excused",
     "FileEdit",
     "Finding",
     "FindingEvidence",
-    "FindingSeverity",
     "FirstlightError",
-    "Grade",
     "Hit",
     "LiveObjects",
     "Machine",
@@ -68,9 +60,9 @@ __all__ = [
     "PlatformView",
     "ProcedureStep",
     "Refused",
-    "Remark",
     "Risk",
     "Ruling",
+    "Severity",
     "Side",
     "Stated",
     "ToolError",
@@ -107,11 +99,11 @@ _HOMES = {
         "FileEdit",
         "Finding",
         "FindingEvidence",
-        "FindingSeverity",
         "Matrix",
     ),
     "firstlight.model.platform": ("Platform",),
-    "firstlight.model.remark": ("Grade", "Place", "Remark"),
+    "firstlight.model.diagnostic": ("Diagnostic", "Severity"),
+    "firstlight.model.place": ("Place",),
     "firstlight.repo.platform_view": ("AppliedObject", "LiveObjects", "PlatformView"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -132,7 +124,7 @@ def __dir__() -> list[str]:
 def read_platform(repo: Path | str) -> "Platform":
     """Read the platform that a directory describes. Nothing of the directory is executed.
 
-    Problems in files are in the platform's ``remarks``.
+    Problems in files are in the platform's ``diagnostics``.
 
     Args:
         repo: The top of a GitOps repo, or any directory that is one by itself.

@@ -16,7 +16,7 @@ from firstlight.commands.doctor import diagnosis_scope, examine
 from firstlight.commands.doctor.diagnosis import Diagnosis
 from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 G = TypeVar("G")
 Make = Callable[[G], AsyncIterator["Expected"]]

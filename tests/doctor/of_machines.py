@@ -10,7 +10,7 @@ from firstlight.commands.doctor import examine
 from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
 from firstlight.gates.crds import LONGEST_INSTALLING
 from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineConfig, MachinePart, MachineRole
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.observe.machine_survey import MachineAccess
 from tests import machines, stuck_crds

@@ -35,7 +35,7 @@ class ObjectData(TypedDict):
     name: str
 
 
-class RemarkData(TypedDict):
+class DiagnosticData(TypedDict):
     """Something in a file that is wrong, doubtful or not understood."""
 
     grade: str

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from firstlight import errors
 from firstlight.drawing import safe
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.repo import platform_reader, work_tree
 
 _SHOWN = 5
@@ -35,8 +35,8 @@ def platform(root: Path | None, *, as_it_is: bool = False) -> Platform:
 def _wrong(platform: Platform) -> list[str]:
     """The first few mistakes in firstlight.yaml, with their places."""
     path = platform.declared.path if platform.declared is not None else "firstlight.yaml"
-    found = [each for each in platform.remarks if each.grade == Grade.ERROR and each.place.path == path]
-    return [safe.text(f"  {each.place}: {each.message}. {each.hint}".rstrip()) for each in found[:_SHOWN]]
+    found = [each for each in platform.diagnostics if each.severity == Severity.ERROR and each.place.path == path]
+    return [safe.text(f"  {each.place}: {each.message}. {each.fix}".rstrip()) for each in found[:_SHOWN]]
 
 
 def only(platform: Platform, cluster: str) -> Platform:

@@ -31,8 +31,8 @@ def path(state: Path, run: str) -> Path:
 def read(path: Path) -> RunState:
     """How a run stands; what could not be read of it is said on standard error."""
     found = journal_reader.contents(path)
-    for remark in found.remarks:
-        print(f"{path.name}: {remark}", file=sys.stderr)
+    for diagnostic in found.diagnostics:
+        print(f"{path.name}: {diagnostic}", file=sys.stderr)
     state = run_state.fold(found.events)
     who = state.started.who if state.started else ""
     return run_state.fold(found.events, is_alive=journal_reader.is_alive(path, who))

@@ -9,7 +9,8 @@ import msgspec
 
 from firstlight.document.yaml_reader import YamlDocument, read
 from firstlight.errors import ConfigError
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 _Form = TypeVar("_Form")
 _SHOWN = 30
@@ -51,22 +52,22 @@ class FormHints:
 
 
 class FormMistakes(ConfigError):
-    """Files say something that they must not say; has all remarks."""
+    """Files say something that they must not say; has all diagnostics."""
 
-    def __init__(self, remarks: Sequence[Remark]) -> None:
-        first, *others = sorted(set(remarks))
-        super().__init__(first.message, path=str(first.place), hint=first.hint)
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        first, *others = sorted(set(diagnostics))
+        super().__init__(first.message, path=str(first.place), hint=first.fix)
         self.path, self.line = first.place.path, first.place.line
-        self.remarks = (first, *others)
+        self.diagnostics = (first, *others)
         if others:
             # What to write instead stands below each, not below all of them.
-            told = [f"{each.place}: {each.message}{_below(each)}" for each in self.remarks[: _SHOWN + 1]]
+            told = [f"{each.place}: {each.message}{_below(each)}" for each in self.diagnostics[: _SHOWN + 1]]
             told += [f"and {len(others) - _SHOWN} more"] if len(others) > _SHOWN else []
             self.message, self.hint = "\n".join(told), ""
 
 
-def _below(remark: Remark) -> str:
-    return f"\n  {remark.hint}" if remark.hint else ""
+def _below(diagnostic: Diagnostic) -> str:
+    return f"\n  {diagnostic.fix}" if diagnostic.fix else ""
 
 
 def parsed(data: bytes, path: str, form: type[_Form], *, hints: FormHints | None = None) -> tuple[_Form, YamlDocument]:
@@ -76,9 +77,9 @@ def parsed(data: bytes, path: str, form: type[_Form], *, hints: FormHints | None
         Mistaken: It is something else.
     """
     contents = read(data, path)
-    wrong = [each for each in contents.remarks if each.grade is Grade.ERROR or "given twice" in each.message]
+    wrong = [each for each in contents.diagnostics if each.severity is Severity.ERROR or "given twice" in each.message]
     if wrong:
-        raise FormMistakes([_error(each.place, each.message, each.hint) for each in wrong])
+        raise FormMistakes([_error(each.place, each.message, each.fix) for each in wrong])
     if len(contents.documents) != 1:
         raise FormMistakes([_error(Place(path), "it must be one document", "Write one, without ---.")])
     document = contents.documents[0]
@@ -89,13 +90,15 @@ def parsed(data: bytes, path: str, form: type[_Form], *, hints: FormHints | None
         raise FormMistakes(found or [_error(document.place(), str(error), "")]) from error
 
 
-def problems(document: YamlDocument, schema: Mapping[str, Any], *, hints: FormHints | None = None) -> Iterator[Remark]:
+def problems(
+    document: YamlDocument, schema: Mapping[str, Any], *, hints: FormHints | None = None
+) -> Iterator[Diagnostic]:
     """Everything that a schema forbids; only worth looking for where msgspec has found something."""
     import jsonschema_rs
 
     explaining = _Explaining(document, schema, hints or FormHints())
     for error in jsonschema_rs.validator_for(dict(schema)).iter_errors(document.value):
-        yield from explaining.remarks(error)
+        yield from explaining.diagnostics(error)
 
 
 def near(name: str, options: Sequence[str]) -> str:
@@ -129,14 +132,14 @@ class _Explaining:
     schema: Mapping[str, Any]
     hints: FormHints
 
-    def remarks(self, error: Any) -> Iterator[Remark]:
+    def diagnostics(self, error: Any) -> Iterator[Diagnostic]:
         """One error in plain words; each of several forbidden keys is one."""
         steps: list[str | int] = list(error.instance_path)
         facts: Mapping[str, Any] = error.kind.as_dict()
         match error.kind.name:
             case "anyOf" if meant := _meant(facts["context"], len(steps)):
                 for each in meant:
-                    yield from self.remarks(each)
+                    yield from self.diagnostics(each)
             case "additionalProperties":
                 known = _known_fields(self.schema, error.schema_path)
                 for name in facts["unexpected"]:
@@ -213,5 +216,5 @@ def _known_fields(schema: Mapping[str, Any], path: Sequence[str | int]) -> list[
     return list(at.get("properties", {}))
 
 
-def _error(place: Place, message: str, hint: str) -> Remark:
-    return Remark(place, Grade.ERROR, message, hint)
+def _error(place: Place, message: str, hint: str) -> Diagnostic:
+    return Diagnostic.error("?", message, at=place, fix=hint)

@@ -13,7 +13,7 @@ from firstlight import errors
 from firstlight.document import scalars, text_edits, yaml_reader, yaml_tree, yaml_writer
 from firstlight.document.yaml_reader import YamlDialect
 from firstlight.document.yaml_values import DialectRules
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 
 Steps = Sequence[str | int]
 
@@ -184,13 +184,13 @@ def _edit(
 
 def _read(body: str, shown: str, dialect: YamlDialect) -> dict[int, Any]:
     contents = yaml_reader.read_text(body, shown, dialect=dialect)
-    for remark in _errors(contents):
-        raise errors.ConfigError(remark.message, path=shown, line=remark.place.line, hint=remark.hint)
+    for diagnostic in _errors(contents):
+        raise errors.ConfigError(diagnostic.message, path=shown, line=diagnostic.place.line, hint=diagnostic.fix)
     return {each.index: each.value for each in contents.documents}
 
 
 def _errors(contents: yaml_reader.YamlContents) -> list[Any]:
-    return [each for each in contents.remarks if each.grade is Grade.ERROR]
+    return [each for each in contents.diagnostics if each.severity is Severity.ERROR]
 
 
 def _changed(old: Any, steps: Steps, change: Callable[[Any, str | int], None]) -> Any:

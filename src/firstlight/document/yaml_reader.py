@@ -11,7 +11,8 @@ from yaml._yaml import CParser
 from yaml.events import DocumentStartEvent, StreamEndEvent
 
 from firstlight.document import yaml_problems, yaml_tree, yaml_values
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 _PLAIN_SIZE = 1 << 20
 _ALIAS = re.compile(rb"(?:^|[\s\[{,:])\*[^\s*]")
@@ -22,9 +23,9 @@ _INDENTED = (b" " * 200, b"- " * 100)
 class YamlUnreadable(ValueError):
     """A text that is not YAML, or means something that only its author knows."""
 
-    def __init__(self, remark: Remark) -> None:
-        super().__init__(f"it is not YAML: {remark.message}")
-        self.remark = remark
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(f"it is not YAML: {diagnostic.message}")
+        self.diagnostic = diagnostic
 
 
 def load_all(text: str | bytes) -> list[Any]:
@@ -35,9 +36,9 @@ def load_all(text: str | bytes) -> list[Any]:
     """
     data = text.encode("utf-8", errors="surrogatepass") if isinstance(text, str) else text
     contents = read(data, "")
-    for remark in contents.remarks:
-        if remark.grade is not Grade.WARNING:
-            raise YamlUnreadable(remark)
+    for diagnostic in contents.diagnostics:
+        if diagnostic.severity is not Severity.WARNING:
+            raise YamlUnreadable(diagnostic)
     values: list[Any] = [None] * contents.count
     for document in contents.documents:
         values[document.index] = document.value
@@ -47,7 +48,7 @@ def load_all(text: str | bytes) -> list[Any]:
 def problem_of(error: ValueError) -> tuple[str, int]:
     """What is wrong, and in which line; 0 if that is not known."""
     if isinstance(error, YamlUnreadable):
-        return error.remark.message, error.remark.place.line
+        return error.diagnostic.message, error.diagnostic.place.line
     return str(error), 0
 
 
@@ -66,8 +67,8 @@ def why_refused(data: bytes) -> tuple[str, int] | None:
     )
     if is_plain:
         return None
-    remarks = read(data, "").remarks
-    return next(((each.message, each.place.line) for each in remarks if each.grade is Grade.ERROR), None)
+    diagnostics = read(data, "").diagnostics
+    return next(((each.message, each.place.line) for each in diagnostics if each.severity is Severity.ERROR), None)
 
 
 # YAML files as documents: plain values with the way back to their lines.
@@ -121,16 +122,16 @@ class YamlContents:
     """A file: its documents, and what is wrong with it."""
 
     documents: tuple[YamlDocument, ...]
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     count: int = 0
     """Documents up to the first that cannot be parsed, empty ones and those that are refused included."""
 
 
 def read(data: bytes, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> YamlContents:
-    """Read a file; what is broken is a remark, and the documents before it are kept."""
+    """Read a file; what is broken is a diagnostic, and the documents before it are kept."""
     if len(data) > SIZE_LIMIT:
-        remark = Remark(Place(path), Grade.ERROR, f"the file is larger than {SIZE_LIMIT >> 20} MiB")
-        return YamlContents((), (remark,))
+        diagnostic = Diagnostic.error("?", f"the file is larger than {SIZE_LIMIT >> 20} MiB", at=Place(path))
+        return YamlContents((), (diagnostic,))
     try:
         text = decode(data)
     except UnicodeDecodeError as error:
@@ -159,21 +160,23 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8-sig") if data.startswith(codecs.BOM_UTF8) else data.decode()
 
 
-def _undecodable(error: UnicodeDecodeError, data: bytes, path: str) -> Remark:
+def _undecodable(error: UnicodeDecodeError, data: bytes, path: str) -> Diagnostic:
     if error.encoding.startswith("utf-16"):
-        return Remark(Place(path), Grade.ERROR, "the file is broken UTF-16", "Save it as UTF-8.")
+        return Diagnostic.error("?", "the file is broken UTF-16", at=Place(path), fix="Save it as UTF-8.")
     line = data.count(b"\n", 0, error.start) + 1
     column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", errors="replace")) + 1
     message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-    return Remark(Place(path, line, column), Grade.ERROR, message, "Save the file as UTF-8.")
+    return Diagnostic.error("?", message, at=Place(path, line, column), fix="Save the file as UTF-8.")
 
 
 def _read(text: str, path: str, dialect: YamlDialect) -> YamlContents:
     documents: list[YamlDocument] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     rules, index, notes = _RULES[dialect], -1, yaml_values.ReadNotes()
     if text.count("%TAG") > _DIRECTIVES and len(_DIRECTIVE.findall(text)) > _DIRECTIVES:
-        return YamlContents((), (Remark(Place(path), Grade.ERROR, "there are more %TAG lines than anybody writes"),))
+        return YamlContents(
+            (), (Diagnostic.error("?", "there are more %TAG lines than anybody writes", at=Place(path)),)
+        )
     parser: Any = CParser(text)
     get = parser.get_event
     if rules is yaml_values.KUBERNETES and _BARE_TAG.search(text):
@@ -188,61 +191,71 @@ def _read(text: str, path: str, dialect: YamlDialect) -> YamlContents:
             try:
                 value = yaml_values.build(get, rules, notes)
             except yaml_values.YamlRefused as refused:
-                remarks.append(_refused(refused, text, path))
+                diagnostics.append(_refused(refused, text, path))
                 if isinstance(refused, yaml_values.YamlTooDeep):
                     break
                 yaml_values.skip(get, notes)
                 continue
             if notes.has_repeated or notes.tags:
-                remarks += _noted(notes, text, path, index, dialect)
+                diagnostics += _noted(notes, text, path, index, dialect)
             if value is not None:
                 documents.append(YamlDocument(path, line, index, value, text, dialect))
     except yaml.reader.ReaderError:
         return _with_control_character(text, path, dialect)
     except yaml_values.YamlTooMuch:
-        remarks.append(Remark(Place(path), Grade.ERROR, "there is more in the file than anybody writes by hand"))
+        diagnostics.append(
+            Diagnostic.error("?", "there is more in the file than anybody writes by hand", at=Place(path))
+        )
     except yaml.YAMLError as error:
         message, line, column, hint = yaml_problems.explain(error, text)
-        if not remarks or remarks[-1].message != message:  # a template is often refused twice
-            remarks.append(Remark(Place(path, line, column), Grade.ERROR, message, hint))
-    return YamlContents(tuple(documents), tuple(_limited(remarks)), index + 1)
+        if not diagnostics or diagnostics[-1].message != message:  # a template is often refused twice
+            diagnostics.append(Diagnostic.error("?", message, at=Place(path, line, column), fix=hint))
+    return YamlContents(tuple(documents), tuple(_limited(diagnostics)), index + 1)
 
 
-def _limited(remarks: list[Remark]) -> list[Remark]:
-    """The first hundred remarks: more of one file say nothing new, and a hostile one has millions."""
-    if len(remarks) <= _REMARKS:
-        return remarks
-    last = remarks[_REMARKS]
-    more = dataclasses.replace(last, message=f"{last.message}; and {len(remarks) - _REMARKS - 1} more")
-    return [*remarks[:_REMARKS], more]
+def _limited(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """The first hundred diagnostics: more of one file say nothing new, and a hostile one has millions."""
+    if len(diagnostics) <= _REMARKS:
+        return diagnostics
+    last = diagnostics[_REMARKS]
+    more = dataclasses.replace(last, message=f"{last.message}; and {len(diagnostics) - _REMARKS - 1} more")
+    return [*diagnostics[:_REMARKS], more]
 
 
-def _refused(refused: yaml_values.YamlRefused, text: str, path: str) -> Remark:
+def _refused(refused: yaml_values.YamlRefused, text: str, path: str) -> Diagnostic:
     place = Place(path, refused.mark.line + 1, refused.mark.column + 1)
     if yaml_problems.is_template(yaml_problems.line_at(text, refused.mark.index)):
-        return Remark(place, Grade.ERROR, yaml_problems.TEMPLATE, yaml_problems.TEMPLATE_HINT)
-    return Remark(place, Grade.ERROR, refused.message, refused.hint)
+        return Diagnostic.error("?", yaml_problems.TEMPLATE, at=place, fix=yaml_problems.TEMPLATE_HINT)
+    return Diagnostic.error("?", refused.message, at=place, fix=refused.hint)
 
 
-def _noted(notes: yaml_values.ReadNotes, text: str, path: str, index: int, dialect: YamlDialect) -> list[Remark]:
-    rules, remarks = _RULES[dialect], []
+def _noted(notes: yaml_values.ReadNotes, text: str, path: str, index: int, dialect: YamlDialect) -> list[Diagnostic]:
+    rules, diagnostics = _RULES[dialect], []
     for tag, mark in notes.tags.items():
         message = f"the tag {tag} means nothing to {rules.name}, which reads what follows without it"
-        remarks.append(Remark(Place(path, mark.line + 1, mark.column + 1), Grade.UNKNOWN, message))
+        diagnostics.append(Diagnostic.unknown("?", message, at=Place(path, mark.line + 1, mark.column + 1)))
     root = yaml_tree.documents(text)[index] if notes.has_repeated else None
     if root is None:
-        return remarks
+        return diagnostics
     for name, first, second in yaml_tree.repeated(root, rules):
         message = f"{_shown(name)} is given twice, first in line {first.line + 1}; the last one counts"
-        grade = Grade.WARNING if dialect is YamlDialect.KUBERNETES else Grade.ERROR
-        remarks.append(Remark(Place(path, second.line + 1, second.column + 1), grade, message, "Keep one of them."))
+        severity = Severity.WARNING if dialect is YamlDialect.KUBERNETES else Severity.ERROR
+        diagnostics.append(
+            Diagnostic(
+                code="?",
+                severity=severity,
+                message=message,
+                places=(Place(path, second.line + 1, second.column + 1),),
+                fix="Keep one of them.",
+            )
+        )
     if rules.merge_wins:
         for name, key, merge in yaml_tree.overridden(root, rules):
             message = f"<< replaces {_shown(name)} of line {key.line + 1}, which stands above it"
             hint = "Write << before the keys that are to differ."
             place = Place(path, merge.line + 1, merge.column + 1)
-            remarks.append(Remark(place, Grade.WARNING, message, hint))
-    return remarks
+            diagnostics.append(Diagnostic.warning("?", message, at=place, fix=hint))
+    return diagnostics
 
 
 def _shown(name: str) -> str:
@@ -257,8 +270,8 @@ def _with_control_character(text: str, path: str, dialect: YamlDialect) -> YamlC
     line, line_start = text.count("\n", 0, start) + 1, text.rfind("\n", 0, start) + 1
     code = f"U+{ord(text[start]):04X}" if found else "a character"
     message = f"there is a control character ({code}) that YAML does not take"
-    remark = Remark(
-        Place(path, line, start - line_start + 1), Grade.ERROR, message, 'Delete it, or write it as "\\x.." in quotes.'
+    diagnostic = Diagnostic.error(
+        "?", message, at=Place(path, line, start - line_start + 1), fix='Delete it, or write it as "\\x.." in quotes.'
     )
     before = _read(text[: text.rfind("\n---", 0, start) + 1], path, dialect)
-    return YamlContents(before.documents, (*before.remarks, remark), before.count)
+    return YamlContents(before.documents, (*before.diagnostics, diagnostic), before.count)

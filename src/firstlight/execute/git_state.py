@@ -12,8 +12,9 @@ from firstlight import errors
 from firstlight.clients.git import Git, GitError, GitNotFound, NotARepository
 from firstlight.execute.means import Means
 from firstlight.model.cluster import Cluster
+from firstlight.model.diagnostic import Severity
 from firstlight.model.git import Head
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.platform import Platform
 from firstlight.model.secret import OwnSsh
 
@@ -151,7 +152,7 @@ def _problems(state: GitState) -> Iterator[Problem]:
     if state.kept:
         yield Problem(
             rule="state-committed",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message=f"Git has what only firstlight writes: {', '.join(state.kept[:_MANY])}",
             way_out=f"It is for this computer alone. Take it out: git rm -r --cached {OWN}, and commit.",
         )
@@ -159,7 +160,7 @@ def _problems(state: GitState) -> Iterator[Problem]:
         if not state.url.startswith("oci://"):
             yield Problem(
                 rule="commit-unknown",
-                severity=ProblemSeverity.WARNING,
+                severity=Severity.WARNING,
                 message="what is rendered is in no commit, so that nobody can tell whether the engine follows it",
                 way_out="Commit it: git add, git commit, git push.",
             )
@@ -169,7 +170,7 @@ def _problems(state: GitState) -> Iterator[Problem]:
     if state.unreachable:
         yield Problem(
             rule="remote-unknown",
-            severity=ProblemSeverity.WARNING,
+            severity=Severity.WARNING,
             message=f"whether {state.commit[:12]} is pushed is not known: {state.unreachable}",
             chain=(ProblemLink(state.url, "could not be asked"),),
             way_out=f"See whether git ls-remote {state.url} works; the engine waits until the commit is there.",
@@ -179,7 +180,7 @@ def _problems(state: GitState) -> Iterator[Problem]:
     elif state.url and state.follows and not state.remote:
         yield Problem(
             rule="branch-missing",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message=f"the engine follows {state.follows}, which {state.url} does not have",
             way_out=f"Push it: git push {state.url} HEAD:{state.follows}; or name another one as gitops.branch.",
         )
@@ -198,7 +199,7 @@ def _uncommitted(state: GitState) -> Problem:
         )
     return Problem(
         rule="uncommitted",
-        severity=ProblemSeverity.WARNING,
+        severity=Severity.WARNING,
         message=f"{number} not as in the commit: bootstrap takes {taken}, the engine does not",
         chain=(ProblemLink("work tree", f"{named}{more}"),),
         way_out=way_out,
@@ -221,7 +222,7 @@ def _elsewhere(state: GitState) -> Problem:
         ProblemLink("HEAD", f"is {state.commit[:12]}{f' on {state.branch}' if state.branch else ''}"),
         ProblemLink(state.url, f"has {state.remote[:12]} as {state.follows}"),
     )
-    return Problem(rule=rule, severity=ProblemSeverity.ERROR, message=message, chain=chain, way_out=way_out)
+    return Problem(rule=rule, severity=Severity.ERROR, message=message, chain=chain, way_out=way_out)
 
 
 # Whether the engine will find in Git what bootstrap renders here.

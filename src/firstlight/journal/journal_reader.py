@@ -26,7 +26,7 @@ class JournalContents:
     """What a journal holds, and what could not be understood of it."""
 
     events: tuple[Event, ...]
-    remarks: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
     is_torn: bool = False
     """The last line is not whole: its writer was killed, or writes it now."""
 
@@ -156,10 +156,10 @@ def _parsed(content: bytes) -> JournalContents:
             events.append(event_lines.parse_event(text))
         except event_lines.EventUnreadable as problem:
             wrong.setdefault(str(problem), []).append(number)
-    return JournalContents(tuple(events), tuple(_remarks(wrong)), is_torn)
+    return JournalContents(tuple(events), tuple(_diagnostics(wrong)), is_torn)
 
 
-def _remarks(wrong: dict[str, list[int]]) -> Iterator[str]:
+def _diagnostics(wrong: dict[str, list[int]]) -> Iterator[str]:
     for problem, numbers in wrong.items():
         which = f"line {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} lines, from {numbers[0]} on, are"
         update = "; update firstlight to see all of it" if "newer" in problem or "known here" in problem else ""

@@ -177,8 +177,8 @@ def load(path: Path) -> LabSettings:
         contents = yaml_reader.read(path.read_bytes(), str(path))
     except OSError as error:
         raise errors.ConfigError(f"cannot be read: {error}", path=str(path)) from error
-    for remark in contents.remarks:
-        raise errors.ConfigError(remark.message, path=str(path), line=remark.place.line, hint=remark.hint)
+    for diagnostic in contents.diagnostics:
+        raise errors.ConfigError(diagnostic.message, path=str(path), line=diagnostic.place.line, hint=diagnostic.fix)
     if len(contents.documents) > 1:
         raise errors.ConfigError(
             "there is more than one document", path=str(path), line=contents.documents[1].line, hint="Keep one."

@@ -4,8 +4,7 @@ import dataclasses
 import enum
 
 from firstlight.model.component import ObjectId
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
 
 
 class BoundaryStanding(enum.StrEnum):
@@ -49,7 +48,7 @@ class Consequence:
     event: LifecycleEvent
     effect: str
     """A sentence without its subject and without a full stop."""
-    severity: ProblemSeverity = ProblemSeverity.INFO
+    severity: Severity = Severity.NOTE
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ class Boundary:
     versions: tuple[str, str] = ("", "")
     """As declared, bootstrap's and GitOps'; known also where nothing could be rendered."""
     objects: tuple[ComparedObject, ...]
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     """What could not be rendered, so that it is not compared."""
     stays: Consequence | None = None
     """What an upgrade does with all of it, where Talos keeps it in the end."""
@@ -79,4 +78,4 @@ class Boundary:
     @property
     def is_equal(self) -> bool:
         """Whether both sides apply the same."""
-        return not self.remarks and all(each.standing == BoundaryStanding.EQUAL for each in self.objects)
+        return not self.diagnostics and all(each.standing == BoundaryStanding.EQUAL for each in self.objects)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 class ChangeVerb(enum.StrEnum):

@@ -5,7 +5,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 OMNI_TEMPLATE = "Omni template"
 """What ``Cluster.documents`` calls one."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.own_gates import Hook, OwnGate
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import SeveralSources, Source
 
 _VALUES = re.compile(r"\s(?:--values|-f)[= ]['\"]?([^\s'\"]+)")

@@ -6,7 +6,7 @@ import functools
 
 from firstlight.model.change import Change, ChangedField
 from firstlight.model.component import Side
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 @functools.total_ordering

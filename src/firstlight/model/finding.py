@@ -5,25 +5,8 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.remark import Place
-
-
-class FindingSeverity(enum.StrEnum):
-    """How bad a finding is, from the mildest on."""
-
-    NOTE = "note"
-    """Good to know; nothing has to be done."""
-    WARNING = "warning"
-    """It will hurt some day, or hurts those who come later."""
-    ERROR = "error"
-    """It does not do what it says, or breaks at the next change."""
-    CRITICAL = "critical"
-    """It loses data, secrets or the cluster."""
-
-    @property
-    def rank(self) -> int:
-        """The greater the worse."""
-        return list(FindingSeverity).index(self)
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,6 +15,10 @@ class FindingEvidence:
 
     text: str
     place: Place | None = None
+
+
+FINDING_SEVERITIES = (Severity.NOTE, Severity.WARNING, Severity.ERROR, Severity.CRITICAL)
+"""What a finding can be; what was not understood is said elsewhere."""
 
 
 class EditVerb(enum.StrEnum):
@@ -65,7 +52,7 @@ class Finding:
     """One result of an audit."""
 
     rule: str
-    severity: FindingSeverity
+    severity: Severity
     message: str
     """What is wrong here; a sentence without a full stop, safe to print on one line."""
     place: Place

@@ -4,7 +4,8 @@ import dataclasses
 import enum
 
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 
 class InlineState(enum.StrEnum):
@@ -72,12 +73,12 @@ class Embedding:
     before: int = 0
     after: int = 0
     """Bytes of the contents."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def is_refused(self) -> bool:
         """Whether something is wrong, so that nothing must be written."""
-        return any(each.grade == Grade.ERROR for each in self.remarks)
+        return any(each.severity == Severity.ERROR for each in self.diagnostics)
 
     @property
     def is_stale(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from firstlight.model.cluster import Machine
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 
 ApplyMode = Literal["auto", "no-reboot", "reboot", "staged", "try"]

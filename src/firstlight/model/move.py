@@ -5,8 +5,8 @@ import enum
 
 from firstlight.model.component import Phase
 from firstlight.model.finding import FileEdit
+from firstlight.model.place import Place
 from firstlight.model.plan import Problem
-from firstlight.model.remark import Place
 
 
 class Seat(enum.StrEnum):

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 HOOK_TIMEOUT = 60.0
 """Seconds for a hook that says nothing else."""

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from firstlight.model import verdict
 from firstlight.model.component import ObjectId, Phase, Side
+from firstlight.model.diagnostic import Severity
 from firstlight.model.own_gates import Hook
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Verdict
 
 
@@ -141,17 +142,6 @@ class Step:
     place: Place | None = None
 
 
-class ProblemSeverity(enum.StrEnum):
-    """How bad a problem is."""
-
-    ERROR = "error"
-    """The run would not end."""
-    WARNING = "warning"
-    """It may not end, or not well."""
-    INFO = "info"
-    """Good to know."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class ProblemLink:
     """One member of the chain that causes a problem."""
@@ -168,7 +158,7 @@ class Problem:
     """One thing that stands in the way of a run, or is good to know before it."""
 
     rule: str
-    severity: ProblemSeverity
+    severity: Severity
     message: str
     """What and why; a sentence without a full stop."""
     chain: tuple[ProblemLink, ...] = ()
@@ -220,7 +210,7 @@ class Plan:
     @property
     def is_blocked(self) -> bool:
         """Whether an error stands in the way."""
-        return any(each.severity == ProblemSeverity.ERROR for each in self.problems)
+        return any(each.severity == Severity.ERROR for each in self.problems)
 
     def ready(self, outcomes: Mapping[str, Verdict]) -> tuple[Step, ...]:
         """The steps without an outcome that have everything they need."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Component, ObjectId, Origin
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Platform:
     secrets: tuple[FoundationSecret, ...] = ()
     unreached: tuple[Origin, ...] = ()
     """Declared in the repo, and no cluster's tree leads there."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     declared: Place | None = None
     """The firstlight.yaml, if there is one."""
     is_misdeclared: bool = False

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from firstlight.model.component import ObjectId, Side
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Rendition:
     objects: tuple[Object, ...] = ()
     """In the order in which the tool wrote them; CRDs are among them."""
     pins: tuple[VersionPin, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     """What could not be rendered, and why; a rendition with an ERROR is not whole."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from firstlight.model.component import Component
 from firstlight.model.own_gates import CommandGate
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 _SHOWN = 160
 """Characters of a command line that are shown in a message."""

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import enum
 from typing import Literal
 
 from firstlight.model.cluster import Machine
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 InventoryPolicy = Literal["MustMatch", "AdoptIfNoInventory", "AdoptAll"]
 ManifestAction = Literal["created", "configured", "unchanged", "pruned", "changed"]

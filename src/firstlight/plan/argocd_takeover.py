@@ -9,8 +9,9 @@ from firstlight.document.within import mapping, sequence, text
 from firstlight.engines import engine_directives
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.handover import Passing
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.rendition import Object
 from firstlight.model.source import ChartSource
 from firstlight.ownership import ignored_fields
@@ -86,7 +87,7 @@ def _client_side(component: Component, origin: Origin) -> Problem:
             f"Leave {engine_directives.REPLACE} out of spec.syncPolicy.syncOptions",
         )
     return Problem(
-        rule="handover-server-side", severity=ProblemSeverity.ERROR, component=component.name,
+        rule="handover-server-side", severity=Severity.ERROR, component=component.name,
         message=f"Application {origin.name} does not apply server-side, since {why}: what bootstrap applied would "
         "stay bootstrap's, and fields removed in Git would stay in the cluster",
         chain=(ProblemLink(argocd_names.APPLICATION, f"{origin.name} takes over {component.name}", origin.place),),
@@ -101,7 +102,7 @@ def _deletes(component: Component, origin: Origin) -> Iterator[Problem]:
         for each in finalizers
     ):
         yield Problem(
-            rule="handover-finalizer", severity=ProblemSeverity.WARNING, component=component.name,
+            rule="handover-finalizer", severity=Severity.WARNING, component=component.name,
             message=f"whoever deletes Application {origin.name} deletes everything that it took over: it has "
             + argocd_names.RESOURCES_FINALIZER,
             chain=(ProblemLink(argocd_names.APPLICATION, "has the finalizer", origin.place),),
@@ -121,7 +122,7 @@ def _prunes(component: Component, origin: Origin, passing: Iterable[Passing], *,
     what = f"{shown}{more}" if vital else "what it takes over"
     yield Problem(
         rule="handover-prunes",
-        severity=ProblemSeverity.ERROR if vital and is_strict else ProblemSeverity.WARNING,
+        severity=Severity.ERROR if vital and is_strict else Severity.WARNING,
         component=component.name,
         message=f"Application {origin.name} prunes by itself before the handover is proven: if Git renders otherwise "
         f"for a moment, it deletes {what}",
@@ -260,7 +261,7 @@ def ignore_problems(known: ClusterFacts, passing: Sequence[Passing]) -> Iterator
             names = ", ".join(f"{each.id.kind} {each.id.name} ({each.why})" for each in ignored[:_SHOWN])
             more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
             yield Problem(
-                rule="handover-ignores", severity=ProblemSeverity.WARNING, component=component.name,
+                rule="handover-ignores", severity=Severity.WARNING, component=component.name,
                 message=f"Application {origin.name} would write what others write, and never be in sync: {names}{more}",
                 chain=(ProblemLink(argocd_names.APPLICATION, "does not ignore them", origin.place),),
                 way_out=f"Add them to spec.ignoreDifferences, and {RESPECT} to the sync options; "

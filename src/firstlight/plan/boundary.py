@@ -17,8 +17,7 @@ from firstlight.model.boundary import (
 )
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Owner, Phase, Side, SourceForm
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import MASK
 from firstlight.plan import cluster_facts, manifest_diff
@@ -43,15 +42,17 @@ _FIXED: Mapping[str, tuple[Path, ...]] = {
 
 def of(cluster: Cluster, component: Component, bootstrap: Rendition, gitops: Rendition) -> Boundary:
     """The boundary of one component; what could not be rendered is said, and not compared."""
-    remarks = tuple(each for side in (bootstrap, gitops) for each in side.remarks if each.grade == Grade.ERROR)
-    found = () if remarks else compare(bootstrap.objects, gitops.objects)
+    diagnostics = tuple(
+        each for side in (bootstrap, gitops) for each in side.diagnostics if each.severity == Severity.ERROR
+    )
+    found = () if diagnostics else compare(bootstrap.objects, gitops.objects)
     ways = BoundaryWays.of(component, cluster)
     return Boundary(
         component=component.name,
         cluster=cluster.name,
         versions=cluster_facts.versions(component),
         objects=tuple(with_consequences(each, ways) for each in found),
-        remarks=remarks,
+        diagnostics=diagnostics,
         stays=staying_consequence(component, cluster),
     )
 
@@ -204,7 +205,7 @@ def staying_consequence(component: Component, cluster: Cluster) -> Consequence |
     effect = f"to 1.12: {before}; from 1.13: {after}"
     if ways.talos is not None:
         effect = after if ways.talos >= _INVENTORY else before
-    return Consequence(LifecycleEvent.UPGRADE, effect, ProblemSeverity.WARNING)
+    return Consequence(LifecycleEvent.UPGRADE, effect, Severity.WARNING)
 
 
 def _reconcile(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
@@ -213,13 +214,11 @@ def _reconcile(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
         return Consequence(event, "creates it")
     if compared.standing == BoundaryStanding.ONLY_BOOTSTRAP:
         if ways.first == FirstReconcile.HELM and ways.then == LaterReconcile.HELM_RELEASE:
-            return Consequence(
-                event, "deletes it: the release's next revision does not have it", ProblemSeverity.WARNING
-            )
-        return Consequence(event, "leaves it alone: Git does not know it, nobody updates it", ProblemSeverity.WARNING)
+            return Consequence(event, "deletes it: the release's next revision does not have it", Severity.WARNING)
+        return Consequence(event, "leaves it alone: Git does not know it, nobody updates it", Severity.WARNING)
     if fixed := [each for each in changes if each.is_fixed]:
         what = ".".join(fixed[0].path[:2])
-        return Consequence(event, f"fails: {what} cannot be changed", ProblemSeverity.ERROR)
+        return Consequence(event, f"fails: {what} cannot be changed", Severity.ERROR)
     how = "one helm upgrade" if ways.then == LaterReconcile.HELM_RELEASE else f"{ways.engine}'s apply"
     if compared.standing == BoundaryStanding.EQUAL:
         return Consequence(event, f"adopts it: {how} changes nothing but labels")
@@ -234,9 +233,7 @@ def _reconcile(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
     if ways.then == LaterReconcile.CLIENT_SIDE:
         parts.append("without ServerSideApply bootstrap stays an owner")
     rolls = any(each.rolls for each in changes)
-    return Consequence(
-        event, "; ".join(parts), ProblemSeverity.WARNING if rolls or len(parts) > 1 else ProblemSeverity.INFO
-    )
+    return Consequence(event, "; ".join(parts), Severity.WARNING if rolls or len(parts) > 1 else Severity.NOTE)
 
 
 def _again(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
@@ -248,7 +245,7 @@ def _again(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
             return Consequence(event, "creates it again")
         case BoundaryStanding.ONLY_GITOPS if owned:
             effect = "deletes it: bootstrap's release does not have it; helm-controller brings it back"
-            return Consequence(event, effect, ProblemSeverity.ERROR)
+            return Consequence(event, effect, Severity.ERROR)
         case BoundaryStanding.ONLY_GITOPS:
             return Consequence(event, "leaves it alone")
         case BoundaryStanding.EQUAL if owned:
@@ -257,7 +254,7 @@ def _again(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
             return Consequence(event, "changes nothing")
     rolls = "; its pods are replaced twice" if any(each.rolls for each in compared.differences) else ""
     until = "helm-controller upgrades again" if owned else f"{ways.engine}'s next reconcile"
-    return Consequence(event, f"makes it bootstrap's until {until}{rolls}", ProblemSeverity.WARNING)
+    return Consequence(event, f"makes it bootstrap's until {until}{rolls}", Severity.WARNING)
 
 
 def _upgrade(compared: ComparedObject, ways: BoundaryWays) -> Iterator[Consequence]:
@@ -267,7 +264,7 @@ def _upgrade(compared: ComparedObject, ways: BoundaryWays) -> Iterator[Consequen
         effect = (
             before.effect if before.effect == after.effect else f"to 1.12: {before.effect}; from 1.13: {after.effect}"
         )
-        worse = min(before.severity, after.severity, key=list(ProblemSeverity).index)
+        worse = max(before.severity, after.severity, key=lambda each: each.rank)
         yield Consequence(event, effect, worse)
     else:
         yield _with_inventory(compared, ways) if ways.talos >= _INVENTORY else _before_inventory(compared, ways)
@@ -286,10 +283,10 @@ def _before_inventory(compared: ComparedObject, ways: BoundaryWays) -> Consequen
     rolls = "; its pods are replaced twice" if any(each.rolls for each in compared.differences) else ""
     if ways.stays:
         return Consequence(
-            LifecycleEvent.UPGRADE, "writes the whole object as bootstrap has it, for good", ProblemSeverity.WARNING
+            LifecycleEvent.UPGRADE, "writes the whole object as bootstrap has it, for good", Severity.WARNING
         )
     effect = f"writes the whole object as bootstrap has it; {ways.engine} puts Git's back at its next reconcile{rolls}"
-    return Consequence(LifecycleEvent.UPGRADE, effect, ProblemSeverity.WARNING)
+    return Consequence(LifecycleEvent.UPGRADE, effect, Severity.WARNING)
 
 
 def _with_inventory(compared: ComparedObject, ways: BoundaryWays) -> Consequence:
@@ -299,18 +296,16 @@ def _with_inventory(compared: ComparedObject, ways: BoundaryWays) -> Consequence
             return Consequence(LifecycleEvent.UPGRADE, "leaves it alone")
         case BoundaryStanding.ONLY_BOOTSTRAP:
             effect = "deletes it once it has left the machine config, unless it was released from Talos's inventory"
-            return Consequence(LifecycleEvent.UPGRADE, effect, ProblemSeverity.WARNING)
+            return Consequence(LifecycleEvent.UPGRADE, effect, Severity.WARNING)
         case BoundaryStanding.EQUAL:
             return Consequence(
                 LifecycleEvent.UPGRADE, "changes nothing; deletes it if it left the config before its release"
             )
     if ways.stays:
-        return Consequence(
-            LifecycleEvent.UPGRADE, "takes bootstrap's values back by force, for good", ProblemSeverity.WARNING
-        )
+        return Consequence(LifecycleEvent.UPGRADE, "takes bootstrap's values back by force, for good", Severity.WARNING)
     rolls = "; its pods are replaced twice" if any(each.rolls for each in compared.differences) else ""
     effect = f"takes bootstrap's values back by force until the next reconcile{rolls}"
-    return Consequence(LifecycleEvent.UPGRADE, effect, ProblemSeverity.WARNING)
+    return Consequence(LifecycleEvent.UPGRADE, effect, Severity.WARNING)
 
 
 def difference_words(path: Path, left: Any, right: Any) -> str:

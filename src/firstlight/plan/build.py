@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity, Smallest, Step, Tie
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Plan, Problem, ProblemLink, Smallest, Step, Tie
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Rendition
 from firstlight.plan import (
     bootstrap_steps,
@@ -24,7 +24,6 @@ from firstlight.plan import (
 from firstlight.plan.plan_context import PlanContext
 
 _PHASES = list(Phase)
-_SEVERITIES = list(ProblemSeverity)
 _SOFT = (Tie.ORDER, Tie.LIKELY)
 """Ties that give way to others, the surer one first."""
 
@@ -45,7 +44,7 @@ def build(platform: Platform, cluster: Cluster, *, renditions: Iterable[Renditio
     return Plan(
         cluster=cluster.name,
         steps=tuple(steps),
-        problems=tuple(sorted(dict.fromkeys(found), key=lambda each: _SEVERITIES.index(each.severity))),
+        problems=tuple(sorted(dict.fromkeys(found), key=lambda each: -each.severity.rank)),
         smallest=least,
         is_rendered=bool(known.facts.renditions),
     )
@@ -102,7 +101,7 @@ def _omni(known: PlanContext) -> Iterator[Problem]:
     if cluster.omni_template:
         yield Problem(
             rule="not-rehearsed",
-            severity=ProblemSeverity.INFO,
+            severity=Severity.NOTE,
             message="Omni: not rehearsed. It configures the machines and bootstraps etcd by itself",
             chain=(ProblemLink(cluster.omni_template, "is the Omni template", cluster.place),),
             way_out="firstlight lab omni TEMPLATE merges its patches as Omni would, and starts what comes of it.",
@@ -117,7 +116,7 @@ def _halves(known: PlanContext) -> Iterator[Problem]:
             places = [half[0].place for half in component.halves]
             yield Problem(
                 rule="halves-differ",
-                severity=ProblemSeverity.INFO,
+                severity=Severity.NOTE,
                 message=f"{component.name} is {first} in bootstrap and {then} in GitOps: "
                 "the first reconcile changes it at once",
                 chain=(
@@ -131,11 +130,11 @@ def _halves(known: PlanContext) -> Iterator[Problem]:
 
 def _unrendered(known: PlanContext) -> Iterator[Problem]:
     """What could not be rendered, so that the plan knows only what the repo says of it."""
-    for side, severity in ((Side.BOOTSTRAP, ProblemSeverity.WARNING), (Side.GITOPS, ProblemSeverity.INFO)):
+    for side, severity in ((Side.BOOTSTRAP, Severity.WARNING), (Side.GITOPS, Severity.NOTE)):
         failed = [
-            (name, next(each for each in rendition.remarks if each.grade == Grade.ERROR))
+            (name, next(each for each in rendition.diagnostics if each.severity == Severity.ERROR))
             for (name, other), rendition in known.facts.renditions.items()
-            if other == side and any(each.grade == Grade.ERROR for each in rendition.remarks)
+            if other == side and any(each.severity == Severity.ERROR for each in rendition.diagnostics)
         ]
         if failed:
             names = ", ".join(name for name, _ in failed[:3]) + (f" and {len(failed) - 3} more" if failed[3:] else "")
@@ -143,7 +142,7 @@ def _unrendered(known: PlanContext) -> Iterator[Problem]:
                 rule="not-rendered",
                 severity=severity,
                 message=f"{names} could not be rendered for {side}: only what the repo says of them is known",
-                chain=tuple(ProblemLink(name, remark.message, remark.place) for name, remark in failed),
+                chain=tuple(ProblemLink(name, diagnostic.message, diagnostic.place) for name, diagnostic in failed),
                 way_out="See firstlight render.",
             )
 
@@ -155,7 +154,7 @@ def _no_engine(known: PlanContext) -> Iterator[Problem]:
     name = {"flux": "Flux", "argocd": "Argo CD"}.get(cluster.engine or "", "a GitOps engine")
     yield Problem(
         rule="engine-missing",
-        severity=ProblemSeverity.ERROR,
+        severity=Severity.ERROR,
         message=f"nothing in bootstrap installs {name}: the run would end before GitOps begins",
         chain=(
             ProblemLink(
@@ -215,7 +214,7 @@ def _missing(known: PlanContext, needed: set[str], problems: Iterable[Problem]) 
     for each in problems:
         if each.rule in _MISSING:
             yield each.component or _MISSING[each.rule]
-        elif each.severity == ProblemSeverity.ERROR and each.component in needed:
+        elif each.severity == Severity.ERROR and each.component in needed:
             yield from (link.name for link in each.chain if link.name in later)
 
 
@@ -228,7 +227,7 @@ def _spare(component: Component) -> Problem:
     declared = f" ({component.why})" if component.is_why_declared else ""
     return Problem(
         rule="without-need",
-        severity=ProblemSeverity.INFO,
+        severity=Severity.NOTE,
         message=f"{component.name} is in bootstrap{declared}, and nothing that the engine needs uses it",
         chain=(ProblemLink(component.name, component.why, cluster_facts.place(component, Side.BOOTSTRAP)),),
         way_out="Nothing must be done; it could as well be left to GitOps.",

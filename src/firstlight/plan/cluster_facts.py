@@ -7,9 +7,10 @@ from typing import Any
 
 from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.component import Certainty, Component, ComponentNeed, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.plan import Tie
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import ChartSource, SeveralSources, Source
 from firstlight.plan import pod_needs
@@ -18,7 +19,7 @@ BOOTSTRAP_PHASES = (Phase.MACHINE, Phase.INLINE, Phase.CRDS, Phase.CORE, Phase.E
 TASK_ORDER = "task order"
 """Why a command of a script needs the one before it, as readers say it."""
 _MACHINE_CLASS = "machine class"
-"""What a remark speaks of where Omni chooses machines, as the reader of its templates says it."""
+"""What a diagnostic speaks of where Omni chooses machines, as the reader of its templates says it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class ClusterFacts:
     renditions: Mapping[tuple[str, Side], Rendition] = dataclasses.field(default_factory=dict)
     declared: Place | None = None
     """The firstlight.yaml of the platform, if it has one."""
-    unlisted: tuple[Remark, ...] = ()
+    unlisted: tuple[Diagnostic, ...] = ()
     """What says that the cluster has machines which the repo does not list, since Omni chooses them."""
 
     @property
@@ -89,7 +90,7 @@ class ClusterFacts:
     def rendition(self, component: Component, side: Side) -> Rendition | None:
         """What was rendered of one side of a component, if all of it was."""
         found = self.renditions.get((component.name, side))
-        if found is None or any(each.grade == Grade.ERROR for each in found.remarks):
+        if found is None or any(each.severity == Severity.ERROR for each in found.diagnostics):
             return None
         return found
 
@@ -136,13 +137,13 @@ def of(platform: Platform, cluster: Cluster, renditions: Iterable[Rendition] = (
     )
 
 
-def _unlisted(platform: Platform, cluster: Cluster) -> tuple[Remark, ...]:
+def _unlisted(platform: Platform, cluster: Cluster) -> tuple[Diagnostic, ...]:
     places = [cluster.place, *cluster.files, *(each.place for each in cluster.machines)]
     paths = {each.path for each in places}
     return tuple(
         each
-        for each in platform.remarks
-        if each.grade == Grade.UNKNOWN and _MACHINE_CLASS in each.message and each.place.path in paths
+        for each in platform.diagnostics
+        if each.severity == Severity.UNKNOWN and _MACHINE_CLASS in each.message and each.place.path in paths
     )
 
 

@@ -4,7 +4,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from firstlight.model.component import Certainty, Phase
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity, Step, StepNeed, Tie
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Problem, ProblemLink, Step, StepNeed, Tie
 from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 
@@ -109,7 +110,7 @@ def _problem(way: Sequence[Step]) -> Problem:
     links = tuple(_link(step, needs[index], way[(index + 1) % len(way)]) for index, step in enumerate(way))
     return Problem(
         rule="cycle",
-        severity=ProblemSeverity.ERROR,
+        severity=Severity.ERROR,
         message=f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
         if len(names) > 1
         else f"{names[0]} waits for itself",
@@ -155,7 +156,7 @@ def missing(known: ClusterFacts) -> Iterator[Problem]:
             is_sure = is_certain and need.why != cluster_facts.TASK_ORDER
             yield Problem(
                 rule="missing-need",
-                severity=ProblemSeverity.ERROR if is_sure else ProblemSeverity.WARNING,
+                severity=Severity.ERROR if is_sure else Severity.WARNING,
                 message=f"{component.name} needs {need.id}, which nothing in {known.cluster.name} deploys",
                 chain=(ProblemLink(component.name, f"{need.why or 'needs'} {need.id}", need.place),),
                 way_out="Deploy it in this cluster, or take the need away.",
@@ -167,7 +168,7 @@ def missing(known: ClusterFacts) -> Iterator[Problem]:
             if other is not None and halted and len(halted) == len(other.origins):
                 yield Problem(
                     rule="suspended-need",
-                    severity=ProblemSeverity.WARNING,
+                    severity=Severity.WARNING,
                     message=f"{component.name} needs {name}, which is suspended in Git and never becomes ready",
                     chain=(
                         ProblemLink(component.name, f"needs {name}", component.origins[0].place),

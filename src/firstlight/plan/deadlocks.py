@@ -7,7 +7,8 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity, Tie
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Problem, ProblemLink, Tie
 from firstlight.model.rendition import Object
 from firstlight.plan import bootstrap_steps, cluster_facts, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -68,7 +69,7 @@ def _declared(known: PlanContext, component: Component) -> Iterator[Problem]:
         if other is not None and not cluster_facts.in_bootstrap(other) and need.tie == Tie.DECLARED:
             yield Problem(
                 rule="needs-gitops",
-                severity=ProblemSeverity.ERROR,
+                severity=Severity.ERROR,
                 message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
                 chain=(
                     ProblemLink(
@@ -93,7 +94,7 @@ def _late(known: PlanContext, component: Component, demand: ComponentDemand, way
     links += [ProblemLink(each.component or "foundation", _brings(each), each.place) for each in way.chain]
     return Problem(
         rule=RULES[demand.thing.sort],
-        severity=ProblemSeverity.WARNING if _is_tried_again(component, demand) else demand.severity,
+        severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is in bootstrap and needs {demand.thing}, which only GitOps brings",
         chain=(*links, *_round(component.name)),
         way_out=_way_out(component, demand, late),
@@ -144,7 +145,7 @@ def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) 
     if thing.sort == RequisiteKind.SECRET and not demand.by_rendering:
         yield Problem(
             rule="secret-unknown",
-            severity=ProblemSeverity.INFO,
+            severity=Severity.NOTE,
             message=f"{component.name} needs {thing}, which nothing in the repo brings; perhaps it makes it itself",
             chain=(ProblemLink(component.name, demand.how, demand.place),),
             way_out="If it does not: put it into the foundation (secrets: in firstlight.yaml).",
@@ -154,7 +155,7 @@ def _nowhere(known: PlanContext, component: Component, demand: ComponentDemand) 
     if thing.sort == RequisiteKind.OPERATOR and known.facts.unrendered:
         return
     unsure = [each for each in known.facts.unrendered if each != component.name]
-    severity = ProblemSeverity.WARNING if unsure or _is_tried_again(component, demand) else demand.severity
+    severity = Severity.WARNING if unsure or _is_tried_again(component, demand) else demand.severity
     doubt = f"; {len(unsure)} components were not rendered and may bring it" if unsure else ""
     yield Problem(
         rule=f"{RULES[thing.sort].partition('-')[0]}-from-nowhere",
@@ -186,7 +187,7 @@ def _after_inline(
         return
     yield Problem(
         rule="inline-kind-late",
-        severity=ProblemSeverity.WARNING if _is_tried_again(component, demand) else demand.severity,
+        severity=Severity.WARNING if _is_tried_again(component, demand) else demand.severity,
         message=f"{component.name} is inline and needs {demand.thing}, "
         f"which comes after it, in the phase {other.phase}",
         chain=(
@@ -224,7 +225,7 @@ def early_problems(known: PlanContext) -> Iterator[Problem]:
             shown = ", ".join(dict.fromkeys(roots[:3])) + (f" and {len(roots) - 3} more" if len(roots) > 3 else "")
             yield Problem(
                 rule="root-early",
-                severity=ProblemSeverity.INFO,
+                severity=Severity.NOTE,
                 message=f"{component.name} brings {shown}: Git would begin before the handover",
                 chain=(ProblemLink(component.name, f"has {shown}", cluster_facts.place(component, Side.BOOTSTRAP)),),
                 way_out="Nothing must be done: these are held back (suspended) until the baseline is saved.",
@@ -254,7 +255,7 @@ def foundation_problems(known: ClusterFacts) -> Iterator[Problem]:
         yield Problem(
             rule="secret-without-reference",
             # What is only inferred is created today by somebody's script or hand.
-            severity=ProblemSeverity.ERROR if known.is_declared else ProblemSeverity.WARNING,
+            severity=Severity.ERROR if known.is_declared else Severity.WARNING,
             message=f"nothing says where the Secret {name}{keys} comes from",
             chain=(ProblemLink(name, secret.why or "is needed before an operator can fetch the rest", secret.place),),
             way_out="Name its source in firstlight.yaml: secrets, data, with op://, sops:, vault:, env: or file:.",
@@ -279,7 +280,7 @@ def webhook_problems(known: ClusterFacts) -> Iterator[Problem]:
                     name = text(hook, "name") or item.id.name
                     yield Problem(
                         rule="webhook-of-itself",
-                        severity=ProblemSeverity.WARNING,
+                        severity=Severity.WARNING,
                         message=f"the webhook {name} must admit the pods that answer for it: "
                         "once none is left, none can start",
                         chain=(

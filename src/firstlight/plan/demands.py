@@ -6,8 +6,8 @@ from typing import Any
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import Component, ObjectId, Side, SourceForm
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import ChartSource, DirectorySource, ObjectReference
 from firstlight.plan import cluster_facts, pod_needs, supplies, well_known
@@ -118,7 +118,7 @@ def _static(component: Component, side: Side) -> Iterator[ComponentDemand]:
                 how = f"its values switch on {path}"
                 yield ComponentDemand(
                     thing=thing, component=component.name, side=side, place=values.place, how=how,
-                    severity=ProblemSeverity.WARNING,
+                    severity=Severity.WARNING,
                 )  # fmt: skip
                 return
 
@@ -149,24 +149,24 @@ def _gateway_api(known_facts: ClusterFacts, component: Component, side: Side) ->
             component=component.name,
             side=side,
             place=cluster_facts.place(component, side),
-            severity=ProblemSeverity.WARNING,
+            severity=Severity.WARNING,
             how="its operator looks for the Gateway API when it starts, and does without until it is restarted",
         )
 
 
-def _of_object(item: Object) -> Iterator[tuple[Requisite, str, ProblemSeverity]]:
+def _of_object(item: Object) -> Iterator[tuple[Requisite, str, Severity]]:
     identity, who = item.id, f"{item.id.kind} {item.id.name}"
     if thing := _kind(identity):
-        yield thing, f"has {identity.kind} {_named(identity)}", ProblemSeverity.ERROR
+        yield thing, f"has {identity.kind} {_named(identity)}", Severity.ERROR
     if store := supplies.store_of(item):
-        yield store, f"{who} reads from it", ProblemSeverity.WARNING
+        yield store, f"{who} reads from it", Severity.WARNING
     if identity.kind in _WEBHOOKS:
         yield from _of_webhooks(item)
     if identity.kind == "PersistentVolumeClaim":
-        yield _class(at(item.value, "spec")), f"{who} is provisioned by it", ProblemSeverity.ERROR
+        yield _class(at(item.value, "spec")), f"{who} is provisioned by it", Severity.ERROR
     if not pod_needs.makes_pods(item):
         return
-    severity = ProblemSeverity.ERROR if pod_needs.runs_at_start(item) else ProblemSeverity.WARNING
+    severity = Severity.ERROR if pod_needs.runs_at_start(item) else Severity.WARNING
     for each in pod_needs.references(item):
         if each.name not in _EVERYWHERE:
             how = f"{who} {'reads it into its environment' if each.how == 'environment' else 'mounts it'}"
@@ -184,7 +184,7 @@ def _of_object(item: Object) -> Iterator[tuple[Requisite, str, ProblemSeverity]]
         yield _class(at(claim, "spec")), f"{who} claims volumes of it", severity
 
 
-def _of_webhooks(item: Object) -> Iterator[tuple[Requisite, str, ProblemSeverity]]:
+def _of_webhooks(item: Object) -> Iterator[tuple[Requisite, str, Severity]]:
     """The Service that answers, and cert-manager where it is to write the CA; only where a failure blocks."""
     who = f"{item.id.kind} {item.id.name}"
     strict = [each for each in sequence(item.value, "webhooks") if text(each, "failurePolicy") != "Ignore"]
@@ -192,12 +192,12 @@ def _of_webhooks(item: Object) -> Iterator[tuple[Requisite, str, ProblemSeverity
         service = mapping(each, "clientConfig", "service")
         if name := text(service, "name"):
             how = f"{who} refuses what it does not admit"
-            yield Requisite(RequisiteKind.SERVICE, name, text(service, "namespace")), how, ProblemSeverity.ERROR
+            yield Requisite(RequisiteKind.SERVICE, name, text(service, "namespace")), how, Severity.ERROR
     if strict and text(item.value, "metadata", "annotations", _INJECTED):
         yield (
             Requisite(RequisiteKind.OPERATOR, "cert-manager.io"),
             f"{who} gets its CA from cert-manager",
-            ProblemSeverity.ERROR,
+            Severity.ERROR,
         )
 
 

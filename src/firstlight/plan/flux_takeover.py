@@ -6,7 +6,8 @@ from firstlight.document.within import mapping, number, text
 from firstlight.model import flux_names, helm_names
 from firstlight.model.boundary import BoundaryStanding
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.source import ChartSource
 from firstlight.plan import boundary, cluster_facts, final_owners, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -45,7 +46,7 @@ def differing(known: ClusterFacts) -> Iterator[Problem]:
         if rolling:
             message += f"; the handover replaces the pods of {', '.join(rolling)}"
         yield Problem(
-            rule="handover-differs", severity=ProblemSeverity.WARNING, message=message, component=component.name,
+            rule="handover-differs", severity=Severity.WARNING, message=message, component=component.name,
             chain=(
                 ProblemLink("bootstrap", "has it one way", cluster_facts.place(component, Side.BOOTSTRAP)),
                 ProblemLink("GitOps", "has it another way", cluster_facts.place(component, Side.GITOPS)),
@@ -89,7 +90,7 @@ def _second(ours: Component, chart: ChartSource, theirs: Component, origin: Orig
     lines = ", ".join(f"{name}: {value}" for name, value in wrong.items())
     return Problem(
         rule="handover-second-release",
-        severity=ProblemSeverity.ERROR if is_double else ProblemSeverity.WARNING,
+        severity=Severity.ERROR if is_double else Severity.WARNING,
         component=theirs.name,
         message=f"bootstrap installs the release {chart.namespace}/{chart.release}, and HelmRelease "
         f"{origin.namespace}/{origin.name} looks for {finds}: helm-controller would install "
@@ -137,7 +138,7 @@ def _digest(component: Component, origin: Origin, known: ClusterFacts) -> Iterat
         names = ", ".join(f"{each.kind} {each.name}" for each in labelled)
         yield Problem(
             rule="handover-chart-digest",
-            severity=ProblemSeverity.WARNING,
+            severity=Severity.WARNING,
             component=component.name,
             message=f"helm-controller calls a chart of an OCIRepository version+digest, and {names} has the version in "
             "the labels of its pods: the handover replaces them",
@@ -168,21 +169,21 @@ def _uninstalls(component: Component, origin: Origin) -> Iterator[Problem]:
     upgrade, install = mapping(spec, "upgrade"), mapping(spec, "install")
     if text(upgrade, "remediation", "strategy") == _UNINSTALL and text(upgrade, "strategy", "name") != _RETRY:
         yield _uninstalled(
-            component, origin, ProblemSeverity.ERROR, "spec.upgrade.remediation.strategy is uninstall",
+            component, origin, Severity.ERROR, "spec.upgrade.remediation.strategy is uninstall",
             "Leave spec.upgrade.remediation.strategy out, or write rollback",
         )  # fmt: skip
     remediation = mapping(install, "remediation")
     tries = number(remediation, "retries") or remediation.get("remediateLastFailure") is True
     if tries and text(install, "strategy", "name") != _RETRY:
         # What Talos applied is no release yet, so that helm-controller begins with an install.
-        severity = ProblemSeverity.ERROR if cluster_facts.is_inline(component) else ProblemSeverity.WARNING
+        severity = Severity.ERROR if cluster_facts.is_inline(component) else Severity.WARNING
         yield _uninstalled(
             component, origin, severity, "spec.install.remediation uninstalls between two tries of an install",
             "Write spec.install.strategy.name: RetryOnFailure instead of spec.install.remediation",
         )  # fmt: skip
 
 
-def _uninstalled(component: Component, origin: Origin, severity: ProblemSeverity, why: str, way_out: str) -> Problem:
+def _uninstalled(component: Component, origin: Origin, severity: Severity, why: str, way_out: str) -> Problem:
     return Problem(
         rule="handover-uninstalls-cni", severity=severity, component=component.name,
         message=f"helm-controller would uninstall the network of the cluster when it fails: {why}",

@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.move import BootstrapDependent, MoveAnalysis, MoveRequest, Seat
-from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity, Tie
+from firstlight.model.plan import Plan, Problem, ProblemLink, Tie
 from firstlight.plan import cluster_facts
 
-_TOLD = (ProblemSeverity.ERROR, ProblemSeverity.WARNING)
+_TOLD = (Severity.ERROR, Severity.WARNING)
 
 
 def seat_of(component: Component) -> Seat:
@@ -77,7 +78,7 @@ def _late(component: Component, components: Sequence[Component]) -> Iterable[Pro
             continue
         yield Problem(
             rule="needs-gitops",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message=f"{component.name} is in bootstrap and needs {name}, which only GitOps brings",
             chain=(
                 ProblemLink(component.name, f"needs {name}", cluster_facts.place(component, Side.GITOPS)),

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from firstlight.document.within import text
 from firstlight.model.component import Component, Side
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.plan import cluster_facts as plan_cluster_facts
 from firstlight.plan import well_known
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -37,7 +38,7 @@ def _cni(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         name = later[0].name if later else "a CNI such as cilium"
         yield Problem(
             rule="cni-missing",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message="Talos brings no CNI and bootstrap has none: nodes never become Ready",
             chain=(*chain, ProblemLink("gitops", "needs nodes that are Ready")) if later else tuple(chain),
             way_out=f"Install {name} in bootstrap (phase: inline or core).",
@@ -47,7 +48,7 @@ def _cni(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         other = (*mine, *later)[0]
         yield Problem(
             rule="cni-twice",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message=f"Talos brings flannel beside {other.name}: two CNIs on every node",
             chain=(
                 ProblemLink(
@@ -73,7 +74,7 @@ def _proxy(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         if replaces and network.kube_proxy is not False:
             yield Problem(
                 rule="proxy-twice",
-                severity=ProblemSeverity.ERROR,
+                severity=Severity.ERROR,
                 message=f"Talos runs kube-proxy beside {cilium.name}, which replaces it: both program every Service",
                 chain=(
                     ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is not true", said),
@@ -85,7 +86,7 @@ def _proxy(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         elif replaces is False and network.kube_proxy is False:
             yield Problem(
                 rule="proxy-missing",
-                severity=ProblemSeverity.ERROR,
+                severity=Severity.ERROR,
                 message=f"Talos runs no kube-proxy and {cilium.name} does not replace it: no Service answers",
                 chain=(
                     ProblemLink(cluster_facts.cluster.name, "cluster.proxy.disabled is true", said),
@@ -120,7 +121,7 @@ def _dns(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         other = (*mine, *later)[0]
         yield Problem(
             rule="dns-twice",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message=f"Talos brings its own CoreDNS beside {other.name}: both want the Service kube-dns",
             chain=(
                 ProblemLink(cluster_facts.cluster.name, "cluster.coreDNS.disabled is not true", said),
@@ -137,7 +138,7 @@ def _dns(cluster_facts: ClusterFacts) -> Iterator[Problem]:
         ]
         yield Problem(
             rule="dns-missing",
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
             message="Talos brings no CoreDNS and bootstrap has none: the engine finds no Git host by its name",
             chain=(*chain, ProblemLink("gitops", "needs an engine that reaches Git")) if later else tuple(chain),
             way_out=f"Install {later[0].name if later else 'coredns'} in bootstrap (phase: core), "

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from firstlight.document.within import at
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, pod_needs
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -67,7 +68,7 @@ def _unschedulable(known: ClusterFacts, component: Component) -> Iterator[Proble
     workers = [ProblemLink(known.cluster.name, each.message, each.place) for each in known.unlisted]
     yield Problem(
         rule="unschedulable",
-        severity=ProblemSeverity.ERROR if (is_engine or refused) and not workers else ProblemSeverity.WARNING,
+        severity=Severity.ERROR if (is_engine or refused) and not workers else Severity.WARNING,
         message=f"{'perhaps ' if workers else ''}no node takes the pods of {component.name}: {_tainted(known)}",
         chain=(
             ProblemLink(
@@ -105,7 +106,7 @@ def _alone(known: ClusterFacts, component: Component) -> Iterator[Problem]:
         if 0 < nodes < wanted and not known.unlisted:
             yield Problem(
                 rule="replicas-wait",
-                severity=ProblemSeverity.INFO,
+                severity=Severity.NOTE,
                 message=f"{item.id.kind} {item.id.name} wants {wanted} replicas with {reason}, and {nodes} "
                 f"node{' takes' if nodes == 1 else 's take'} them: the rest waits, the gate asks for {nodes}",
                 chain=(

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import Component, ObjectId, Phase, Side
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, well_known
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -88,7 +88,7 @@ class ComponentDemand:
     place: Place
     how: str
     """A sentence without its subject: ``Deployment x reads it into its environment``."""
-    severity: ProblemSeverity = ProblemSeverity.ERROR
+    severity: Severity = Severity.ERROR
     """How bad it is if the thing comes too late."""
     by_rendering: bool = False
     """Needed to render it, not to run it: what Git holds is enough."""

@@ -11,8 +11,9 @@ from firstlight.document import yaml_reader
 from firstlight.document.within import text
 from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Side
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts as plan_cluster_facts
 from firstlight.plan import pod_needs, well_known
@@ -108,7 +109,7 @@ def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, plac
         shown = f"{product.title} {version}".strip()
         yield Problem(
             rule="version-unknown",
-            severity=ProblemSeverity.INFO,
+            severity=Severity.NOTE,
             message=f"whether {shown} goes with Kubernetes {kubernetes} is not known here",
             chain=chain,
             way_out=f"Look it up in the release notes of {product.title}.",
@@ -121,7 +122,7 @@ def _judged(cluster_facts: ClusterFacts, key: str, version: str, name: str, plac
     verb = "refuses" if product.refuses else "was not tested with"
     yield Problem(
         rule="version-refused" if product.refuses else "version-untested",
-        severity=ProblemSeverity.ERROR if product.refuses else ProblemSeverity.WARNING,
+        severity=Severity.ERROR if product.refuses else Severity.WARNING,
         message=f"{product.title} {version} {verb} Kubernetes {kubernetes}: it is for {span[0]} to {span[1]}",
         chain=chain,
         way_out=_way_out(product, wanted, newer=wanted > last),
@@ -144,7 +145,7 @@ def _way_out(product: ProductVersions, wanted: versions.Line, *, newer: bool) ->
 def _unsaid(what: str, name: str, place: Place) -> Problem:
     return Problem(
         rule="version-unknown",
-        severity=ProblemSeverity.INFO,
+        severity=Severity.NOTE,
         message=f"the repo does not say which version of {what} {name} has: nothing is compared",
         chain=(ProblemLink(name, f"no version of {what}", place),),
         way_out=f"Say it in firstlight.yaml: clusters.{name}.{what.lower()}.",

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from firstlight.model.component import ObjectId, Origin
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.rendition import Object
 from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, SeveralSources, Source, Unresolved
 from firstlight.render import chart_files, chart_values, helm_template, kustomize_build, rendered_objects
@@ -42,8 +42,8 @@ async def render(origin: Origin, questions: RenderQuestions, tools: RenderTools,
     parts = [await _part(spec, source, work) for spec, source in aligned(app, sources)]
     namespace = text(mapping(app.spec.get("destination")).get("namespace"))
     objects, repeated = later_ones([each for part in parts for each in part.objects], origin, namespace)
-    remarks = (*(each for part in parts for each in part.remarks), *repeated)
-    return RawObjects(tuple(objects), remarks, namespace)
+    diagnostics = (*(each for part in parts for each in part.diagnostics), *repeated)
+    return RawObjects(tuple(objects), diagnostics, namespace)
 
 
 def aligned(app: Definition, sources: Sequence[Source]) -> Iterator[tuple[SourceSpec, Source]]:
@@ -63,7 +63,7 @@ def aligned(app: Definition, sources: Sequence[Source]) -> Iterator[tuple[Source
             at = found + 1
 
 
-def later_ones(objects: Sequence[Object], origin: Origin, namespace: str) -> tuple[list[Object], list[Remark]]:
+def later_ones(objects: Sequence[Object], origin: Origin, namespace: str) -> tuple[list[Object], list[Diagnostic]]:
     """Objects without those that come again, of which the last one counts; Argo CD warns of them, too."""
     found: dict[ObjectId, Object] = {}
     repeated: dict[ObjectId, None] = {}
@@ -72,11 +72,13 @@ def later_ones(objects: Sequence[Object], origin: Origin, namespace: str) -> tup
         if id in found:
             repeated[id] = None
         found[id] = each
-    remarks = [
-        Remark(origin.place, Grade.WARNING, f"{each.kind} {each.name} comes from several sources; the last one counts")
+    diagnostics = [
+        Diagnostic.warning(
+            "?", f"{each.kind} {each.name} comes from several sources; the last one counts", at=origin.place
+        )
         for each in repeated
     ]
-    return list(found.values()), remarks
+    return list(found.values()), diagnostics
 
 
 def _fits(spec: SourceSpec, source: Source) -> bool:
@@ -106,7 +108,9 @@ async def _part(spec: SourceSpec, source: Source, work: _Work) -> RawObjects:
                 return await _directory(spec, spec.path or ".", dataclasses.replace(work, questions=questions))
         case _:
             reason = source.reason if isinstance(source, Unresolved) else "its source is not known"
-            return RawObjects(remarks=(Remark(work.origin.place, Grade.UNKNOWN, f"it cannot be rendered: {reason}"),))
+            return RawObjects(
+                diagnostics=(Diagnostic.unknown("?", f"it cannot be rendered: {reason}", at=work.origin.place),)
+            )
 
 
 async def _directory(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
@@ -116,8 +120,8 @@ async def _directory(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
         work.questions.file(join(path, name) or "")
     spec, said = directory_contents.overridden(spec, path, tree)
     tool = directory_contents.tool(spec, path, tree)
-    if isinstance(tool, Remark):
-        return RawObjects(remarks=(*said, tool))
+    if isinstance(tool, Diagnostic):
+        return RawObjects(diagnostics=(*said, tool))
     if tool == SourceTool.KUSTOMIZE:
         made = await _kustomized(spec, path, work)
     elif tool == SourceTool.HELM:
@@ -128,8 +132,8 @@ async def _directory(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
         made = _plain(spec, path, work)
     else:
         message = "it cannot be rendered: a plugin makes its manifests, and it is not run"
-        made = RawObjects(remarks=(Remark(origin.place, Grade.UNKNOWN, message),))
-    return dataclasses.replace(made, remarks=(*said, *made.remarks))
+        made = RawObjects(diagnostics=(Diagnostic.unknown("?", message, at=origin.place),))
+    return dataclasses.replace(made, diagnostics=(*said, *made.diagnostics))
 
 
 def _charts(source: Source | SeveralSources) -> list[ChartSource]:
@@ -158,7 +162,7 @@ async def _chart(spec: SourceSpec, chart: ChartSource, work: _Work, *, is_git: b
     )
     templated = await helm_template.template(release, work.questions, work.tools)
     crds, objects, said = templated.objects(place)
-    return RawObjects((*crds, *objects), (*given.remarks, *wrong, *said))
+    return RawObjects((*crds, *objects), (*given.diagnostics, *wrong, *said))
 
 
 async def _kustomized(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
@@ -186,10 +190,10 @@ def _plain(spec: SourceSpec, path: str, work: _Work) -> RawObjects:
     names = [each for each in work.questions.names(path) if each.endswith((*YAML, ".json"))]
     for name in names:
         work.questions.file(name)
-    before = set(tree.remarks)
+    before = set(tree.diagnostics)
     found = directory_contents.plain(spec, path, tree)
     # What is wrong with a file is told when it is read first, perhaps for another Application.
     listed = {tree.real(each) for each in names}
-    broken = [each for each in tree.remarks if each.place.path in listed or each not in before]
-    wrong = [each for each in broken if each.grade == Grade.ERROR]
-    return RawObjects(tuple(Object(each.value) for each in found.definitions), (*found.remarks, *wrong))
+    broken = [each for each in tree.diagnostics if each.place.path in listed or each not in before]
+    wrong = [each for each in broken if each.severity == Severity.ERROR]
+    return RawObjects(tuple(Object(each.value) for each in found.definitions), (*found.diagnostics, *wrong))

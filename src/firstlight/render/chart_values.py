@@ -7,7 +7,8 @@ from typing import Any
 
 from firstlight import errors
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.render import helm_set
 from firstlight.render.chart_packages import FetchKind, FetchRequest
@@ -36,13 +37,13 @@ class GivenValues:
     pieces: tuple[Piece, ...] = dataclasses.field(default=(), repr=False)
     own: dict[str, Any] | None = dataclasses.field(default=None, repr=False)
     """Those that stand in a HelmRelease itself, which Flux lays over all others."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class _Problem(Exception):
-    def __init__(self, grade: Grade, message: str, hint: str = "") -> None:
+    def __init__(self, severity: Severity, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.grade, self.message, self.hint = grade, message, hint
+        self.severity, self.message, self.hint = severity, message, hint
 
 
 async def gather(
@@ -62,24 +63,32 @@ async def gather(
     """
     pieces: list[Piece] = []
     own: dict[str, Any] | None = None
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for each in values:
         try:
             found = await _piece(each, questions, is_flux=is_flux, chart=chart or {})
         except _Problem as problem:
             if not each.optional:
-                remarks.append(Remark(each.place, problem.grade, problem.message, problem.hint))
+                diagnostics.append(
+                    Diagnostic(
+                        code="?",
+                        severity=problem.severity,
+                        message=problem.message,
+                        places=(each.place,),
+                        fix=problem.hint,
+                    )
+                )
             continue
         if is_flux and isinstance(found, dict) and not each.reference and not each.target:
             own = found
         else:
             pieces.append(found)
-    return GivenValues(tuple(pieces), own, tuple(remarks))
+    return GivenValues(tuple(pieces), own, tuple(diagnostics))
 
 
-def merged(given: GivenValues) -> tuple[dict[str, Any], list[Remark]]:
+def merged(given: GivenValues) -> tuple[dict[str, Any], list[Diagnostic]]:
     """Everything as one mapping, and what Helm would refuse of it."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     whole: dict[str, Any] = {}
     own = copy.deepcopy(given.own) if given.own is not None else {}
     for piece in given.pieces:
@@ -92,8 +101,8 @@ def merged(given: GivenValues) -> tuple[dict[str, Any], list[Remark]]:
         try:
             helm_set.put(whole, piece.line, as_text=piece.as_text)
         except helm_set.BadSetting as error:
-            remarks.append(Remark(piece.place, Grade.ERROR, f"a single value cannot be set: {error}"))
-    return laid_over(whole, own), remarks
+            diagnostics.append(Diagnostic.error("?", f"a single value cannot be set: {error}", at=piece.place))
+    return laid_over(whole, own), diagnostics
 
 
 def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,8 +132,8 @@ def of_files(values: Sequence[Values], read: Callable[[str], bytes | None]) -> t
         if found is None:
             return {}, f"values of the chart are in {each.reference}"
         pieces.append(found)
-    whole, remarks = merged(GivenValues(tuple(pieces)))
-    return whole, remarks[0].message if remarks else ""
+    whole, diagnostics = merged(GivenValues(tuple(pieces)))
+    return whole, diagnostics[0].message if diagnostics else ""
 
 
 async def _piece(values: Values, questions: RenderQuestions, *, is_flux: bool, chart: Mapping[str, bytes]) -> Piece:
@@ -143,7 +152,7 @@ async def _piece(values: Values, questions: RenderQuestions, *, is_flux: bool, c
 def _here(values: Values, read: Callable[[str], bytes | None], *, is_flux: bool) -> Piece | None:
     """Values that stand in the declaration or in a file; None if others have them."""
     if values.unresolved and not values.reference.startswith(_OBJECTS):
-        raise _Problem(Grade.ERROR, f"values of the chart are not known: {values.unresolved}")
+        raise _Problem(Severity.ERROR, f"values of the chart are not known: {values.unresolved}")
     if values.inline is not None and not values.target:
         return dict(values.inline)
     if values.text is not None:
@@ -152,7 +161,7 @@ def _here(values: Values, read: Callable[[str], bytes | None], *, is_flux: bool)
         return None
     content = read(values.file)
     if content is None:
-        raise _Problem(Grade.ERROR, f"there is no file {values.file} with values")
+        raise _Problem(Severity.ERROR, f"there is no file {values.file} with values")
     if values.target:
         text = content.decode(errors="replace")
         return HelmSetting(f"{values.target}={helm_set.literal(text)}", values.place, as_text=True)
@@ -172,14 +181,14 @@ def _setting(values: Values, text: str, *, is_flux: bool) -> HelmSetting:
 
 def _mapping(content: bytes, name: str) -> dict[str, Any]:
     contents = yaml_reader.read(content, name)
-    wrong = next((each for each in contents.remarks if each.grade == Grade.ERROR), None)
+    wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if wrong is not None:
-        raise _Problem(Grade.ERROR, f"the values in {name} are no YAML: {wrong.message}", wrong.hint)
+        raise _Problem(Severity.ERROR, f"the values in {name} are no YAML: {wrong.message}", wrong.fix)
     value = contents.documents[0].value if contents.documents else {}
     if not isinstance(value, dict):
-        raise _Problem(Grade.ERROR, f"the values in {name} are no mapping")
+        raise _Problem(Severity.ERROR, f"the values in {name} are no mapping")
     if isinstance(value.get("sops"), dict) and "mac" in value["sops"]:
-        raise _Problem(Grade.UNKNOWN, f"the values in {name} are encrypted")
+        raise _Problem(Severity.UNKNOWN, f"the values in {name} are encrypted")
     return value
 
 
@@ -187,7 +196,7 @@ async def _fetched(url: str, questions: RenderQuestions) -> bytes:
     try:
         return await questions.content(await questions.stored(FetchRequest(kind=FetchKind.FILE, url=url)))
     except errors.FirstlightError as error:
-        raise _Problem(Grade.ERROR, error.message, error.hint) from error
+        raise _Problem(Severity.ERROR, error.message, error.hint) from error
 
 
 async def _referenced(values: Values, questions: RenderQuestions) -> str:
@@ -196,11 +205,11 @@ async def _referenced(values: Values, questions: RenderQuestions) -> str:
     namespace, _, name = rest.rpartition("/")
     key = values.key or DEFAULT_KEY
     if kind == "Secret":
-        raise _Problem(Grade.UNKNOWN, f"values of the chart are in the Secret {name}, and Secrets are not read")
+        raise _Problem(Severity.UNKNOWN, f"values of the chart are in the Secret {name}, and Secrets are not read")
     found = await questions.object(kind, namespace, name) if kind == "ConfigMap" else None
     if found is None:
-        raise _Problem(Grade.ERROR, f"values of the chart are in {values.reference}, which nothing here deploys")
+        raise _Problem(Severity.ERROR, f"values of the chart are in {values.reference}, which nothing here deploys")
     data = found.get("data")
     if not isinstance(data, Mapping) or key not in data:
-        raise _Problem(Grade.ERROR, f"{values.reference} has no key {key}")
+        raise _Problem(Severity.ERROR, f"{values.reference} has no key {key}")
     return str(data[key])

@@ -13,8 +13,9 @@ from typing import Any, Self
 from firstlight import errors
 from firstlight.clients.sandbox import isolation
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition, VersionPin
 from firstlight.model.source import ChartSource, RemoteSource, SeveralSources
 from firstlight.render import (
@@ -133,34 +134,34 @@ class Renderer:
         done = [(origin, await self._whole(origin)) for origin in origins(component, side)]
         parts = [await self._finished(origin, each.raw) for origin, each in done]
         objects, repeated = _together(parts, [origin for origin, _ in done])
-        remarks = [remark for _, each in done for remark in each.raw.remarks]
+        diagnostics = [diagnostic for _, each in done for diagnostic in each.raw.diagnostics]
         if done and not all(each.is_cached for _, each in done):
-            remarks += self._less_isolated(done[0][0].place)
+            diagnostics += self._less_isolated(done[0][0].place)
         rendition = Rendition(
             component=component.name,
             cluster=component.cluster,
             side=side,
             objects=objects,
             pins=tuple(dict.fromkeys(pin for _, each in done for pin in each.pins)),
-            remarks=tuple(dict.fromkeys([*remarks, *repeated])),
+            diagnostics=tuple(dict.fromkeys([*diagnostics, *repeated])),
         )
         seconds = sum(each.seconds for _, each in done)
         outcome = RenderOutcome(rendition, seconds, is_cached=bool(done) and all(each.is_cached for _, each in done))
         self._progress(component, side, outcome)
         return outcome
 
-    def _less_isolated(self, place: Place) -> list[Remark]:
+    def _less_isolated(self, place: Place) -> list[Diagnostic]:
         """What helm and kustomize ran without, told once: the kernel of this computer does not grant it."""
         found = isolation.missing_limits()
         new = [each for each, count in found.items() if each.is_of_renderers and count > self._lacked.get(each, 0)]
         missing = sorted(each for each in new if each not in self._told)
         self._told.update(missing)
         return [
-            Remark(
-                place,
-                Grade.WARNING,
+            Diagnostic.warning(
+                "?",
                 f"programs that render ran without {each}",
-                "render strangers' repos where the kernel grants it; see: firstlight tools",
+                at=place,
+                fix="render strangers' repos where the kernel grants it; see: firstlight tools",
             )
             for each in missing
         ]
@@ -198,7 +199,7 @@ class Renderer:
 
     async def release(
         self, origin: Origin, chart: ChartSource
-    ) -> tuple[helm_template.ChartRelease, tuple[Remark, ...]]:
+    ) -> tuple[helm_template.ChartRelease, tuple[Diagnostic, ...]]:
         """What Helm is given for a chart of an origin: the same that it is rendered from.
 
         Raises:
@@ -257,7 +258,9 @@ class Renderer:
         except errors.ToolError:
             raise
         except errors.FirstlightError as error:
-            raw = RawObjects(remarks=(renderer_programs.failure_remark(error, origin.place, (self.platform.root,)),))
+            raw = RawObjects(
+                diagnostics=(renderer_programs.failure_diagnostic(error, origin.place, (self.platform.root,)),)
+            )
         self._cache.keep(key, raw, asked.answers, asked.pins)
         return _Done(raw, asked.pins, is_cached=False, seconds=counted.seconds)
 
@@ -354,11 +357,11 @@ def _has_one_source(origin: Origin) -> bool:
     )
 
 
-def _together(parts: Sequence[tuple[Object, ...]], of: Sequence[Origin]) -> tuple[tuple[Object, ...], list[Remark]]:
+def _together(parts: Sequence[tuple[Object, ...]], of: Sequence[Origin]) -> tuple[tuple[Object, ...], list[Diagnostic]]:
     """The objects of several origins; of those that come again the first one is kept, as is told if they differ."""
     found: dict[ObjectId, tuple[Object, Origin]] = {}
     loose: list[Object] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for objects, origin in zip(parts, of, strict=True):
         for each in objects:
             if not each.id.name:
@@ -367,8 +370,8 @@ def _together(parts: Sequence[tuple[Object, ...]], of: Sequence[Origin]) -> tupl
             first, whose = found.setdefault(each.id, (each, origin))
             if whose is not origin and first.value != each.value:
                 message = f"{each.id.kind} {each.id.name} is another one in {whose.place} and here; the first is shown"
-                remarks.append(Remark(origin.place, Grade.WARNING, message))
-    return (*(each for each, _ in found.values()), *loose), remarks
+                diagnostics.append(Diagnostic.warning("?", message, at=origin.place))
+    return (*(each for each, _ in found.values()), *loose), diagnostics
 
 
 async def _holds(answers: tuple[render_questions.RecordedAnswer, ...], around: RenderSurroundings) -> bool:

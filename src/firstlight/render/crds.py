@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight import errors
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition, VersionPin
 from firstlight.render import cache_files, rendered_objects
 from firstlight.render.chart_packages import FetchKind, FetchRequest
@@ -34,7 +35,7 @@ class Crds:
     """The kinds that are defined, sorted by cluster and name."""
 
     each: tuple[Crd, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def extract(renditions: Iterable[Rendition], *, platform: Platform | None = None) -> Crds:
@@ -42,10 +43,10 @@ def extract(renditions: Iterable[Rendition], *, platform: Platform | None = None
 
     Args:
         renditions: In the order in which they count.
-        platform: Where components are declared, for remarks.
+        platform: Where components are declared, for diagnostics.
     """
     found: dict[tuple[str, str], Crd] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for rendition in renditions:
         for obj in rendition.objects:
             if not obj.is_crd:
@@ -57,13 +58,13 @@ def extract(renditions: Iterable[Rendition], *, platform: Platform | None = None
             elif rendition.component not in first.components:
                 found[key] = dataclasses.replace(first, components=(*first.components, rendition.component))
                 if _spec(first.object) != _spec(obj):
-                    remarks.append(_conflict(first, obj, rendition, platform))
-    return Crds(tuple(found[key] for key in sorted(found)), tuple(dict.fromkeys(remarks)))
+                    diagnostics.append(_conflict(first, obj, rendition, platform))
+    return Crds(tuple(found[key] for key in sorted(found)), tuple(dict.fromkeys(diagnostics)))
 
 
 async def from_source(
     source: str, *, store: ChartStore, tree: WorkTree, digest: str = ""
-) -> tuple[tuple[Object, ...], VersionPin, tuple[Remark, ...]]:
+) -> tuple[tuple[Object, ...], VersionPin, tuple[Diagnostic, ...]]:
     """The CRDs of a file of the repo or of the web, for those that no chart brings, such as the Gateway API's.
 
     Args:
@@ -85,10 +86,10 @@ async def from_source(
         content, pin = found, VersionPin(source=source, version="", digest=f"sha256:{cache_files.bytes_digest(found)}")
         if digest not in ("", pin.digest):
             raise errors.Refused(f"{source} is {pin.digest}, and {digest} was asked for")
-    objects, remarks = rendered_objects.parse_objects(
+    objects, diagnostics = rendered_objects.parse_objects(
         content.decode("utf-8-sig", errors="replace"), Place(source), what=source
     )
-    return tuple(each for each in objects if each.is_crd), pin, tuple(remarks)
+    return tuple(each for each in objects if each.is_crd), pin, tuple(diagnostics)
 
 
 def versions(obj: Object) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def versions(obj: Object) -> tuple[str, ...]:
     )
 
 
-def _conflict(first: Crd, other: Object, rendition: Rendition, platform: Platform | None) -> Remark:
+def _conflict(first: Crd, other: Object, rendition: Rendition, platform: Platform | None) -> Diagnostic:
     mine, theirs = versions(first.object), versions(other)
     one, two = first.components[0], rendition.component
     if mine != theirs:
@@ -110,7 +111,7 @@ def _conflict(first: Crd, other: Object, rendition: Rendition, platform: Platfor
     else:
         message = f"the CRD {first.name} comes from {one} and from {two}, with other fields in the same versions"
     hint = f"leave it to one of them; {one} has it for now"
-    return Remark(_place(rendition, platform), Grade.WARNING, message, hint)
+    return Diagnostic.warning("?", message, at=_place(rendition, platform), fix=hint)
 
 
 def _place(rendition: Rendition, platform: Platform | None) -> Place:

@@ -7,7 +7,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.model import flux_names
 from firstlight.model.component import Origin
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, Values
 from firstlight.render import chart_files, chart_values, flux_kustomization, helm_template
 from firstlight.render.chart_files import ChartFiles
@@ -31,7 +31,7 @@ async def render(
         errors.FirstlightError: The chart cannot be had, or Helm or kustomize make nothing of it.
     """
     spec = mapping(origin.definition.get("spec"))
-    release, remarks = await prepare(origin, chart, questions, facts)
+    release, diagnostics = await prepare(origin, chart, questions, facts)
     templated = await helm_template.template(release, questions, tools)
     templated = await helm_template.post_rendered(
         templated, chart.post_renderers, tools, with_hooks=spec.get("postRenderStrategy") != "nohooks"
@@ -44,13 +44,13 @@ async def render(
         message = (
             f"helm-controller ignores {others[0].id.kind} {others[0].id.name}, which is in the chart's directory crds"
         )
-        said.append(Remark(origin.place, Grade.WARNING, message))
+        said.append(Diagnostic.warning("?", message, at=origin.place))
     return RawObjects(
         objects=(
             *(each for each in crds if each.is_crd),
             *(flux_kustomization.with_metadata(each, labels, annotations) for each in objects),
         ),
-        remarks=(*remarks, *said),
+        diagnostics=(*diagnostics, *said),
         namespace=release.namespace,
         release=release.name,
         unreleased=tuple(each.id for each in crds if each.is_crd),
@@ -59,14 +59,14 @@ async def render(
 
 async def prepare(
     origin: Origin, chart: ChartSource, questions: RenderQuestions, facts: TemplateFacts
-) -> tuple[ChartRelease, tuple[Remark, ...]]:
+) -> tuple[ChartRelease, tuple[Diagnostic, ...]]:
     """What Helm is given for a HelmRelease, and what there is to say about it.
 
     Raises:
         errors.FirstlightError: The chart cannot be had.
     """
     spec = mapping(origin.definition.get("spec"))
-    loaded, remarks = await _chart(spec, chart, questions, origin)
+    loaded, diagnostics = await _chart(spec, chart, questions, origin)
     given = await chart_values.gather(in_order(chart.values, spec), questions, is_flux=True)
     whole, wrong = chart_values.merged(given)
     install = mapping(spec.get("install"))
@@ -81,7 +81,7 @@ async def prepare(
         no_hooks=install.get("disableHooks") is True,
         skip_schema_validation=install.get("disableSchemaValidation") is True,
     )
-    return release, (*remarks, *given.remarks, *wrong)
+    return release, (*diagnostics, *given.diagnostics, *wrong)
 
 
 def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:
@@ -108,20 +108,20 @@ def in_order(given: Sequence[Values], spec: Mapping[str, Any]) -> list[Values]:
 
 async def _chart(
     spec: Mapping[str, Any], chart: ChartSource, questions: RenderQuestions, origin: Origin
-) -> tuple[ChartFiles, list[Remark]]:
+) -> tuple[ChartFiles, list[Diagnostic]]:
     template = mapping(mapping(spec.get("chart")).get("spec"))
     kind = text(mapping(template.get("sourceRef")).get("kind"))
     if kind == flux_names.BUCKET:
         raise errors.Refused("the chart is in a Bucket, which is not fetched from")
     is_git = True if kind == flux_names.GIT_REPOSITORY else False if kind == flux_names.HELM_REPOSITORY else None
     loaded = await chart_files.load(chart, questions, is_git=is_git)
-    remarks = []
+    diagnostics = []
     if text(mapping(spec.get("chartRef")).get("kind")) == flux_names.OCI_REPOSITORY and loaded.stored is not None:
         digest = loaded.stored.digest.partition(":")[2]
         loaded = chart_files.with_version(loaded, digest[:_DIGITS])
     if template.get("reconcileStrategy") == "Revision" and not chart.repository:
         message = "the version of the chart ends with the commit in the cluster, which is not known before it is pushed"
-        remarks.append(Remark(origin.place, Grade.UNKNOWN, message))
+        diagnostics.append(Diagnostic.unknown("?", message, at=origin.place))
     names = [text(each) for each in entries(template.get("valuesFiles"))]
     if names:
         contents = {each: _values_file(each, chart, loaded, questions) for each in names}
@@ -130,8 +130,8 @@ async def _chart(
         )
         if chart.repository and not is_git:
             message = "the version of the chart ends with a number in the cluster, since valuesFiles change the chart"
-            remarks.append(Remark(origin.place, Grade.UNKNOWN, message))
-    return loaded, remarks
+            diagnostics.append(Diagnostic.unknown("?", message, at=origin.place))
+    return loaded, diagnostics
 
 
 def _values_file(name: str, chart: ChartSource, loaded: ChartFiles, questions: RenderQuestions) -> bytes | None:

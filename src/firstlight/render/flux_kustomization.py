@@ -7,7 +7,8 @@ from typing import Any
 
 from firstlight.model import flux_names
 from firstlight.model.component import Origin
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import DirectorySource
 from firstlight.render import kustomize_build, rendered_objects
@@ -51,9 +52,9 @@ async def render(
         follows_links=False,
         rules=RULES,
     )
-    built, remarks = await kustomize_build.build(wish, questions, tools)
-    remarks += _about_images(added, directory.path, origin, questions)
-    return await finished(built, spec, origin, questions, said=remarks)
+    built, diagnostics = await kustomize_build.build(wish, questions, tools)
+    diagnostics += _about_images(added, directory.path, origin, questions)
+    return await finished(built, spec, origin, questions, said=diagnostics)
 
 
 async def part(origin: Origin, questions: RenderQuestions, tools: RenderTools) -> RawObjects:
@@ -69,11 +70,11 @@ async def part(origin: Origin, questions: RenderQuestions, tools: RenderTools) -
     mine = {*origin.objects}
     objects = tuple(each for each in made.objects if each.id in mine)
     # What else is to be said of the Kustomization is said where all of it is rendered.
-    return RawObjects(objects=objects, remarks=() if objects else made.remarks)
+    return RawObjects(objects=objects, diagnostics=() if objects else made.diagnostics)
 
 
 async def finished(
-    built: str, spec: Mapping[str, Any], origin: Origin, questions: RenderQuestions, *, said: list[Remark]
+    built: str, spec: Mapping[str, Any], origin: Origin, questions: RenderQuestions, *, said: list[Diagnostic]
 ) -> RawObjects:
     """What Flux does to the text that kustomize wrote: variables, then metadata for all objects."""
     known = await _variables(spec, origin, questions)
@@ -84,12 +85,12 @@ async def finished(
         objects = [
             with_metadata(each, mapping(common.get("labels")), mapping(common.get("annotations"))) for each in objects
         ]
-    return RawObjects(objects=tuple(objects), remarks=(*said, *replaced.remarks, *wrong))
+    return RawObjects(objects=tuple(objects), diagnostics=(*said, *replaced.diagnostics, *wrong))
 
 
-def left_as_text(remark: Remark) -> str:
-    """The variable that a remark says is still in the text of objects; empty if it says something else."""
-    found = _LEFT_AS_TEXT.match(remark.message)
+def left_as_text(diagnostic: Diagnostic) -> str:
+    """The variable that a diagnostic says is still in the text of objects; empty if it says something else."""
+    found = _LEFT_AS_TEXT.match(diagnostic.message)
     return found[1] if found else ""
 
 
@@ -125,7 +126,7 @@ def with_metadata(obj: Object, labels: Mapping[str, Any], annotations: Mapping[s
     return Object({**obj.value, "metadata": metadata})
 
 
-def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions: RenderQuestions) -> list[Remark]:
+def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions: RenderQuestions) -> list[Diagnostic]:
     """Where versions of Flux differ: an image that both name is replaced by older ones, and merged by newer ones."""
     found = kustomization_file.load(questions.tree, questions.tree.real(path)) if added.get("images") else None
     named = {each.get("name"): each for each in found.entries("images") if isinstance(each, dict)} if found else {}
@@ -133,7 +134,7 @@ def _about_images(added: Mapping[str, Any], path: str, origin: Origin, questions
         own = named.get(image.get("name"))
         if found and own and set(own) - set(image):
             message = f"the image {image.get('name')} is also set in {found.file}; older Flux drops what it says there"
-            return [Remark(origin.place, Grade.WARNING, message, "say all of it in one place")]
+            return [Diagnostic.warning("?", message, at=origin.place, fix="say all of it in one place")]
     return []
 
 
@@ -165,7 +166,7 @@ async def _variables(spec: Mapping[str, Any], origin: Origin, questions: RenderQ
 @dataclasses.dataclass
 class _Replaced:
     text: str
-    remarks: list[Remark] = dataclasses.field(default_factory=list)
+    diagnostics: list[Diagnostic] = dataclasses.field(default_factory=list)
 
 
 def _substituted(
@@ -173,13 +174,13 @@ def _substituted(
 ) -> _Replaced:
     budget = budget or envsubst.SubstitutionBudget()
     made: list[str] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     unknown: dict[str, None] = {}
     assumed: dict[str, None] = {}
     if known.invalid:
         names = ", ".join(sorted(known.invalid)[:5])
-        remarks.append(
-            Remark(place, Grade.ERROR, f"Flux refuses the variable {names}: letters, digits and _ make a name")
+        diagnostics.append(
+            Diagnostic.error("?", f"Flux refuses the variable {names}: letters, digits and _ make a name", at=place)
         )
     for document in rendered_objects.split_documents(built):
         if "$" not in document or (flux_names.SUBSTITUTE_ANNOTATION in document and _is_disabled(document)):
@@ -189,11 +190,15 @@ def _substituted(
             found = envsubst.expand(document, known.lookup, budget)
         except envsubst.SubstitutionTooLarge as error:
             message = f"variables in {_name(document)} are left as they are: {error}"
-            remarks.append(Remark(place, Grade.ERROR, message, "look for a variable that is used very often"))
+            diagnostics.append(
+                Diagnostic.error("?", message, at=place, fix="look for a variable that is used very often")
+            )
             made.append(document)
             continue
         except envsubst.BadSubstitution as error:
-            remarks.append(Remark(place, Grade.ERROR, f"Flux refuses the variables in {_name(document)}: {error}"))
+            diagnostics.append(
+                Diagnostic.error("?", f"Flux refuses the variables in {_name(document)}: {error}", at=place)
+            )
             made.append(document)
             continue
         unknown |= found.unknown
@@ -201,8 +206,8 @@ def _substituted(
         made.append(found.text)
     said = [f"the variable {name} {_LEFT}: {_whence(name, known)}" for name in unknown]
     said += [f"the variable {name} has its default: {_whence(name, known)}" for name in assumed if name not in unknown]
-    remarks += [Remark(place, Grade.UNKNOWN, message) for message in said]
-    return _Replaced(rendered_objects.join_documents(made), remarks)
+    diagnostics += [Diagnostic.unknown("?", message, at=place) for message in said]
+    return _Replaced(rendered_objects.join_documents(made), diagnostics)
 
 
 def _whence(name: str, known: Variables) -> str:

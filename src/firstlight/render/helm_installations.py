@@ -16,7 +16,7 @@ from firstlight import errors
 from firstlight.clients.helm import helm_arguments
 from firstlight.model import helm_chart
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.source import ChartSource, SeveralSources
@@ -28,7 +28,7 @@ from firstlight.render.helm_template import ChartRelease
 from firstlight.render.rendered_objects import RawObjects
 from firstlight.repo.flux.flux_objects import mapping, text
 
-FoundInstallations = tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Remark, ...]]
+FoundInstallations = tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Diagnostic, ...]]
 
 _BY_HELM = (SourceForm.HELM_RELEASE, SourceForm.HELMFILE, SourceForm.HELM_COMMAND)
 _TIMEOUT = 300.0
@@ -48,7 +48,7 @@ async def installations(renderer: Renderer, component: Component, side: Side) ->
     """
     releases: list[Installation] = []
     beside: list[Object] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for origin in origins(component, side):
         charts = _charts(origin)
         raw, objects = await renderer.objects(origin)
@@ -57,18 +57,20 @@ async def installations(renderer: Renderer, component: Component, side: Side) ->
             continue
         if len(charts) < len(_sources(origin)):
             message = "charts and manifests stand together in it, and only the charts are installed"
-            remarks.append(Remark(origin.place, Grade.ERROR, message, "give the manifests a component of their own"))
+            diagnostics.append(
+                Diagnostic.error("?", message, at=origin.place, fix="give the manifests a component of their own")
+            )
         for chart in charts:
             try:
                 made, said = await _one(renderer, origin, chart, raw)
             except errors.ToolError:
                 raise
             except errors.FirstlightError as error:
-                remarks.append(renderer_programs.failure_remark(error, origin.place, (renderer.platform.root,)))
+                diagnostics.append(renderer_programs.failure_diagnostic(error, origin.place, (renderer.platform.root,)))
                 continue
             releases.append(made)
-            remarks += said
-    return tuple(releases), tuple(beside), tuple(dict.fromkeys(remarks))
+            diagnostics += said
+    return tuple(releases), tuple(beside), tuple(dict.fromkeys(diagnostics))
 
 
 def _sources(origin: Origin) -> tuple[object, ...]:
@@ -83,11 +85,11 @@ def _charts(origin: Origin) -> list[ChartSource]:
 
 async def _one(
     renderer: Renderer, origin: Origin, chart: ChartSource, raw: RawObjects
-) -> tuple[Installation, list[Remark]]:
+) -> tuple[Installation, list[Diagnostic]]:
     release, said = await renderer.release(origin, chart)
     spec = mapping(origin.definition.get("spec"))
     install = mapping(spec.get("install"))
-    remarks = list(said)
+    diagnostics = list(said)
     files, is_packed = release.chart.files, release.chart.is_packed
     if chart.post_renderers or mapping(spec.get("commonMetadata")):
         if not raw.is_whole:
@@ -101,14 +103,16 @@ async def _one(
         files, is_packed = _static(release.chart, raw), False
     if install.get("disableOpenAPIValidation") is True:
         message = "disableOpenAPIValidation has no effect here: the API server itself validates what is applied"
-        remarks.append(Remark(origin.place, Grade.WARNING, message))
+        diagnostics.append(Diagnostic.warning("?", message, at=origin.place))
     storage = chart.storage_namespace or release.namespace
     if storage != release.namespace:
         message = (
             f"Helm keeps the history where the objects go, in {release.namespace}, and the HelmRelease in {storage}: "
             "helm-controller will install over it"
         )
-        remarks.append(Remark(origin.place, Grade.WARNING, message, "leave out storageNamespace and targetNamespace"))
+        diagnostics.append(
+            Diagnostic.warning("?", message, at=origin.place, fix="leave out storageNamespace and targetNamespace")
+        )
     options = helm_chart.ReleaseOptions(
         server_side=install.get("serverSideApply") is not False,
         take_ownership=True,
@@ -128,7 +132,7 @@ async def _one(
         digest=digest,
         options=options,
         hooks_disabled=release.no_hooks,
-    ), remarks
+    ), diagnostics
 
 
 def _placed(release: ChartRelease, files: Mapping[str, bytes], folder: Path, *, is_packed: bool) -> Path:

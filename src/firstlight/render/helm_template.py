@@ -9,7 +9,8 @@ import msgspec
 
 from firstlight.clients.helm import helm_arguments
 from firstlight.model import helm_chart, helm_names
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.render import chart_packages, private_directory, rendered_objects, served_kinds
@@ -20,7 +21,7 @@ from firstlight.render.renderer_programs import RenderTools
 _SOURCE = re.compile(r"^# Source: (?P<path>\S+)$", re.MULTILINE)
 _CRDS = re.compile(r"[^/]+(?:/charts/[^/]+)*/crds/.+")
 ASKS = "the chart asks what the cluster serves"
-"""How a remark begins that no value is in doubt of, only what may be there besides."""
+"""How a diagnostic begins that no value is in doubt of, only what may be there besides."""
 
 
 class OnlyCrdsNeeded(Exception):
@@ -51,9 +52,9 @@ class TemplatedChart:
 
     crds: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     manifests: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
-    def objects(self, place: Place) -> tuple[list[Object], list[Object], list[Remark]]:
+    def objects(self, place: Place) -> tuple[list[Object], list[Object], list[Diagnostic]]:
         """The CRDs of its own directory, all other objects, and what is wrong with them."""
         crds, wrong = rendered_objects.parse_objects(
             rendered_objects.join_documents(self.crds), place, what="the chart's directory crds"
@@ -61,7 +62,7 @@ class TemplatedChart:
         others, also = rendered_objects.parse_objects(
             rendered_objects.join_documents(self.manifests), place, what="what helm made"
         )
-        return crds, others, [*self.remarks, *wrong, *also]
+        return crds, others, [*self.diagnostics, *wrong, *also]
 
 
 async def template(release: ChartRelease, questions: RenderQuestions, tools: RenderTools) -> TemplatedChart:
@@ -72,7 +73,7 @@ async def template(release: ChartRelease, questions: RenderQuestions, tools: Ren
         errors.FirstlightError: Helm does not render it.
     """
     chart = release.chart
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     if questions.only_crds:
         asks = chart.asks_for_apis and release.api_versions is None
         if not asks and questions.stops:
@@ -88,7 +89,7 @@ async def template(release: ChartRelease, questions: RenderQuestions, tools: Ren
             if served.missing:
                 some = ", ".join(served.missing[:5])
                 message = f"{ASKS}, and what {some} would add to that is not known"
-                remarks.append(Remark(release.place, Grade.UNKNOWN, message))
+                diagnostics.append(Diagnostic.unknown("?", message, at=release.place))
     name = helm_arguments.chart(chart.name or "chart")
     async with tools.turn():
         if chart.is_packed:
@@ -108,9 +109,9 @@ async def template(release: ChartRelease, questions: RenderQuestions, tools: Ren
                 no_hooks=release.no_hooks,
                 skip_schema_validation=release.skip_schema_validation,
             )
-    remarks += [Remark(release.place, Grade.WARNING, f"helm: {_line(each)}") for each in rendered.warnings]
+    diagnostics += [Diagnostic.warning("?", f"helm: {_line(each)}", at=release.place) for each in rendered.warnings]
     crds, others = _parted(rendered.text)
-    return TemplatedChart(tuple(crds), tuple(others), tuple(remarks))
+    return TemplatedChart(tuple(crds), tuple(others), tuple(diagnostics))
 
 
 async def post_rendered(

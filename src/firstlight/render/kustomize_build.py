@@ -11,7 +11,8 @@ import msgspec
 
 from firstlight import errors
 from firstlight.clients.kustomize import build_scan, kustomize_errors
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.render import kustomize_inputs, private_directory
 from firstlight.render.kustomize_inputs import KustomizeInputs, KustomizeRules
 from firstlight.render.render_questions import RenderQuestions
@@ -188,7 +189,7 @@ class KustomizeRequest:
     api_versions: tuple[str, ...] = ()
 
 
-async def build(wish: KustomizeRequest, questions: RenderQuestions, tools: RenderTools) -> tuple[str, list[Remark]]:
+async def build(wish: KustomizeRequest, questions: RenderQuestions, tools: RenderTools) -> tuple[str, list[Diagnostic]]:
     """What kustomize makes of a directory of the repo.
 
     Raises:
@@ -209,7 +210,7 @@ async def build(wish: KustomizeRequest, questions: RenderQuestions, tools: Rende
 
 async def _run(
     wish: KustomizeRequest, assembly: KustomizeInputs, questions: RenderQuestions, tools: RenderTools, *, directory: str
-) -> tuple[str, list[Remark]]:
+) -> tuple[str, list[Diagnostic]]:
     await kustomize_inputs.complete(questions, assembly, wish.rules)
     program = tools.kustomize_with_helm if assembly.has_charts else tools.kustomize
     links = questions.links if wish.follows_links else {}
@@ -225,8 +226,8 @@ async def _run(
                 )
             except kustomize_errors.KustomizeError as error:
                 raise _in_repo(error, root, questions.tree.root) from error
-    said = [Remark(wish.place, Grade.WARNING, f"kustomize: {each}") for each in rendered.warnings]
-    return rendered.text, [*assembly.remarks, *said]
+    said = [Diagnostic.warning("?", f"kustomize: {each}", at=wish.place) for each in rendered.warnings]
+    return rendered.text, [*assembly.diagnostics, *said]
 
 
 def _kustomization(wish: KustomizeRequest, questions: RenderQuestions, assembly: KustomizeInputs) -> Kustomization:

@@ -16,7 +16,8 @@ import msgspec
 from firstlight.clients import path_safety, scratch
 from firstlight.clients.kustomize import build_scan, kustomize_errors, remote_sources
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.render import cache_files, chart_packages
 from firstlight.render.chart_packages import FetchKind, FetchRequest
 from firstlight.render.render_questions import RenderQuestions
@@ -36,7 +37,7 @@ class KustomizeInputs:
     """The files of one build by their paths, and what there is to say about them."""
 
     files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
-    remarks: list[Remark] = dataclasses.field(default_factory=list)
+    diagnostics: list[Diagnostic] = dataclasses.field(default_factory=list)
     has_charts: bool = False
 
 
@@ -120,7 +121,9 @@ async def _local(
         return posixpath.relpath(f"{base}.yaml", posixpath.dirname(name) or ".")
     if not found.revision:
         message = f"{entry[:200]} names no revision, so it is whatever its default branch has"
-        assembly.remarks.append(Remark(Place(name), Grade.WARNING, message, "add ?ref= with a tag or a commit"))
+        assembly.diagnostics.append(
+            Diagnostic.warning("?", message, at=Place(name), fix="add ?ref= with a tag or a commit")
+        )
     url = found.url if found.url.endswith(".git") or "_git/" in found.url else f"{found.url}.git"
     stored = await questions.stored(FetchRequest(kind=FetchKind.GIT, url=url, version=found.revision))
     files = await questions.files(stored)

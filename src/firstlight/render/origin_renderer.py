@@ -5,7 +5,7 @@ from typing import Any
 
 from firstlight.model import argocd_names, flux_names, helm_names
 from firstlight.model.component import ObjectId, Origin, Phase, SourceForm
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.rendition import Object
 from firstlight.model.source import (
     ChartSource,
@@ -87,7 +87,7 @@ async def _chart(
     origin: Origin, chart: ChartSource, questions: RenderQuestions, tools: RenderTools, facts: TemplateFacts
 ) -> RawObjects:
     """A release of helmfile or of a helm command."""
-    release, remarks = await _prepare(origin, chart, questions, facts)
+    release, diagnostics = await _prepare(origin, chart, questions, facts)
     templated = await helm_template.template(release, questions, tools)
     templated = await helm_template.post_rendered(templated, chart.post_renderers, tools)
     crds, objects, said = templated.objects(origin.place)
@@ -95,12 +95,12 @@ async def _chart(
     if origin.phase == Phase.CRDS:
         found = [each for each in found if each.is_crd]  # what is installed before anything else is the CRDs alone
     unreleased = tuple(each.id for each in crds)
-    return RawObjects(tuple(found), (*remarks, *said), release.namespace, release.name, unreleased)
+    return RawObjects(tuple(found), (*diagnostics, *said), release.namespace, release.name, unreleased)
 
 
 async def prepare(
     origin: Origin, chart: ChartSource, questions: RenderQuestions, facts: TemplateFacts
-) -> tuple[ChartRelease, tuple[Remark, ...]]:
+) -> tuple[ChartRelease, tuple[Diagnostic, ...]]:
     """What Helm is given for a chart of an origin: the same that it is rendered from.
 
     Raises:
@@ -113,7 +113,7 @@ async def prepare(
 
 async def _prepare(
     origin: Origin, chart: ChartSource, questions: RenderQuestions, facts: TemplateFacts
-) -> tuple[ChartRelease, tuple[Remark, ...]]:
+) -> tuple[ChartRelease, tuple[Diagnostic, ...]]:
     loaded = await chart_files.load(chart, questions)
     given = await chart_values.gather(chart.values, questions, chart=loaded.files if chart.repository else None)
     whole, wrong = chart_values.merged(given)
@@ -125,7 +125,7 @@ async def _prepare(
         values=whole,
         kube_version=facts.kube_version,
     )
-    return release, (*given.remarks, *wrong)
+    return release, (*given.diagnostics, *wrong)
 
 
 async def _directory(
@@ -157,15 +157,15 @@ def _files(origin: Origin, directory: DirectorySource, questions: RenderQuestion
         ]
         if not names:
             message = f"there are no manifests in {directory.path}"
-            return RawObjects(remarks=(Remark(origin.place, Grade.ERROR, message),))
+            return RawObjects(diagnostics=(Diagnostic.error("?", message, at=origin.place),))
     objects: list[Object] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for name in names:
         text = questions.content_of(name).decode("utf-8-sig", errors="replace")
         found, wrong = rendered_objects.parse_objects(text, origin.place, what=name)
         objects += found
-        remarks += wrong
-    return RawObjects(tuple(objects), tuple(remarks), _DEFAULT)
+        diagnostics += wrong
+    return RawObjects(tuple(objects), tuple(diagnostics), _DEFAULT)
 
 
 async def _remote(
@@ -191,7 +191,7 @@ def _embedded(origin: Origin, source: Embedded, questions: RenderQuestions) -> R
         found = tuple(Object(each.value) for each in manifest_origins.objects(questions.tree, origin))
         if not found:
             message = f"no objects are found in {source.place}"
-            return RawObjects(remarks=(Remark(origin.place, Grade.ERROR, message),))
+            return RawObjects(diagnostics=(Diagnostic.error("?", message, at=origin.place),))
         return RawObjects(found, namespace=_DEFAULT)
     if origin.objects and all(each.kind == "Namespace" and not each.group for each in origin.objects):
         made = ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each.name}} for each in origin.objects)
@@ -200,7 +200,7 @@ def _embedded(origin: Origin, source: Embedded, questions: RenderQuestions) -> R
 
 
 def _unknown(origin: Origin, reason: str) -> RawObjects:
-    return RawObjects(remarks=(Remark(origin.place, Grade.UNKNOWN, f"it cannot be rendered: {reason}"),))
+    return RawObjects(diagnostics=(Diagnostic.unknown("?", f"it cannot be rendered: {reason}", at=origin.place),))
 
 
 # What engines do to all objects alike: namespaces for those that name none, and their own marks.

@@ -15,7 +15,7 @@ import msgspec
 
 from firstlight.model import remote_url
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.rendition import Object, VersionPin, has_secrets
 from firstlight.render import cache_files
 from firstlight.render.render_questions import RecordedAnswer
@@ -30,7 +30,7 @@ class CachedRendering(msgspec.Struct, frozen=True):
 
     answers: tuple[RecordedAnswer, ...]
     objects: list[dict[str, Any]]
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     pins: tuple[VersionPin, ...] = ()
     namespace: str = ""
     release: str = ""
@@ -40,7 +40,11 @@ class CachedRendering(msgspec.Struct, frozen=True):
     def raw(self) -> RawObjects:
         """What was rendered."""
         return RawObjects(
-            tuple(Object(each) for each in self.objects), self.remarks, self.namespace, self.release, self.unreleased
+            tuple(Object(each) for each in self.objects),
+            self.diagnostics,
+            self.namespace,
+            self.release,
+            self.unreleased,
         )
 
 
@@ -72,7 +76,7 @@ class RenderCache:
         entry = CachedRendering(
             answers=answers,
             objects=[dict(each.value) for each in raw.objects],
-            remarks=raw.remarks,
+            diagnostics=raw.diagnostics,
             pins=pins,
             namespace=raw.namespace,
             release=raw.release,

@@ -116,7 +116,7 @@ class RenderQuestions:
         """
         content = self.file(path)
         if content is None:
-            said = [each.message for each in self._around.tree.remarks if each.place.path == path]
+            said = [each.message for each in self._around.tree.diagnostics if each.place.path == path]
             raise errors.ClientError(f"{path} cannot be used: {said[0] if said else 'it is not part of the repo'}")
         return content
 

@@ -9,8 +9,9 @@ from typing import Any
 from firstlight import errors
 from firstlight.model.change import Change
 from firstlight.model.component import ObjectId, Side
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place
 from firstlight.model.rendition import Rendition
 from firstlight.render import private_directory
 from firstlight.render.component_renderer import Renderer
@@ -145,10 +146,10 @@ def _short(text: str) -> str:
 def _wrong(renditions: Iterable[Rendition]) -> dict[Name, str]:
     """Components that are not whole: to compare half of one would tell of objects that go."""
     return {
-        (each.cluster, each.component): remark.message
+        (each.cluster, each.component): diagnostic.message
         for each in renditions
-        for remark in each.remarks
-        if remark.grade == Grade.ERROR
+        for diagnostic in each.diagnostics
+        if diagnostic.severity == Severity.ERROR
     }
 
 

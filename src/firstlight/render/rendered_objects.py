@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import RemoteSource
 from firstlight.render import private_directory
@@ -29,30 +30,30 @@ def join_documents(documents: Iterable[str]) -> str:
     return "---\n".join(each if each.endswith("\n") else f"{each}\n" for each in documents)
 
 
-def parse_objects(text: str, place: Place, *, what: str) -> tuple[list[Object], list[Remark]]:
+def parse_objects(text: str, place: Place, *, what: str) -> tuple[list[Object], list[Diagnostic]]:
     """The objects of a text; Lists are taken apart.
 
     Args:
         text: YAML or JSON, several documents perhaps.
-        place: What remarks are about.
-        what: What the text is called in remarks.
+        place: What diagnostics are about.
+        what: What the text is called in diagnostics.
     """
     contents = yaml_reader.read(text.encode(errors="replace"), what)
-    remarks = [
-        Remark(place, Grade.ERROR, f"{what} is no YAML in line {each.place.line}: {each.message}", each.hint)
-        for each in contents.remarks
-        if each.grade == Grade.ERROR
+    diagnostics = [
+        Diagnostic.error("?", f"{what} is no YAML in line {each.place.line}: {each.message}", at=place, fix=each.fix)
+        for each in contents.diagnostics
+        if each.severity == Severity.ERROR
     ]
     objects = []
     for document in contents.documents:
         for value in _items(document.value):
             if problem := _problem(value):
-                remarks.append(
-                    Remark(place, Grade.ERROR, f"{what} has something in line {document.line} that {problem}")
+                diagnostics.append(
+                    Diagnostic.error("?", f"{what} has something in line {document.line} that {problem}", at=place)
                 )
             else:
                 objects.append(Object(value))
-    return objects, remarks
+    return objects, diagnostics
 
 
 def _items(value: Any) -> Iterator[Any]:
@@ -83,10 +84,10 @@ def _problem(value: Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class RawObjects:
-    """Objects and remarks."""
+    """Objects and diagnostics."""
 
     objects: tuple[Object, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     namespace: str = ""
     """Where objects go that name no namespace; empty where they must name one."""
     release: str = ""
@@ -97,14 +98,14 @@ class RawObjects:
     @property
     def is_whole(self) -> bool:
         """Whether nothing is wrong with it."""
-        return all(each.grade != Grade.ERROR for each in self.remarks)
+        return all(each.severity != Severity.ERROR for each in self.diagnostics)
 
 
 def join_raw(*parts: RawObjects) -> RawObjects:
     """Several as one, all of which go to the namespace of the first."""
     objects = tuple(each for part in parts for each in part.objects)
-    remarks = tuple(each for part in parts for each in part.remarks)
-    return RawObjects(objects, remarks, parts[0].namespace if parts else "")
+    diagnostics = tuple(each for part in parts for each in part.diagnostics)
+    return RawObjects(objects, diagnostics, parts[0].namespace if parts else "")
 
 
 # Manifests that are not in this repo: files of the web, and directories of other repositories.
@@ -126,8 +127,8 @@ async def remote_file(remote: RemoteSource, questions: RenderQuestions, place: P
     """
     stored = await questions.stored(FetchRequest(kind=FetchKind.FILE, url=remote.url, digest=remote.digest))
     content = await questions.content(stored)
-    objects, remarks = parse_objects(content.decode(errors="replace"), place, what=remote.url)
-    return RawObjects(tuple(objects), tuple(remarks))
+    objects, diagnostics = parse_objects(content.decode(errors="replace"), place, what=remote.url)
+    return RawObjects(tuple(objects), tuple(diagnostics))
 
 
 @contextlib.asynccontextmanager

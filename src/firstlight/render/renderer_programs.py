@@ -12,7 +12,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients.helm import Helm, helm_errors
 from firstlight.clients.kustomize import Kustomize, kustomize_errors
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 
 MINUTES = "FIRSTLIGHT_RENDER_MINUTES"
 """The variable that allows more time, or less."""
@@ -105,13 +106,13 @@ def _stamp(path: Path) -> Mapping[str, str | int]:
     return {"path": str(real), "size": found.st_size, "time": found.st_mtime_ns}
 
 
-# Failures of rendering as remarks: a broken file of a repo is told, and stops nothing else.
+# Failures of rendering as diagnostics: a broken file of a repo is told, and stops nothing else.
 
 
 _LONGEST = 400
 
 
-def failure_remark(error: errors.FirstlightError, place: Place, roots: tuple[Path, ...] = ()) -> Remark:
+def failure_diagnostic(error: errors.FirstlightError, place: Place, roots: tuple[Path, ...] = ()) -> Diagnostic:
     """What an error says, at the file that is wrong if that is known.
 
     Args:
@@ -120,18 +121,20 @@ def failure_remark(error: errors.FirstlightError, place: Place, roots: tuple[Pat
         roots: The repo and the private directory; both are taken out of messages.
     """
     if isinstance(error, kustomize_errors.KustomizeError):
-        return Remark(
-            _place(error, place, roots),
-            Grade.ERROR,
+        return Diagnostic.error(
+            "?",
             _line(f"kustomize: {error.detail}", roots),
-            _line(error.hint, roots),
+            at=_place(error, place, roots),
+            fix=_line(error.hint, roots),
         )
     if isinstance(error, helm_errors.HelmTemplateError) and error.place is not None:
-        return Remark(place, Grade.ERROR, _line(f"{error.place}: {error.detail}", roots), _line(error.hint, roots))
+        return Diagnostic.error(
+            "?", _line(f"{error.place}: {error.detail}", roots), at=place, fix=_line(error.hint, roots)
+        )
     if isinstance(error, helm_errors.SchemaViolation) and error.problems:
         listed = "; ".join(f"{each.path} {each.message}" for each in error.problems[:5])
-        return Remark(place, Grade.ERROR, _line(f"the chart does not take its values: {listed}", roots))
-    return Remark(place, Grade.ERROR, _line(error.message, roots), _line(error.hint, roots))
+        return Diagnostic.error("?", _line(f"the chart does not take its values: {listed}", roots), at=place)
+    return Diagnostic.error("?", _line(error.message, roots), at=place, fix=_line(error.hint, roots))
 
 
 def _place(error: kustomize_errors.KustomizeError, place: Place, roots: tuple[Path, ...]) -> Place:

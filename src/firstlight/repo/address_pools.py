@@ -7,7 +7,7 @@ from typing import Any
 from firstlight.document import within
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 CILIUM, METALLB = "cilium.io/CiliumLoadBalancerIPPool", "metallb.io/IPAddressPool"

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from firstlight.document import within
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import Component, Origin, Side, SourceForm, Stated
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Values
 from firstlight.plan import cluster_facts
 

@@ -1,7 +1,7 @@
 """Which files a work tree has: asked of Git where it is one, walked where it is not.
 
-What is listed are plain files, and links that stay inside. Everything else is left out with a remark: links that lead
-out, other repositories, sockets, names that nobody can type. Ignored files are not part of a repo, so Git's answer
+What is listed are plain files, and links that stay inside. Everything else is left out with a diagnostic: links that
+lead out, other repositories, sockets, names that nobody can type. Ignored files are not part of a repo, so Git's answer
 leaves them out; a plain directory has none that are ignored.
 """
 
@@ -19,7 +19,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import program_path
 from firstlight.clients.git import Git, git_errors, repository
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 FILES = 50_000
 """Five times the largest repo that this is made for; more is a home directory, or an attack."""
@@ -41,7 +42,7 @@ class FileListing:
     """Plain files, sorted."""
     links: Mapping[str, str]
     """Symbolic links, each with the file or directory of the tree that it leads to, all links on the way followed."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def listed(root: Path) -> FileListing:
@@ -50,44 +51,44 @@ def listed(root: Path) -> FileListing:
     Raises:
         errors.Refused: There are more than anybody writes by hand.
     """
-    names, remarks = _asked(root)
+    names, diagnostics = _asked(root)
     if names is None:
         names, more = _walked(root)
-        remarks += more
+        diagnostics += more
     else:
-        remarks += _unreadable(root, names)
-    return _sorted_out(root, names, remarks)
+        diagnostics += _unreadable(root, names)
+    return _sorted_out(root, names, diagnostics)
 
 
-def _asked(root: Path) -> tuple[list[str] | None, list[Remark]]:
+def _asked(root: Path) -> tuple[list[str] | None, list[Diagnostic]]:
     """What Git names; None where it cannot be asked."""
     try:
         found = repository.locate(root)
     except git_errors.GitPointsElsewhere as error:
         return None, [
-            _remark(".git", Grade.WARNING, f"not followed, so that ignored files are read too: {error.detail}")
+            _diagnostic(".git", Severity.WARNING, f"not followed, so that ignored files are read too: {error.detail}")
         ]
     except git_errors.NotARepository:
         return None, []
     program = program_path.find("git")
     if found.work_tree is None or program is None:
         why = "git is not installed" if found.work_tree else "it is no work tree"
-        return None, [_remark(".", Grade.WARNING, f"ignored files are read too, since {why}")]
+        return None, [_diagnostic(".", Severity.WARNING, f"ignored files are read too, since {why}")]
     try:
         # Readers are plain functions, perhaps called where an event loop runs: Git is awaited in a thread of its own.
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             names = pool.submit(asyncio.run, Git(Path(program)).ls_files(root)).result()
     except errors.FirstlightError as error:
         return None, [
-            _remark(".", Grade.WARNING, f"ignored files are read too, since git could not list them: {error}")
+            _diagnostic(".", Severity.WARNING, f"ignored files are read too, since git could not list them: {error}")
         ]
     # A directory that the repository around it ignores is read as if it stood alone.
     return (None, []) if not names and found.work_tree != root else (list(names), [])
 
 
-def _walked(root: Path) -> tuple[list[str], list[Remark]]:
+def _walked(root: Path) -> tuple[list[str], list[Diagnostic]]:
     found: list[str] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     waiting = [("", 0)]
     while waiting:
         base, depth = waiting.pop()
@@ -95,7 +96,7 @@ def _walked(root: Path) -> tuple[list[str], list[Remark]]:
             with os.scandir(f"{root}/{base}") as entries:
                 listed = list(entries)
         except OSError as error:
-            remarks.append(_closed(base, error))
+            diagnostics.append(_closed(base, error))
             continue
         for entry in listed:
             path = f"{base}/{entry.name}" if base else entry.name
@@ -107,14 +108,14 @@ def _walked(root: Path) -> tuple[list[str], list[Remark]]:
                 elif depth < DEPTH:
                     waiting.append((path, depth + 1))
                 else:
-                    remarks.append(_remark(path, Grade.ERROR, f"left out: deeper than {DEPTH} directories"))
+                    diagnostics.append(_diagnostic(path, Severity.ERROR, f"left out: deeper than {DEPTH} directories"))
             elif entry.name != ".git":
                 found.append(path)
         _check_number(root, len(found))
-    return found, remarks
+    return found, diagnostics
 
 
-def _unreadable(root: Path, names: Iterable[str]) -> list[Remark]:
+def _unreadable(root: Path, names: Iterable[str]) -> list[Diagnostic]:
     """Directories that Git passes over without a word, since it may not look into them."""
     known = {""}
     for name in names:
@@ -122,7 +123,7 @@ def _unreadable(root: Path, names: Iterable[str]) -> list[Remark]:
         while parent not in known:
             known.add(parent)
             parent = posixpath.dirname(parent)
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     waiting = collections.deque([""])
     probed = 0
     while waiting and probed < PROBED:
@@ -132,7 +133,7 @@ def _unreadable(root: Path, names: Iterable[str]) -> list[Remark]:
             with os.scandir(f"{root}/{base}") as entries:
                 inside = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
         except PermissionError as error:
-            remarks.append(_closed(base, error))
+            diagnostics.append(_closed(base, error))
             continue
         except OSError:
             continue  # gone since it was listed
@@ -141,23 +142,23 @@ def _unreadable(root: Path, names: Iterable[str]) -> list[Remark]:
             if not os.path.lexists(f"{root}/{path}/.git"):
                 # Those with files first, so that no heap of ignored directories hides them.
                 waiting.append(path) if path in known else waiting.appendleft(path)
-    return remarks
+    return diagnostics
 
 
-def _closed(path: str, error: OSError) -> Remark:
+def _closed(path: str, error: OSError) -> Diagnostic:
     why = (error.strerror or str(error)).lower()
-    return _remark(_printable(path) or ".", Grade.ERROR, f"the directory cannot be read: {why}")
+    return _diagnostic(_printable(path) or ".", Severity.ERROR, f"the directory cannot be read: {why}")
 
 
-def _sorted_out(root: Path, names: Iterable[str], remarks: list[Remark]) -> FileListing:
+def _sorted_out(root: Path, names: Iterable[str], diagnostics: list[Diagnostic]) -> FileListing:
     """Tell plain files, links and the rest from each other."""
     files: list[str] = []
     links: list[str] = []
-    closed: dict[Remark, None] = {}
+    closed: dict[Diagnostic, None] = {}
     for name in names:
         if not name.isprintable() or name.count("/") > DEPTH:
             why = f"it is deeper than {DEPTH} directories" if name.isprintable() else "its name cannot be printed"
-            remarks.append(_remark(_printable(name), Grade.ERROR, f"left out: {why}"))
+            diagnostics.append(_diagnostic(_printable(name), Severity.ERROR, f"left out: {why}"))
             continue
         try:
             mode = os.lstat(f"{root}/{name}").st_mode
@@ -173,16 +174,16 @@ def _sorted_out(root: Path, names: Iterable[str], remarks: list[Remark]) -> File
         elif stat.S_ISDIR(mode):
             why = "a submodule" if not name.endswith("/") else "a Git repository of its own"
             message = f"left out: {why}, whose files belong to another repository"
-            remarks.append(_remark(name.rstrip("/"), Grade.UNKNOWN, message))
+            diagnostics.append(_diagnostic(name.rstrip("/"), Severity.UNKNOWN, message))
         else:
-            remarks.append(_remark(name, Grade.ERROR, "left out: neither a file nor a directory"))
-    remarks += [each for each in closed if each not in remarks]
+            diagnostics.append(_diagnostic(name, Severity.ERROR, "left out: neither a file nor a directory"))
+    diagnostics += [each for each in closed if each not in diagnostics]
     _check_number(root, len(files) + len(links))
-    resolved = _resolved(root, links, remarks)
+    resolved = _resolved(root, links, diagnostics)
     # A directory that became a link is still tracked with the files that it had.
     all_links = frozenset(links)
     kept = [name for name in files if not _is_below(name, all_links)] if links else files
-    return FileListing(tuple(sorted(kept)), resolved, tuple(remarks))
+    return FileListing(tuple(sorted(kept)), resolved, tuple(diagnostics))
 
 
 def _entered(root: Path, name: str) -> str:
@@ -198,7 +199,7 @@ def _entered(root: Path, name: str) -> str:
     return parent
 
 
-def _resolved(root: Path, links: Iterable[str], remarks: list[Remark]) -> dict[str, str]:
+def _resolved(root: Path, links: Iterable[str], diagnostics: list[Diagnostic]) -> dict[str, str]:
     found: dict[str, str] = {}
     for link in links:
         try:
@@ -210,9 +211,9 @@ def _resolved(root: Path, links: Iterable[str], remarks: list[Remark]) -> dict[s
             found[link] = inside
         else:
             outside = why.startswith("out of")
-            grade = Grade.ERROR if outside else Grade.WARNING
+            grade = Severity.ERROR if outside else Severity.WARNING
             hint = "keep a copy in the repo instead" if outside else ""
-            remarks.append(_remark(link, grade, f"the link to {target} leads {why}, and is not followed", hint))
+            diagnostics.append(_diagnostic(link, grade, f"the link to {target} leads {why}, and is not followed", hint))
     return found
 
 
@@ -252,5 +253,5 @@ def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
-def _remark(path: str, grade: Grade, message: str, hint: str = "") -> Remark:
-    return Remark(Place(path), grade, message, hint)
+def _diagnostic(path: str, severity: Severity, message: str, hint: str = "") -> Diagnostic:
+    return Diagnostic(code="?", severity=severity, message=message, places=(Place(path),), fix=hint)

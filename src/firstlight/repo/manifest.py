@@ -12,7 +12,7 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 LineAndColumn = tuple[int, int]
 """Line and column, from 1."""

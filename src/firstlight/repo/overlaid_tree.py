@@ -12,8 +12,9 @@ from functools import cached_property
 from firstlight import errors
 from firstlight.document import yaml_editor, yaml_reader
 from firstlight.document.yaml_reader import YamlDialect
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.repo import file_listing
 from firstlight.repo.work_tree import SIZE, WorkTree
 
@@ -37,7 +38,7 @@ class OverlaidTree(WorkTree):
         self._over = {path: data for path, data in files.items() if path not in (links or {})}
         self._links = dict(links or {})
         self._contents: dict[tuple[str, YamlDialect], yaml_reader.YamlContents] = {}
-        self._remarks: dict[Remark, None] = {}
+        self._diagnostics: dict[Diagnostic, None] = {}
 
     @cached_property
     def _listing(self) -> file_listing.FileListing:
@@ -50,32 +51,32 @@ class OverlaidTree(WorkTree):
         kept = (path for path in known.files if path not in gone and not (closed and path.startswith(closed)))
         links = {path: target for path, target in known.links.items() if path not in gone}
         names = added.union(kept)
-        remarks = [each for each in known.remarks if each.place.path not in over]
+        diagnostics = [each for each in known.diagnostics if each.place.path not in over]
         for path, written in self._links.items():
             target = posixpath.normpath(posixpath.join(posixpath.dirname(path), written))
             if target.startswith(("/", "..")) or target in (".", path):
                 message = f"the link to {written[:120]} leads out of the repo or in a circle, and is not followed"
-                remarks.append(Remark(Place(path), Grade.WARNING, message))
+                diagnostics.append(Diagnostic.warning("?", message, at=Place(path)))
             else:
                 links[path] = target
-        self._say(remarks)
-        return file_listing.FileListing(tuple(sorted(names)), links, tuple(remarks))
+        self._say(diagnostics)
+        return file_listing.FileListing(tuple(sorted(names)), links, tuple(diagnostics))
 
     def bytes(self, path: str) -> builtins.bytes | None:
-        """A file's content; None, and a remark, where it cannot be had."""
+        """A file's content; None, and a diagnostic, where it cannot be had."""
         real = self.real(path)
         data = self._over.get(real)
         if data is not None:
             if len(data) <= SIZE:
                 return data
-            self._say([Remark(Place(real), Grade.ERROR, f"not read, since it has more than {SIZE >> 20} MiB")])
+            self._say([Diagnostic.error("?", f"not read, since it has more than {SIZE >> 20} MiB", at=Place(real))])
             return None
         if real not in self._names:
-            self._say([Remark(Place(real), Grade.ERROR, "there is no such file")])
+            self._say([Diagnostic.error("?", "there is no such file", at=Place(real))])
             return None
         data = self._below.bytes(real)
         if data is None:
-            self._say(each for each in self._below.remarks if each.place == Place(real))
+            self._say(each for each in self._below.diagnostics if each.place == Place(real))
         return data
 
     def _parsed(self, path: str, dialect: YamlDialect) -> yaml_reader.YamlContents:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.component import Certainty, Component, Origin, SecretNeed, Side
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.repo import argocd, flux, helmfile, scripts, talos
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -39,13 +40,19 @@ def _read(tree: WorkTree) -> Platform:
     declaration, problems = declaration_file.read(tree)
     found = _found(tree, declaration)
     joined = _clusters(tree, declaration, found)
-    components, remarks = _components(joined, declaration, found)
+    components, diagnostics = _components(joined, declaration, found)
     if declaration:
         problems += (
             *declared_changes.problems(declaration, tree),
             *declared_changes.undeployed(declaration, components),
         )
-    said = [*tree.remarks, *problems, *joined.remarks, *remarks, *(remark for each in found for remark in each.remarks)]
+    said = [
+        *tree.diagnostics,
+        *problems,
+        *joined.diagnostics,
+        *diagnostics,
+        *(diagnostic for each in found for diagnostic in each.diagnostics),
+    ]
     engines = [each.engine for each in joined.clusters if each.engine]
     return Platform(
         name=declaration.platform.metadata.name if declaration else tree.root.name,
@@ -55,16 +62,18 @@ def _read(tree: WorkTree) -> Platform:
         components=components,
         secrets=declared_changes.secrets(declaration) if declaration else inferred_foundation(components),
         unreached=tuple(sorted((each for part in found for each in part.unreached), key=lambda each: each.place)),
-        remarks=tuple(sorted(_unanswered(said, joined.clusters))),
+        diagnostics=tuple(sorted(_unanswered(said, joined.clusters))),
         declared=declaration.place() if declaration else None,
         is_misdeclared=declaration is None and declaration_form.FILE in tree.listing("."),
     )
 
 
-def _unanswered(remarks: Sequence[Remark], clusters: Sequence[Cluster]) -> set[Remark]:
-    """Remarks without those that another reader answers: machines may be named elsewhere than in their configs."""
+def _unanswered(diagnostics: Sequence[Diagnostic], clusters: Sequence[Cluster]) -> set[Diagnostic]:
+    """Diagnostics without those that another reader answers: machines may be named elsewhere than in their configs."""
     answered = {place.path for each in clusters if each.machines for place in each.files}
-    return {each for each in remarks if each.message != plain_configs.NO_MACHINES or each.place.path not in answered}
+    return {
+        each for each in diagnostics if each.message != plain_configs.NO_MACHINES or each.place.path not in answered
+    }
 
 
 def _found(tree: WorkTree, declaration: Declaration | None) -> list[ReaderResult]:
@@ -99,22 +108,24 @@ def _clusters(tree: WorkTree, declaration: Declaration | None, found: Sequence[R
 
 def _components(
     joined: join_clusters.Joined, declaration: Declaration | None, found: Sequence[ReaderResult]
-) -> tuple[tuple[Component, ...], list[Remark]]:
+) -> tuple[tuple[Component, ...], list[Diagnostic]]:
     components: list[Component] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     origins = [each for part in found for each in part.origins]
     for cluster in joined.clusters:
         mine = join_components.join(cluster.name, [*_of(cluster, origins, joined)])
         if declaration:
             changed, said = declared_changes.components(declaration, cluster.name, mine)
-            mine, remarks = tuple(changed), [*remarks, *said]
+            mine, diagnostics = tuple(changed), [*diagnostics, *said]
         components += mine
-        remarks += [
-            Remark(need.place, Grade.ERROR, f"{each.name} needs {need.id}, which nothing deploys in {cluster.name}")
+        diagnostics += [
+            Diagnostic.error(
+                "?", f"{each.name} needs {need.id}, which nothing deploys in {cluster.name}", at=need.place
+            )
             for each in mine
             for need in each.missing
         ]
-    return tuple(components), remarks
+    return tuple(components), diagnostics
 
 
 def _of(cluster: Cluster, origins: Sequence[Origin], joined: join_clusters.Joined) -> list[Origin]:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, Stated
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan
 from firstlight.model.platform import ClearSecret, Platform
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object, Rendition
 from firstlight.plan import build, cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts

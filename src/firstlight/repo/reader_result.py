@@ -4,7 +4,7 @@ import dataclasses
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Origin
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,4 +16,4 @@ class ReaderResult:
     """With a cluster: part of its tree. Without: for every cluster, or for none that is known."""
     unreached: tuple[Origin, ...] = ()
     """Declared, and not part of any tree that the engine follows."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()

@@ -1,6 +1,6 @@
 """The files of a work tree: listed once, read once, never outside of it.
 
-Readers ask for paths relative to the root, with forward slashes. What cannot be read is a remark, not an exception.
+Readers ask for paths relative to the root, with forward slashes. What cannot be read is a diagnostic, not an exception.
 """
 
 import builtins
@@ -18,7 +18,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import file_listing
 
 YAML = (".yaml", ".yml")
@@ -48,18 +49,18 @@ class WorkTree:
         self._contents: dict[tuple[str, YamlDialect], yaml_reader.YamlContents] = {}
         self._bytes: dict[str, builtins.bytes | None] = {}
         self._kept = 0
-        self._remarks: dict[Remark, None] = {}
+        self._diagnostics: dict[Diagnostic, None] = {}
         self._opened = _Directory(self.root)
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the files that were read so far, each said once."""
-        return tuple(self._remarks)
+        return tuple(self._diagnostics)
 
     @cached_property
     def _listing(self) -> file_listing.FileListing:
         found = file_listing.listed(self.root)
-        self._say(found.remarks)
+        self._say(found.diagnostics)
         return found
 
     @cached_property
@@ -129,7 +130,7 @@ class WorkTree:
             waiting += reversed([each for each in inner if f"{real}/{each}"[:-1] not in self._listing.links])
 
     def bytes(self, path: str) -> builtins.bytes | None:
-        """A file's content; None, and a remark, where it cannot be had."""
+        """A file's content; None, and a diagnostic, where it cannot be had."""
         real = self.real(path)
         if real not in self._bytes:
             data = self._read(real)
@@ -156,15 +157,15 @@ class WorkTree:
             return ""
 
     def text(self, path: str) -> str | None:
-        """A file's text; None, and a remark, where it is none."""
+        """A file's text; None, and a diagnostic, where it is none."""
         data = self.bytes(path)
         if data is not None and b"\0" in data[:8192]:
-            self._say([Remark(Place(path), Grade.ERROR, "this is no text")])
+            self._say([Diagnostic.error("?", "this is no text", at=Place(path))])
             return None
         return None if data is None else data.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
 
     def documents(self, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> tuple[YamlDocument, ...]:
-        """The YAML documents of a file, as Kubernetes reads them or by other rules; broken files have a remark."""
+        """The YAML documents of a file, as Kubernetes reads them or by other rules; broken files have a diagnostic."""
         return self.contents(path, dialect=dialect).documents
 
     def contents(self, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> yaml_reader.YamlContents:
@@ -174,29 +175,29 @@ class WorkTree:
         if key not in self._contents:
             contents = self._parsed(real, dialect)
             self._contents[key] = contents
-            self._say(contents.remarks)
+            self._say(contents.diagnostics)
         return self._contents[key]
 
     def _parsed(self, path: str, dialect: YamlDialect) -> yaml_reader.YamlContents:
         data = self.bytes(path)
         return yaml_reader.YamlContents(()) if data is None else yaml_reader.read(data, path, dialect=dialect)
 
-    def _say(self, remarks: Iterable[Remark]) -> None:
-        self._remarks.update(dict.fromkeys(remarks))
+    def _say(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._diagnostics.update(dict.fromkeys(diagnostics))
 
     def _read(self, path: str) -> builtins.bytes | None:
         if path not in self._names:
-            self._say([Remark(Place(path), Grade.ERROR, "there is no such file")])
+            self._say([Diagnostic.error("?", "there is no such file", at=Place(path))])
             return None
         try:
             data = self._opened.read(path, SIZE)
         except OSError as error:
             message = f"the file cannot be read: {error.strerror or error}"
-            self._say([Remark(Place(path), Grade.ERROR, message)])
+            self._say([Diagnostic.error("?", message, at=Place(path))])
             return None
         if data is None:
             message = f"not read, since it has more than {SIZE >> 20} MiB"
-            self._say([Remark(Place(path), Grade.ERROR, message)])
+            self._say([Diagnostic.error("?", message, at=Place(path))])
         return data
 
 

@@ -13,8 +13,8 @@ from firstlight.clients import onepassword, secret_errors, vault
 from firstlight.clients import sops as clients_sops
 from firstlight.clients.onepassword import OP_MISSING
 from firstlight.model import secret_reference
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.secrets import secret_files
 

@@ -10,7 +10,7 @@ import pytest
 from firstlight import errors
 from firstlight.document import yaml_editor, yaml_reader
 from firstlight.document.yaml_reader import YamlDialect
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from tests.integration.document.go_yaml import Oracle, same
 
 CORPUS = Path(__file__).parents[3] / "../shared/corpus"
@@ -33,7 +33,7 @@ def test_every_file_is_read_as_go_reads_it(go: Oracle) -> None:
         answer = go.ask(data)
         for dialect in YamlDialect:
             contents = yaml_reader.read(data, file.name, dialect=dialect)
-            is_refused = any(remark.grade is Grade.ERROR for remark in contents.remarks)
+            is_refused = any(diagnostic.severity is Severity.ERROR for diagnostic in contents.diagnostics)
             found = {each.index: each.value for each in contents.documents}
             if dialect is YamlDialect.TALOS:
                 assert is_refused == bool(answer.talos_error), file
@@ -47,7 +47,7 @@ def test_nearly_everything_can_be_edited() -> None:
     chance, refused, total = random.Random(1), [], 0
     for file in chance.sample(FILES, min(len(FILES), 200)):
         contents = yaml_reader.read(file.read_bytes(), file.name)
-        if contents.remarks or not contents.documents:
+        if contents.diagnostics or not contents.documents:
             continue
         document = chance.choice(contents.documents)
         for path in chance.sample(found := list(paths(document.value)), min(3, len(found))):

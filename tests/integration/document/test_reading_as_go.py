@@ -11,7 +11,7 @@ import pytest
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlContents, YamlDialect
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from tests.integration.document.go_yaml import Answer, Oracle, same
 from tests.unit.document import generated
 
@@ -38,7 +38,7 @@ KNOWN = {
 
 def excuse(text: str, dialect: YamlDialect, answer: Answer, contents: YamlContents) -> str:
     """The known reason for a difference, or nothing."""
-    messages = " ".join(remark.message for remark in contents.remarks)
+    messages = " ".join(diagnostic.message for diagnostic in contents.diagnostics)
     is_kubernetes = dialect is YamlDialect.KUBERNETES
     candidates = {
         "the first document is all that Kubernetes reads of what it is given": is_kubernetes
@@ -60,7 +60,7 @@ def read(text: str, dialect: YamlDialect) -> tuple[Any, bool, YamlContents]:
     """The first document, and whether the text is refused."""
     contents = yaml_reader.read(text.encode(), "a.yaml", dialect=dialect)
     value = next((each.value for each in contents.documents if each.index == 0), None)
-    return value, any(remark.grade is Grade.ERROR for remark in contents.remarks), contents
+    return value, any(diagnostic.severity is Severity.ERROR for diagnostic in contents.diagnostics), contents
 
 
 def is_same(text: str, dialect: YamlDialect, answer: Answer) -> bool:
@@ -68,7 +68,7 @@ def is_same(text: str, dialect: YamlDialect, answer: Answer) -> bool:
     if dialect is YamlDialect.KUBERNETES:
         error, expected = answer.kubernetes_error, answer.kubernetes
     else:
-        # A key that stands twice is read here, with a remark that says so.
+        # A key that stands twice is read here, with a diagnostic that says so.
         error, expected = answer.talos_error, next(iter(answer.talos), None)
     return is_refused == bool(error) and (is_refused or same(value, expected))
 
@@ -116,9 +116,9 @@ def test_several_documents(go: Oracle) -> None:
         answer = go.ask(text)
         contents = yaml_reader.read(text.encode(), "a.yaml", dialect=YamlDialect.TALOS)
 
-        if any("no anchor" in each.message for each in contents.remarks):
+        if any("no anchor" in each.message for each in contents.diagnostics):
             continue  # Talos's library still knows the anchors of the documents above
-        assert bool(answer.talos_error) == any(each.grade is Grade.ERROR for each in contents.remarks)
+        assert bool(answer.talos_error) == any(each.severity is Severity.ERROR for each in contents.diagnostics)
         if not answer.talos_error:
             values = {each.index: each.value for each in contents.documents}
             assert contents.count == len(answer.talos) or not parts

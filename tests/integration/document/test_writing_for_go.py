@@ -72,8 +72,8 @@ def differences(go: Oracle, written: str, expected: Any) -> list[Any]:
     for dialect in YamlDialect:
         contents = yaml_reader.read(written.encode(), "a.yaml", dialect=dialect)
         read = contents.documents[0].value if contents.documents else None
-        if contents.remarks or not same(read, as_json(expected) if dialect is YamlDialect.KUBERNETES else expected):
-            found.append((contents.remarks, read))
+        if contents.diagnostics or not same(read, as_json(expected) if dialect is YamlDialect.KUBERNETES else expected):
+            found.append((contents.diagnostics, read))
     return found
 
 

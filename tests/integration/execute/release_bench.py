@@ -19,7 +19,7 @@ from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import ReleaseFromTalos

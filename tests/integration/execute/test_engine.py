@@ -19,7 +19,7 @@ from firstlight.execute.world import RunPrograms, World
 from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
 from firstlight.model.work import Apply, SaveBaseline, TalosApplies, Watch, Work

@@ -20,8 +20,8 @@ from firstlight.gates.gate_parts import GateContext
 from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster
 from firstlight.model.own_gates import CommandGate, Hook
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Subject
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import Watch

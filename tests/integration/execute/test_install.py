@@ -21,7 +21,7 @@ from firstlight.execute.world import RunPrograms, World
 from firstlight.lab import running_lab
 from firstlight.model import helm_chart, work
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.render import cache_files

@@ -21,9 +21,9 @@ from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole,
 from firstlight.model.component import Phase
 from firstlight.model.machine_config import DraftPatch, MachineDraft
 from firstlight.model.machine_report import MachineStanding
+from firstlight.model.place import Place
 from firstlight.model.plan import Action, Plan, Step, Subject
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import BootstrapEtcd, Configure, FetchKubeconfig, Work

@@ -11,7 +11,7 @@ from firstlight.execute.actions import kubeconfig
 from firstlight.execute.world import RunPrograms, World
 from firstlight.lab import running_lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import FetchKubeconfig
 from tests.unit.clients.recorder import Recorder

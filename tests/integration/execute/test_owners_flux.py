@@ -24,8 +24,8 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.handover import MARK, Passing
 from firstlight.model.owner import ObjectOwner, Party
+from firstlight.model.place import Place
 from firstlight.model.plan import Action, Plan, Step
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import MigrateOwners

@@ -14,8 +14,8 @@ from firstlight.clients import secret_errors
 from firstlight.execute.actions import create_secret
 from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import CreateSecret
 

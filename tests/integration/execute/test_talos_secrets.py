@@ -14,8 +14,8 @@ from firstlight import errors
 from firstlight.execute import talos_secrets
 from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.secrets import age_keys, talos_bundle
 from firstlight.secrets.secret_resolver import SecretResolver

@@ -8,7 +8,7 @@ from firstlight.clients import kube
 from firstlight.execute.world import RunPrograms, World
 from firstlight.model import work
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 

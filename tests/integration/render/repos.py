@@ -86,7 +86,7 @@ def objects(rendition: Rendition) -> dict[str, Mapping[str, Any]]:
 
 
 def messages(rendition: Rendition, *grades: str) -> list[str]:
-    return [each.message for each in rendition.remarks if not grades or each.grade in grades]
+    return [each.message for each in rendition.diagnostics if not grades or each.severity in grades]
 
 
 def git() -> Path:

@@ -50,7 +50,7 @@ class TestDirectories:
         root = repo(tmp_path / "repo", files, application("app", here("app")))
         rendition = (await kitchen.one(root, "app")).rendition
 
-        assert [each.place.path for each in rendition.remarks if each.grade == "error"] == ["app/broken.yaml"]
+        assert [each.place.path for each in rendition.diagnostics if each.severity == "error"] == ["app/broken.yaml"]
 
 
 class TestKustomize:

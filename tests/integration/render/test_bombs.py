@@ -1,4 +1,4 @@
-"""Small files that make helm and kustomize large or slow: a remark with the reason, and everything else is rendered."""
+"""Small files that make helm and kustomize large or slow: a diagnostic says why, and the rest is rendered."""
 
 import dataclasses
 import itertools

@@ -266,7 +266,7 @@ async def test_flux(flux: Flux, space: str, here: Kitchen, tmp_path: Path) -> No
     found = await here.everything(root, owner_labels=True)
     renditions = {name: outcome.rendition for (name, side), outcome in found.items() if side == Side.GITOPS}
 
-    assert {name: messages(each) for name, each in renditions.items() if each.remarks} == {}
+    assert {name: messages(each) for name, each in renditions.items() if each.diagnostics} == {}
     for name, kustomized in kustomizations.items():
         assert applied.ids(renditions[name].objects) == applied.inventory(kustomized)
         assert await applied.differences(flux.kube, renditions[name].objects, manager="kustomize-controller") == []

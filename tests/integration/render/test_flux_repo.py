@@ -57,7 +57,7 @@ class TestKustomizations:
         outcome = await kitchen.one(repo(tmp_path / "repo", files), "app")
 
         assert sorted(objects(outcome.rendition)) == ["ConfigMap/a", "ConfigMap/b", "ConfigMap/x-c"]
-        assert outcome.rendition.remarks == ()
+        assert outcome.rendition.diagnostics == ()
 
     async def test_what_the_kustomization_adds_is_done_as_in_the_file_itself(
         self, kitchen: Kitchen, tmp_path: Path
@@ -113,11 +113,11 @@ class TestKustomizations:
         rendition = (await kitchen.one(repo(tmp_path / "repo", files), "app")).rendition
 
         assert rendition.objects == ()
-        (remark,) = rendition.remarks
-        assert remark.grade == "error"
-        assert remark.place.path == "app/kustomization.yaml"
-        assert "missing.yaml" in remark.message
-        assert str(tmp_path) not in remark.message
+        (diagnostic,) = rendition.diagnostics
+        assert diagnostic.severity == "error"
+        assert diagnostic.place.path == "app/kustomization.yaml"
+        assert "missing.yaml" in diagnostic.message
+        assert str(tmp_path) not in diagnostic.message
 
     async def test_nothing_outside_of_the_repo_gets_in(self, kitchen: Kitchen, tmp_path: Path) -> None:
         (tmp_path / "secret.yaml").write_text(CONFIG % ("outside", "1"))
@@ -127,7 +127,7 @@ class TestKustomizations:
         rendition = (await kitchen.one(root, "app")).rendition
 
         assert rendition.objects == ()
-        assert [each.grade for each in rendition.remarks] == ["error"]
+        assert [each.severity for each in rendition.diagnostics] == ["error"]
 
     async def test_links_are_not_there_for_flux(self, kitchen: Kitchen, tmp_path: Path) -> None:
         files: dict[str, object] = {"app/a.yaml": CONFIG % ("a", "1"), "other/b.yaml": CONFIG % ("b", "1")}
@@ -173,7 +173,7 @@ class TestSubstitution:
         assert found["ConfigMap/a"]["data"] == {"at": "north-a", "default": "none", "gone": "xx", "price": "$5"}
         assert found["Deployment/b"]["spec"]["replicas"] == 2
         assert found["ConfigMap/c"]["data"] == {"at": "${region}"}
-        assert rendition.remarks == ()
+        assert rendition.diagnostics == ()
 
     async def test_what_only_a_secret_knows_is_left_as_text(self, kitchen: Kitchen, tmp_path: Path) -> None:
         files: dict[str, object] = {"app/a.yaml": CONFIG % ("a", "${password} ${zone} ${mode:=dark}")}
@@ -181,9 +181,9 @@ class TestSubstitution:
         rendition = (await kitchen.one(repo(tmp_path / "repo", files, postBuild=build), "app")).rendition
 
         assert objects(rendition)["ConfigMap/a"]["data"] == {"word": "${password} a dark"}
-        assert [each.grade for each in rendition.remarks] == ["unknown", "unknown"]
-        assert "password" in rendition.remarks[0].message
-        assert "Secret/flux-system/cluster" in rendition.remarks[0].message
+        assert [each.severity for each in rendition.diagnostics] == ["unknown", "unknown"]
+        assert "password" in rendition.diagnostics[0].message
+        assert "Secret/flux-system/cluster" in rendition.diagnostics[0].message
 
     async def test_without_variables_dollar_signs_stay(self, kitchen: Kitchen, tmp_path: Path) -> None:
         root = repo(tmp_path / "repo", {"app/a.yaml": CONFIG % ("a", "${x} $$")})
@@ -254,7 +254,7 @@ class TestHelmReleases:
         assert data["word"] == "own"
         assert data["nested"] == '{"b":2,"c":7}'
         assert data["list"] == "[2,3]"
-        assert rendition.remarks == ()
+        assert rendition.diagnostics == ()
 
     async def test_objects_go_to_the_target_namespace_but_for_those_that_are_in_none(
         self, kitchen: Kitchen, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Repos of strangers: what they try is a remark, reaches nothing outside, and spoils nothing else."""
+"""Repos of strangers: what they try is a diagnostic, reaches nothing outside, and spoils nothing else."""
 
 from pathlib import Path
 from typing import Any

@@ -13,7 +13,7 @@ from firstlight.clients import helm, kube
 from firstlight.commands.render import inline
 from firstlight.model import helm_chart, helm_names
 from firstlight.model.inline_manifest import InlineState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render import rendered_objects
 from firstlight.render.inline import edited_file, embedding, prepared_objects
@@ -58,8 +58,8 @@ async def rendered(contents: Mapping[str, Path], values: Mapping[str, Any]) -> l
     client = helm.Helm((await install.ensure(["helm"]))["helm"])
     chart = helm_chart.LocalChart(contents["cilium-chart"] / "cilium")
     made = await client.template(chart, release="cilium", namespace="kube-system", values=[values])
-    objects, remarks = rendered_objects.parse_objects(made.text, PLACE, what="cilium")
-    assert remarks == []
+    objects, diagnostics = rendered_objects.parse_objects(made.text, PLACE, what="cilium")
+    assert diagnostics == []
     return objects
 
 
@@ -104,9 +104,9 @@ async def test_a_machine_applies_a_component_as_it_is_rendered(
     objects = await rendered(contents, STABLE)
     asked = request(tmp_path, objects, again=await rendered(contents, STABLE), crds=crds(contents))
     made = embedding.make_embedding(asked)
-    assert not made.embedding.is_refused, made.embedding.remarks
+    assert not made.embedding.is_refused, made.embedding.diagnostics
     assert made.text.startswith(PATCH)
-    assert not [each for each in made.embedding.remarks if "anew" in each.message]
+    assert not [each for each in made.embedding.diagnostics if "anew" in each.message]
     edited_file.write_file(tmp_path, "patches/core.yaml", made.text, old=None)
 
     one = await fresh_machines(machines=1)
@@ -146,16 +146,16 @@ async def test_what_a_real_chart_makes_anew_is_found_and_kept(contents: Mapping[
     made = embedding.make_embedding(request(tmp_path, first, allowed=secrets, again=second))
     again = embedding.make_embedding(request(tmp_path, second, allowed=secrets, again=first, text=made.text))
 
-    errors = [each.message for each in refused.embedding.remarks if each.grade == "error"]
+    errors = [each.message for each in refused.embedding.diagnostics if each.severity == "error"]
     assert [each.partition(" has real data")[0] for each in errors] == [
         f"Secret kube-system/{name}" for name in secrets
     ]
     for one in (suspected, made):
-        said = [each for each in one.embedding.remarks if "every rendering makes it anew" in each.message]
+        said = [each for each in one.embedding.diagnostics if "every rendering makes it anew" in each.message]
         assert {each.message.split(" of ")[1].partition(":")[0] for each in said} == {
             f"Secret kube-system/{name}" for name in secrets
         }
-        assert all("hubble.tls.auto.method" in each.hint for each in said)
+        assert all("hubble.tls.auto.method" in each.fix for each in said)
     assert (again.embedding.state, again.text) == (InlineState.FRESH, made.text)
     assert len(again.embedding.kept) == 8
 

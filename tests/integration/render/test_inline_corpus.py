@@ -10,7 +10,7 @@ import pytest
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDialect
 from firstlight.model.inline_manifest import InlineState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render.inline import embedding, manifest_entry
 from firstlight.render.inline.embedding import EmbeddingRequest
@@ -64,7 +64,7 @@ def test_nothing_but_the_contents_changes(name: str, objects: int) -> None:
     made = embedding.make_embedding(asked)
     took = time.process_time() - began
 
-    assert not made.embedding.is_refused, made.embedding.remarks
+    assert not made.embedding.is_refused, made.embedding.diagnostics
     assert made.embedding.cluster
     assert len(made.embedding.objects) == objects
     assert made.embedding.changes == ()
@@ -103,7 +103,7 @@ def test_a_manifest_that_talos_cannot_read_is_stale() -> None:
     made = embedding.make_embedding(found(f"{DIRECTORY}/cilium.yaml", "cilium"))
 
     assert made.embedding.state is InlineState.STALE
-    assert [str(each.place) for each in made.embedding.remarks] == [f"{DIRECTORY}/cilium.yaml:370"]
+    assert [str(each.place) for each in made.embedding.diagnostics] == [f"{DIRECTORY}/cilium.yaml:370"]
 
 
 def test_a_secret_of_theirs_is_not_embedded_unnoticed() -> None:
@@ -111,7 +111,7 @@ def test_a_secret_of_theirs_is_not_embedded_unnoticed() -> None:
 
     made = embedding.make_embedding(asked)
 
-    errors = [each.message for each in made.embedding.remarks if each.grade == "error"]
+    errors = [each.message for each in made.embedding.diagnostics if each.severity == "error"]
     assert len(errors) == 3
     values = [value for each in asked.objects if each.id.kind == "Secret" for value in each.value["data"].values()]
     assert values

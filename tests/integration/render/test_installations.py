@@ -10,7 +10,7 @@ import yaml
 
 from firstlight.clients import helm
 from firstlight.model.component import Side
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.rendition import Object
 from firstlight.model.work import Installation
 from firstlight.render.helm_installations import installations
@@ -51,13 +51,13 @@ def helm_release(**spec: Any) -> dict[str, Any]:
 
 async def found(
     kitchen: Kitchen, root: Path
-) -> tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Remark, ...], dict[str, Mapping[str, Any]]]:
+) -> tuple[tuple[Installation, ...], tuple[Object, ...], tuple[Diagnostic, ...], dict[str, Mapping[str, Any]]]:
     platform = platform_reader.read(root)
     component = repos.named(platform, "shop")
     async with kitchen.renderer(platform) as renderer:
         rendition = (await renderer.render(component, side=Side.GITOPS)).rendition
-        releases, beside, remarks = await installations(renderer, component, Side.GITOPS)
-    return releases, beside, remarks, repos.objects(rendition)
+        releases, beside, diagnostics = await installations(renderer, component, Side.GITOPS)
+    return releases, beside, diagnostics, repos.objects(rendition)
 
 
 async def installed(kitchen: Kitchen, one: Installation) -> dict[str, Any]:
@@ -86,9 +86,9 @@ async def test_what_is_installed_is_what_is_rendered(kitchen: Kitchen, tmp_path:
         "commonMetadata": {"labels": {"team": "one"}},
     }
     files = {**CHART, "app/release.yaml": helm_release(**(changes if post else {}))}
-    releases, beside, remarks, rendered = await found(kitchen, repo(tmp_path / "repo", files))
+    releases, beside, diagnostics, rendered = await found(kitchen, repo(tmp_path / "repo", files))
 
-    assert (len(releases), beside, remarks) == (1, (), ())
+    assert (len(releases), beside, diagnostics) == (1, (), ())
     one = releases[0]
     assert (one.name, one.namespace, one.version) == ("shop", "shops", "1.2.3")
     assert msgspec.json.decode(one.values.reveal()) == {"word": "a"}
@@ -118,10 +118,10 @@ async def test_a_post_renderer_over_a_secret_is_refused(kitchen: Kitchen, tmp_pa
         "charts/shop/templates/secret.yaml": secret,
         "app/release.yaml": helm_release(commonMetadata={"labels": {"team": "one"}}),
     }
-    releases, _, remarks, _ = await found(kitchen, repo(tmp_path / "repo", files))
+    releases, _, diagnostics, _ = await found(kitchen, repo(tmp_path / "repo", files))
 
     assert releases == ()
-    assert [each.message for each in remarks] == [
+    assert [each.message for each in diagnostics] == [
         "it makes Secrets and has postRenderers or commonMetadata, which Helm does not run: what was rendered would "
         "have to be kept on a disk"
     ]

@@ -225,7 +225,7 @@ def read(root: Path, one: dict[str, Any], url: str) -> dict[str, Any]:
         path.write_text(text)
     (root / "set.yaml").write_text(json.dumps(one))  # in YAML some texts would be read as something else
     found = repo_argocd.read(WorkTree(root), urls=[url])
-    assert not [each for each in found.remarks if "ApplicationSet" in each.message]
+    assert not [each for each in found.diagnostics if "ApplicationSet" in each.message]
     return {each.name: shape(each.definition) for each in found.origins}
 
 

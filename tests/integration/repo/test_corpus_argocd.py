@@ -43,7 +43,7 @@ def test_every_document_is_accounted_for(repo: str) -> None:
             assert any(each.path == path and first <= each.line <= last for each in places), (path, first, kind)
     files = {path for path, *_ in wanted}
     assert {each.path for each in places} <= files, "nothing is found where there is nothing"
-    assert all(each.place.line for each in found.remarks if each.place.path in files)
+    assert all(each.place.line for each in found.diagnostics if each.place.path in files)
     print(f"{repo}: {len(wanted)} by grep, {len(found.origins)} origins, {len(found.unreached)} not reached")
 
 

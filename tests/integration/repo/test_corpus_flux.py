@@ -77,7 +77,7 @@ def test_what_every_origin_has(repo: Path) -> None:
             assert isinstance(each.source, ChartSource | DirectorySource | RemoteSource | Unresolved)
             assert all(need.place.line for need in each.needs)
     assert all(each.doubt for each in found.unreached)
-    assert all(each.place.path for each in found.remarks)
+    assert all(each.place.path for each in found.diagnostics)
 
 
 @pytest.mark.parametrize("repo", REPOS, ids=lambda each: each.name)

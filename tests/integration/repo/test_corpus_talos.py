@@ -31,9 +31,9 @@ def repo(request: pytest.FixtureRequest) -> Read:
 
 
 def accounted(found: ReaderResult) -> set[str]:
-    """Files that are listed with a cluster, or that a remark speaks of."""
+    """Files that are listed with a cluster, or that a diagnostic speaks of."""
     listed = {path for cluster in found.clusters for path in cluster.documents}
-    return listed | {remark.place.path for remark in found.remarks}
+    return listed | {diagnostic.place.path for diagnostic in found.diagnostics}
 
 
 def test_every_talos_document_is_accounted_for(repo: Read) -> None:
@@ -88,7 +88,9 @@ def test_every_object_of_a_manifest_is_found(repo: Read) -> None:
             for entry in document["cluster"]["inlineManifests"]
             if entry["name"] == origin.name
         ]
-        broken = [each for each in found.remarks if each.place.path == origin.place.path and each.grade == "error"]
+        broken = [
+            each for each in found.diagnostics if each.place.path == origin.place.path and each.severity == "error"
+        ]
         objects = talos.inline_objects(tree, origin)
 
         assert len(re.findall(r"(?m)^kind:", value)) == len(objects) + len(broken)

@@ -10,7 +10,8 @@ import pytest_asyncio
 
 from firstlight.document import yaml_reader
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.repo import kustomize
 from firstlight.repo.kustomize.kustomization_file import NAMES
 from firstlight.repo.manifest import Manifest
@@ -47,9 +48,9 @@ def test_expected_files_are_what_kustomize_prints(program: Path, name: str) -> N
     assert by_id(found) == by_id([each.value for each in expected])
 
 
-@pytest.mark.parametrize("name", sorted(each.parent.name for each in SCENARIOS.glob("*/remarks.txt")))
+@pytest.mark.parametrize("name", sorted(each.parent.name for each in SCENARIOS.glob("*/diagnostics.txt")))
 def test_kustomize_refuses_what_has_errors(program: Path, name: str) -> None:
-    has_errors = "error " in (SCENARIOS / name / "remarks.txt").read_text()
+    has_errors = "error " in (SCENARIOS / name / "diagnostics.txt").read_text()
 
     assert (real(program, SCENARIOS / name / "repo" / "app") is None) == has_errors
 
@@ -79,8 +80,8 @@ def test_every_kustomization_of_the_corpus(program: Path, repo: Path) -> None:
         build = kustomize.build(tree, directory)
         if build.remotes or build.charts:
             continue  # kustomize would fetch, and that is no part of reading
-        errors = [each for each in (*build.remarks, *tree.remarks) if each.grade == Grade.ERROR]
-        own = [each for each in errors if each in build.remarks or each.place.path in build.files]
+        errors = [each for each in (*build.diagnostics, *tree.diagnostics) if each.severity == Severity.ERROR]
+        own = [each for each in errors if each in build.diagnostics or each.place.path in build.files]
         found = real(program, tree.root / directory)
         assert (found is None) == bool(own), (directory, own)
         if found is not None:

@@ -47,7 +47,7 @@ async def test_what_git_names(repo: Path) -> None:
     assert tree.files == (".gitignore", "a/b.yaml", "a/node_modules/kept.yaml", "tracked.yaml", "untracked.yaml")
     assert tree.is_file("became-a-link/b.yaml")
     assert not tree.is_file("became-a-link/c.yaml")
-    assert tree.remarks == ()
+    assert tree.diagnostics == ()
 
 
 def test_a_directory_of_a_repo_is_read_by_itself(repo: Path) -> None:
@@ -76,7 +76,7 @@ def test_submodules_and_other_repositories(repo: Path, tmp_path: Path) -> None:
     tree = WorkTree(repo)
 
     assert not any(each.startswith(("module", "nested")) for each in tree.files)
-    assert sorted(f"{each.grade} {each.place} {each.message}" for each in tree.remarks) == [
+    assert sorted(f"{each.severity} {each.place} {each.message}" for each in tree.diagnostics) == [
         "unknown module left out: a submodule, whose files belong to another repository",
         "unknown nested left out: a Git repository of its own, whose files belong to another repository",
     ]
@@ -103,7 +103,7 @@ def test_a_damaged_repository_is_walked(repo: Path) -> None:
     tree = WorkTree(repo)
 
     assert "noise.log" in tree.files
-    assert "ignored files are read too" in tree.remarks[0].message
+    assert "ignored files are read too" in tree.diagnostics[0].message
 
 
 def test_without_git_the_tree_is_walked(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,4 +112,4 @@ def test_without_git_the_tree_is_walked(repo: Path, monkeypatch: pytest.MonkeyPa
     tree = WorkTree(repo)
 
     assert "noise.log" in tree.files
-    assert tree.remarks[0].message == "ignored files are read too, since git is not installed"
+    assert tree.diagnostics[0].message == "ignored files are read too, since git is not installed"

@@ -17,8 +17,8 @@ from firstlight.clients.sops import SopsClient
 from firstlight.execute.actions import create_secret
 from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import CreateSecret
 from firstlight.secrets import talos_bundle

@@ -8,7 +8,7 @@ import pytest
 
 from firstlight import errors
 from firstlight.clients import secret_errors
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.secrets.secret_resolver import SecretResolver, programs
 from tests.integration.clients.vault_standin import TOKEN, Standin

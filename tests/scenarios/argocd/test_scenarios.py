@@ -8,7 +8,8 @@ import yaml
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, Origin
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import (
     ChartSource,
     DirectorySource,
@@ -47,7 +48,7 @@ def observed(root: Path, *, urls: tuple[str, ...] = ()) -> dict[str, Any]:
         clusters=[_cluster(each) for each in found.clusters],
         origins=[_origin(each) for each in found.origins],
         unreached=[_origin(each) for each in found.unreached],
-        remarks=[_remark(each) for each in sorted(found.remarks)],
+        diagnostics=[_diagnostic(each) for each in sorted(found.diagnostics)],
     )
 
 
@@ -109,8 +110,8 @@ def _values(one: Values) -> str:
     return f"{what} ({_at(one.place)})" + (f", not known: {one.unresolved}" if one.unresolved else "")
 
 
-def _remark(one: Remark) -> str:
-    return f"{_at(one.place)} {one.grade}: {one.message}"
+def _diagnostic(one: Diagnostic) -> str:
+    return f"{_at(one.place)} {one.severity}: {one.message}"
 
 
 def _at(place: Place) -> str:

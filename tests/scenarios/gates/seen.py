@@ -13,9 +13,9 @@ from firstlight.model import own_gates
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import AskResponse, GateView, WatchTarget
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.model.work import Apply, CreateSecret, TalosApplies, Task, Watch

@@ -15,7 +15,7 @@ import yaml
 
 from firstlight.document import yaml_reader
 from firstlight.model.inline_manifest import Embedding, InlineState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render.inline import embedding
 from firstlight.render.inline.embedding import EmbeddingRequest
@@ -80,6 +80,6 @@ def observed(made: Embedding) -> dict[str, Any]:
         "left out": [str(each.id) for each in made.left_out],
         "crds": [each.name for each in made.added_crds],
         "kept": list(made.kept),
-        "remarks": [f"{each.grade} {each.place}: {each.message}" for each in made.remarks],
+        "diagnostics": [f"{each.severity} {each.place}: {each.message}" for each in made.diagnostics],
     }
     return {"state": made.state.value} | {key: value for key, value in fields.items() if value}

@@ -44,4 +44,4 @@ def test_what_init_writes_changes_nothing(name: str, tmp_path: Path) -> None:
     assert after.clusters == before.clusters or [each.machines for each in after.clusters] == [
         each.machines for each in before.clusters
     ]
-    assert [each for each in after.remarks if each not in before.remarks] == []
+    assert [each for each in after.diagnostics if each not in before.diagnostics] == []

@@ -28,13 +28,13 @@ CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/expected.ya
 
 def describe(found: ReaderResult, tree: WorkTree) -> dict[str, Any]:
     """What was found, as plain data: everything that is not empty."""
-    remarks = sorted({*found.remarks, *tree.remarks})
+    diagnostics = sorted({*found.diagnostics, *tree.diagnostics})
     return _filled(
         {
             "clusters": {each.name: _cluster(each) for each in found.clusters},
             "origins": [_origin(each) for each in found.origins],
             "unreached": [_origin(each) for each in found.unreached],
-            "remarks": [f"{each.grade.value} {each.place} {each.message}" for each in remarks],
+            "diagnostics": [f"{each.severity.value} {each.place} {each.message}" for each in diagnostics],
         }
     )
 
@@ -122,10 +122,10 @@ def test_a_repo_says_what_it_says(case: Path) -> None:
     found = describe(talos.read(tree), tree)
 
     # What a parser says against broken YAML is its own business: expectations of that end with an ellipsis.
-    wanted = (expected or {}).get("remarks", [])
-    found["remarks"] = [
+    wanted = (expected or {}).get("diagnostics", [])
+    found["diagnostics"] = [
         want if want.endswith("…") and each.startswith(want[:-1]) else each
-        for each, want in itertools.zip_longest(found.get("remarks", []), wanted, fillvalue="")
+        for each, want in itertools.zip_longest(found.get("diagnostics", []), wanted, fillvalue="")
         if each
     ]
     assert _filled(found) == expected

@@ -18,7 +18,7 @@ from firstlight.execute.handover import upgrade_preview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.upgrade_plan import DeclaredVersion, UpgradeCandidate
 
 HERE = Path(__file__).parent

@@ -6,9 +6,8 @@ import pytest
 
 from firstlight.engines import engine_roots
 from firstlight.model.component import ObjectId, Phase
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.plan import build
 from firstlight.repo import platform_reader
 
@@ -23,7 +22,7 @@ def example(request: pytest.FixtureRequest) -> Platform:
 
 
 def test_is_read_without_errors(example: Platform) -> None:
-    assert [each for each in example.remarks if each.grade == Grade.ERROR] == []
+    assert [each for each in example.diagnostics if each.severity == Severity.ERROR] == []
     assert example.unreached == ()
 
 
@@ -32,7 +31,7 @@ def test_can_run(example: Platform) -> None:
 
     plan = build.build(example, cluster)
 
-    assert [each.message for each in plan.problems if each.severity != ProblemSeverity.INFO] == []
+    assert [each.message for each in plan.problems if each.severity != Severity.NOTE] == []
     assert plan.stuck() == ()
     assert {each.name for each in cluster.machines} == {"cp-1", "worker-1"}
 

@@ -74,7 +74,7 @@ def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(FormMistakes) as caught:
         mistakes.parsed(b"name: A\nmode: no\nodds: 1\n", "f.yaml", Form)
 
-    assert [each.place.line for each in caught.value.remarks] == [1, 2, 3]
+    assert [each.place.line for each in caught.value.diagnostics] == [1, 2, 3]
     assert caught.value.message.splitlines()[2:] == [
         "f.yaml:2:1: mode must be fast or slow",
         '  Write it in quotes: "False".',

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from firstlight import errors
 from firstlight.document import yaml_editor, yaml_reader
 from firstlight.document.yaml_reader import YamlDialect
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from tests.unit.document import generated
 
 TEXT = """\
@@ -322,7 +322,7 @@ def test_an_edit_changes_nothing_outside_of_its_entry(chance: random.Random) -> 
     parts = entries(chance)
     text = "".join(parts)
     contents = yaml_reader.read_text(text, "a.yaml")
-    if not contents.documents or any(each.grade is Grade.ERROR for each in contents.remarks):
+    if not contents.documents or any(each.severity is Severity.ERROR for each in contents.diagnostics):
         return
     before = contents.documents[0].value
     path = chance.choice(paths(before))
@@ -364,7 +364,7 @@ def test_an_edit_can_be_undone(chance: random.Random) -> None:
     """Setting a value and then the old one again means what it meant before."""
     text = "".join(entries(chance))
     contents = yaml_reader.read_text(text, "a.yaml")
-    if not contents.documents or contents.remarks:
+    if not contents.documents or contents.diagnostics:
         return
     before = contents.documents[0].value
     path = chance.choice(paths(before))
@@ -383,7 +383,7 @@ def test_most_edits_are_possible() -> None:
     while total < 400:
         text = "".join(entries(chance))
         contents = yaml_reader.read_text(text, "a.yaml")
-        if not contents.documents or contents.remarks or "&" in text or "? " in text:
+        if not contents.documents or contents.diagnostics or "&" in text or "? " in text:
             continue
         total += 1
         path = chance.choice(paths(contents.documents[0].value))

@@ -3,7 +3,7 @@
 import pytest
 
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 
 BROKEN = [
     ("a: 1\n\tb: 2\n", 2, 1, "tab in the indentation", "spaces"),
@@ -52,13 +52,13 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "line", "column", "message", "hint"), BROKEN, ids=[repr(each[0]) for each in BROKEN])
 def test_what_is_wrong_and_where(text: str, line: int, column: int, message: str, hint: str) -> None:
-    [remark] = yaml_reader.read(text.encode(), "dir/a.yaml").remarks
+    [diagnostic] = yaml_reader.read(text.encode(), "dir/a.yaml").diagnostics
 
-    assert (remark.place.path, remark.place.line, remark.place.column) == ("dir/a.yaml", line, column)
-    assert remark.grade is Grade.ERROR
-    assert message in remark.message
-    assert hint in remark.hint
-    assert not remark.message.endswith(".")
+    assert (diagnostic.place.path, diagnostic.place.line, diagnostic.place.column) == ("dir/a.yaml", line, column)
+    assert diagnostic.severity is Severity.ERROR
+    assert message in diagnostic.message
+    assert hint in diagnostic.fix
+    assert not diagnostic.message.endswith(".")
 
 
 @pytest.mark.parametrize(("text", "line", "column"), [(b"a: \xff\n", 1, 4), ("# é\nb: é".encode() + b"\xc3(", 2, 5)])
@@ -66,12 +66,16 @@ def test_what_is_not_utf_8(text: bytes, line: int, column: int) -> None:
     contents = yaml_reader.read(text, "a.yaml")
 
     assert contents.documents == ()
-    [remark] = contents.remarks
-    assert (remark.place.line, remark.place.column, remark.hint) == (line, column, "Save the file as UTF-8.")
-    assert "not UTF-8" in remark.message
+    [diagnostic] = contents.diagnostics
+    assert (diagnostic.place.line, diagnostic.place.column, diagnostic.fix) == (
+        line,
+        column,
+        "Save the file as UTF-8.",
+    )
+    assert "not UTF-8" in diagnostic.message
 
 
 def test_broken_utf_16() -> None:
-    [remark] = yaml_reader.read(b"\xff\xfea", "a.yaml").remarks
+    [diagnostic] = yaml_reader.read(b"\xff\xfea", "a.yaml").diagnostics
 
-    assert "UTF-16" in remark.message
+    assert "UTF-16" in diagnostic.message

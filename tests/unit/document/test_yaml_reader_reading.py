@@ -8,7 +8,7 @@ import pytest
 
 from firstlight.document import yaml_reader, yaml_tree, yaml_values
 from firstlight.document.yaml_reader import YamlDialect
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 
 
 def read(text: str | bytes, dialect: YamlDialect = YamlDialect.KUBERNETES) -> yaml_reader.YamlContents:
@@ -17,7 +17,7 @@ def read(text: str | bytes, dialect: YamlDialect = YamlDialect.KUBERNETES) -> ya
 
 def value(text: str | bytes, dialect: YamlDialect = YamlDialect.KUBERNETES) -> Any:
     contents = read(text, dialect)
-    assert contents.remarks == ()
+    assert contents.diagnostics == ()
     [document] = contents.documents
     return document.value
 
@@ -31,13 +31,13 @@ def test_documents_are_counted_and_empty_ones_left_out() -> None:
         (3, 10, "c"),
     ]
     assert contents.count == 5
-    assert contents.remarks == ()
+    assert contents.diagnostics == ()
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# comment\n", "---\n", "\ufeff", "null\n", "~"])
 def test_nothing(text: str) -> None:
     assert read(text).documents == ()
-    assert read(text).remarks == ()
+    assert read(text).diagnostics == ()
 
 
 def test_the_dialects_differ() -> None:
@@ -75,8 +75,8 @@ def test_what_stands_before_an_error_is_kept() -> None:
     contents = read("a: 1\n---\nb: 2\n---\nc: [\n---\nd: 4\n")
 
     assert [each.value for each in contents.documents] == [{"a": 1}, {"b": 2}]
-    [remark] = contents.remarks
-    assert remark.place.line == 6
+    [diagnostic] = contents.diagnostics
+    assert diagnostic.place.line == 6
     assert str(contents.documents[1].place("b")) == "a.yaml:3:1"
 
 
@@ -84,7 +84,7 @@ def test_a_document_that_go_refuses_is_left_out_alone() -> None:
     contents = read("a: 1\n---\n? [b]\n: 2\n---\nc: 3\n")
 
     assert [(each.index, each.value) for each in contents.documents] == [(0, {"a": 1}), (2, {"c": 3})]
-    assert [str(each.place) for each in contents.remarks] == ["a.yaml:3:3"]
+    assert [str(each.place) for each in contents.diagnostics] == ["a.yaml:3:3"]
     assert str(contents.documents[1].place("c")) == "a.yaml:6:1"
 
 
@@ -93,27 +93,27 @@ def test_a_control_character_far_below_does_not_take_the_rest_along() -> None:
 
     assert [each.value for each in contents.documents] == [{"a": 1}, {"b": 2}]
     assert str(contents.documents[1].place("b")) == "a.yaml:3:1"
-    assert [str(each.place) for each in contents.remarks] == ["a.yaml:6:4"]
+    assert [str(each.place) for each in contents.diagnostics] == ["a.yaml:6:4"]
 
 
 @pytest.mark.parametrize(
-    ("dialect", "grade"), [(YamlDialect.KUBERNETES, Grade.WARNING), (YamlDialect.TALOS, Grade.ERROR)]
+    ("dialect", "severity"), [(YamlDialect.KUBERNETES, Severity.WARNING), (YamlDialect.TALOS, Severity.ERROR)]
 )
-def test_a_key_that_stands_twice_is_reported_and_read(dialect: YamlDialect, grade: Grade) -> None:
+def test_a_key_that_stands_twice_is_reported_and_read(dialect: YamlDialect, severity: Severity) -> None:
     contents = read("a:\n  b: 1\n  c: 2\n  'b': 3\nd: {e: 1, e: 2}\n", dialect)
 
     [document] = contents.documents
     assert document.value == {"a": {"b": 3, "c": 2}, "d": {"e": 2}}
-    assert [(str(each.place), each.grade, each.message) for each in contents.remarks] == [
-        ("a.yaml:4:3", grade, "b is given twice, first in line 2; the last one counts"),
-        ("a.yaml:5:11", grade, "e is given twice, first in line 5; the last one counts"),
+    assert [(str(each.place), each.severity, each.message) for each in contents.diagnostics] == [
+        ("a.yaml:4:3", severity, "b is given twice, first in line 2; the last one counts"),
+        ("a.yaml:5:11", severity, "e is given twice, first in line 5; the last one counts"),
     ]
     assert str(document.place("a", "b")) == "a.yaml:4:3"
 
 
 def test_keys_that_are_one_to_kubernetes_alone() -> None:
-    assert len(read("on: 1\n'true': 2\n").remarks) == 1
-    assert len(read("on: 1\n'true': 2\n", YamlDialect.TALOS).remarks) == 0
+    assert len(read("on: 1\n'true': 2\n").diagnostics) == 1
+    assert len(read("on: 1\n'true': 2\n", YamlDialect.TALOS).diagnostics) == 0
 
 
 def test_aliases_are_values_of_their_own() -> None:
@@ -125,8 +125,8 @@ def test_aliases_are_values_of_their_own() -> None:
 
 
 def test_an_anchor_is_known_only_in_its_document_and_from_there_on() -> None:
-    assert len(read("a: &x 1\n---\nb: *x\n").remarks) == 1
-    assert len(read("a: *x\nb: &x 1\n").remarks) == 1
+    assert len(read("a: &x 1\n---\nb: *x\n").diagnostics) == 1
+    assert len(read("a: *x\nb: &x 1\n").diagnostics) == 1
     assert value("a: &x 1\nb: &x 2\nc: *x\n")["c"] == 2
 
 
@@ -146,17 +146,17 @@ def test_a_merge_below_a_key_replaces_it_to_kubernetes_alone() -> None:
     contents = read(text)
 
     assert contents.documents[0].value["one"] == {"q": 2, "s": 6, "p": 1}
-    assert [(str(each.place), each.grade, each.message) for each in contents.remarks] == [
-        ("a.yaml:6:3", Grade.WARNING, "<< replaces q of line 4, which stands above it")
+    assert [(str(each.place), each.severity, each.message) for each in contents.diagnostics] == [
+        ("a.yaml:6:3", Severity.WARNING, "<< replaces q of line 4, which stands above it")
     ]
     assert value(text, YamlDialect.TALOS)["one"] == {"q": 5, "s": 6, "p": 1}
 
 
 @pytest.mark.parametrize("merged", ["*l", "[*l ]", "[[*b ]]", "[1]", "~", "''"])
 def test_only_mappings_are_merged(merged: str) -> None:
-    [remark] = read(f"b: &b {{p: 1}}\nl: &l [*b ]\nc: {{<<: {merged} }}\n").remarks
+    [diagnostic] = read(f"b: &b {{p: 1}}\nl: &l [*b ]\nc: {{<<: {merged} }}\n").diagnostics
 
-    assert remark.message == "<< is followed by no mapping"
+    assert diagnostic.message == "<< is followed by no mapping"
 
 
 def test_a_quoted_merge_is_a_key() -> None:
@@ -180,12 +180,12 @@ def test_tags_that_mean_nothing_are_said_once_each() -> None:
     contents = read("a: !secret x\nb: !secret y\nc: !include [z]\n")
 
     assert contents.documents[0].value == {"a": "x", "b": "y", "c": ["z"]}
-    assert [(str(each.place), each.grade) for each in contents.remarks] == [
-        ("a.yaml:1:4", Grade.UNKNOWN),
-        ("a.yaml:3:4", Grade.UNKNOWN),
+    assert [(str(each.place), each.severity) for each in contents.diagnostics] == [
+        ("a.yaml:1:4", Severity.UNKNOWN),
+        ("a.yaml:3:4", Severity.UNKNOWN),
     ]
-    assert "!secret" in contents.remarks[0].message
-    assert len(read("a: !x y\n---\nb: 1\n---\nc: !x y\n").remarks) == 2
+    assert "!secret" in contents.diagnostics[0].message
+    assert len(read("a: !x y\n---\nb: 1\n---\nc: !x y\n").diagnostics) == 2
 
 
 def test_tags_without_end_are_not_kept() -> None:
@@ -207,7 +207,7 @@ def test_a_bomb_is_refused_in_no_time() -> None:
     started = time.process_time()
     contents = read(bomb(30) + "---\nafter: 1\n")
 
-    assert "aliases stand for more than" in contents.remarks[0].message
+    assert "aliases stand for more than" in contents.diagnostics[0].message
     assert [each.value for each in contents.documents] == [{"after": 1}]
     assert time.process_time() - started < 10
 
@@ -218,14 +218,14 @@ def test_bombs_of_several_documents_share_one_limit(monkeypatch: pytest.MonkeyPa
     contents = read("---\n".join([bomb(4)] * 3))
 
     assert [each.index for each in contents.documents] == [0]
-    assert len(contents.remarks) == 2
+    assert len(contents.diagnostics) == 2
 
 
 def test_aliases_do_not_nest_deeper_than_anything_else() -> None:
     for nested in ("[" * 150 + "]" * 150, "{a: " * 150 + "}" * 150):
-        [remark] = read(f"a: &a {nested}\nb: {'[' * 150}*a{']' * 150}\n").remarks
+        [diagnostic] = read(f"a: &a {nested}\nb: {'[' * 150}*a{']' * 150}\n").diagnostics
 
-        assert "its aliases nest deeper" in remark.message
+        assert "its aliases nest deeper" in diagnostic.message
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "{a: " * 200_000, "- " * 50_000 + "a", "~: 1\nb: " + "[" * 200_000])
@@ -234,24 +234,25 @@ def test_what_is_too_deep_is_refused_in_no_time(text: str) -> None:
     contents = read("ok: 1\n---\n" + text)
 
     assert [each.value for each in contents.documents] == [{"ok": 1}]
-    assert len(contents.remarks) == (2 if text.startswith("~") else 1)
+    assert len(contents.diagnostics) == (2 if text.startswith("~") else 1)
     assert str(contents.documents[0].place("ok")) == "a.yaml:1:1"
     assert time.process_time() - started < 10
 
 
 def test_the_depth_that_is_taken() -> None:
-    assert read("[" * yaml_values.DEPTH_LIMIT + "]" * yaml_values.DEPTH_LIMIT).remarks == ()
+    assert read("[" * yaml_values.DEPTH_LIMIT + "]" * yaml_values.DEPTH_LIMIT).diagnostics == ()
     assert (
-        "deeper" in read("[" * (yaml_values.DEPTH_LIMIT + 1) + "]" * (yaml_values.DEPTH_LIMIT + 1)).remarks[0].message
+        "deeper"
+        in read("[" * (yaml_values.DEPTH_LIMIT + 1) + "]" * (yaml_values.DEPTH_LIMIT + 1)).diagnostics[0].message
     )
 
 
 def test_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_reader, "SIZE_LIMIT", 1 << 20)
 
-    [remark] = read(b" " * (1 << 20) + b"a").remarks
+    [diagnostic] = read(b" " * (1 << 20) + b"a").diagnostics
 
-    assert "larger than 1 MiB" in remark.message
+    assert "larger than 1 MiB" in diagnostic.message
 
 
 def test_what_has_too_much_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,27 +261,27 @@ def test_what_has_too_much_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     contents = read("a: 1\n---\n" + "- x\n" * 2000)
 
     assert [each.value for each in contents.documents] == [{"a": 1}]
-    assert "more in the file than anybody writes" in contents.remarks[0].message
+    assert "more in the file than anybody writes" in contents.diagnostics[0].message
 
 
 def test_thousands_of_directives_are_refused_in_no_time() -> None:
     started = time.process_time()
 
-    assert "%TAG" in read("%TAG !a! b\n" * 1_000_000).remarks[0].message
+    assert "%TAG" in read("%TAG !a! b\n" * 1_000_000).diagnostics[0].message
     assert time.process_time() - started < 10
 
 
-def test_remarks_are_limited() -> None:
+def test_diagnostics_are_limited() -> None:
     contents = read("a: 1\n" * 5000)
 
-    assert len(contents.remarks) == 101
-    assert "4898 more" in contents.remarks[-1].message
+    assert len(contents.diagnostics) == 101
+    assert "4898 more" in contents.diagnostics[-1].message
 
 
 def test_a_key_cannot_write_to_the_terminal() -> None:
-    [remark] = read('"\\e[31m": 1\n"\\e[31m": 2\n').remarks
+    [diagnostic] = read('"\\e[31m": 1\n"\\e[31m": 2\n').diagnostics
 
-    assert remark.message.isprintable()
+    assert diagnostic.message.isprintable()
 
 
 PLACES = """\

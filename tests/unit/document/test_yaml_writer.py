@@ -166,7 +166,7 @@ def test_texts_of_other_types() -> None:
 def assert_read_back(written: str, value: Any) -> None:
     for dialect in YamlDialect:
         contents = yaml_reader.read(written.encode(), "a.yaml", dialect=dialect)
-        assert contents.remarks == ()
+        assert contents.diagnostics == ()
         assert (contents.documents[0].value if contents.documents else None) == normal(value, dialect)
 
 

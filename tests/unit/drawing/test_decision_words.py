@@ -4,7 +4,7 @@ import pytest
 
 from firstlight.drawing import decision_words
 from firstlight.model.change import ChangedField, ChangeVerb
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 def field(before: object, after: object, *steps: str) -> ChangedField:

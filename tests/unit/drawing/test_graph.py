@@ -14,7 +14,8 @@ from firstlight.commands.graph.picture import GraphNode, NodeLook, Picture
 from firstlight.drawing import svg_text
 from firstlight.model import plan as model_plan
 from firstlight.model.component import Phase
-from firstlight.model.plan import Plan, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Plan
 from firstlight.plan import build
 from tests.unit.plan import platforms
 from tests.unit.plan.graphs import pictures, plans, step
@@ -175,7 +176,7 @@ def test_hostile_names_are_shown_and_never_obeyed(name: str) -> None:
             tip=name,
             phase=Phase.CORE,
             look=NodeLook.GITOPS,
-            severity=ProblemSeverity.ERROR,
+            severity=Severity.ERROR,
         ),
         GraphNode(id="b", label="b", phase=Phase.CORE, look=NodeLook.HYBRID),
     )

@@ -15,7 +15,7 @@ from firstlight import errors
 from firstlight.execute import cluster_access, cluster_identity
 from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

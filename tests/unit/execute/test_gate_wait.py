@@ -12,8 +12,8 @@ from firstlight.gates.gate_parts import GateContext
 from firstlight.model import work
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
+from firstlight.model.place import Place
 from firstlight.model.plan import Action, Gate, Step, Subject
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict
 

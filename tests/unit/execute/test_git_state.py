@@ -10,8 +10,8 @@ from firstlight.clients import command
 from firstlight.execute import git_state
 from firstlight.execute.git_state import GitState
 from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 
 GIT = Path(shutil.which("git") or "git")
 ENVIRONMENT = {
@@ -59,7 +59,7 @@ async def repo(tmp_path: Path) -> Repo:
     return made
 
 
-def _rules(state: GitState) -> dict[str, ProblemSeverity]:
+def _rules(state: GitState) -> dict[str, Severity]:
     return {each.rule: each.severity for each in state.problems}
 
 
@@ -92,7 +92,7 @@ async def test_commits_that_are_not_pushed_are_refused(repo: Repo) -> None:
     state = await repo.check()
 
     assert (state.unpushed, state.is_behind, state.is_pushed) == (2, False, False)
-    assert _rules(state) == {"commit-not-pushed": ProblemSeverity.ERROR}
+    assert _rules(state) == {"commit-not-pushed": Severity.ERROR}
     assert state.problems[0].way_out.startswith("git push ")
 
 
@@ -104,7 +104,7 @@ async def test_a_clone_that_is_behind_is_refused(repo: Repo) -> None:
     state = await repo.check()
 
     assert (state.unpushed, state.is_behind) == (0, True)
-    assert _rules(state) == {"branch-behind": ProblemSeverity.ERROR}
+    assert _rules(state) == {"branch-behind": Severity.ERROR}
 
 
 async def test_diverged_branches_are_refused(repo: Repo, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_diverged_branches_are_refused(repo: Repo, tmp_path: Path) -> None
     state = await repo.check()
 
     assert state.is_diverged
-    assert _rules(state) == {"branch-diverged": ProblemSeverity.ERROR}
+    assert _rules(state) == {"branch-diverged": Severity.ERROR}
 
 
 async def test_files_that_are_not_committed_are_warned_of(repo: Repo) -> None:
@@ -128,7 +128,7 @@ async def test_files_that_are_not_committed_are_warned_of(repo: Repo) -> None:
     state = await repo.check()
 
     assert state.dirty == ("one.yaml",)
-    assert _rules(state) == {"uncommitted": ProblemSeverity.WARNING}
+    assert _rules(state) == {"uncommitted": Severity.WARNING}
     assert state.problems[0].message == (
         "1 file is not as in the commit: bootstrap takes it as it is, the engine does not"
     )
@@ -149,7 +149,7 @@ async def test_a_platform_below_the_top_is_not_blamed_for_its_neighbours(repo: R
 async def test_a_branch_that_the_remote_does_not_have_is_refused(repo: Repo) -> None:
     state = await repo.check(dataclasses.replace(repo.cluster, branch="live"))
 
-    assert _rules(state) == {"branch-missing": ProblemSeverity.ERROR}
+    assert _rules(state) == {"branch-missing": Severity.ERROR}
 
 
 async def test_without_a_branch_the_default_one_counts(repo: Repo) -> None:
@@ -160,7 +160,7 @@ async def test_a_remote_that_does_not_answer_is_warned_of(repo: Repo, tmp_path: 
     state = await repo.check(dataclasses.replace(repo.cluster, url=f"file://{tmp_path}/nowhere.git"))
 
     assert state.unreachable
-    assert _rules(state) == {"remote-unknown": ProblemSeverity.WARNING}
+    assert _rules(state) == {"remote-unknown": Severity.WARNING}
 
 
 async def test_no_repository_is_warned_of(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_no_repository_is_warned_of(tmp_path: Path) -> None:
 
     state = await git_state.check_git(tmp_path, cluster, GIT)
 
-    assert (state.commit, _rules(state)) == ("", {"commit-unknown": ProblemSeverity.WARNING})
+    assert (state.commit, _rules(state)) == ("", {"commit-unknown": Severity.WARNING})
 
 
 async def test_an_artifact_has_no_commit(repo: Repo) -> None:
@@ -185,7 +185,7 @@ async def test_what_only_firstlight_writes_must_not_come_from_git(repo: Repo, na
 
     (found,) = [each for each in (await repo.check()).problems if each.rule == "state-committed"]
 
-    assert found.severity == ProblemSeverity.ERROR
+    assert found.severity == Severity.ERROR
     assert f".firstlight/{name}" in found.message
 
 

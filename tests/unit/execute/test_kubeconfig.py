@@ -7,7 +7,7 @@ import pytest
 from firstlight import errors
 from firstlight.execute.actions import kubeconfig
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import FetchKubeconfig
 from tests.unit.execute.test_cluster_identity import world

@@ -12,8 +12,8 @@ from firstlight.execute.actions import dispatch, kubeconfig, omni_template
 from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.omni_status import OmniVerb, ResourceChange, ResourceFieldChange
+from firstlight.model.place import Place
 from firstlight.model.plan import Subject
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.model.work import FetchKubeconfig, SyncTemplate

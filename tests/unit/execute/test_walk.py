@@ -9,7 +9,7 @@ from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, RunPrograms, World
 from firstlight.model.cluster import Cluster
 from firstlight.model.event import Event, Judged, StepEnded
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Verdict, Waiting
 

@@ -11,9 +11,9 @@ from firstlight.gates.gate_parts import GateContext, GatePart
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Subject
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 from firstlight.model.work import Apply, CreateSecret, Leave, Watch

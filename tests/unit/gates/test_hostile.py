@@ -14,8 +14,8 @@ from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import AskResponse, GateView
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Subject
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
 from firstlight.model.work import Apply

@@ -7,7 +7,7 @@ from firstlight.gates import hardware, machine_stage
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine import InstallDisk, NetworkLink
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 EMPTY = EtcdSight(data=EtcdData.NONE, state="Preparing")

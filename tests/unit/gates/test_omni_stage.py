@@ -7,7 +7,7 @@ import pytest
 from firstlight.gates import omni_stage
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.omni_status import ClusterMachine, ClusterStatus
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 PLANE = ClusterMachine(id="1", stage="RUNNING", is_control_plane=True)

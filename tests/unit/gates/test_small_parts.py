@@ -11,8 +11,8 @@ from firstlight.gates import conditions as gates_conditions
 from firstlight.gates import label_selector, own_gates, replicas, root, source
 from firstlight.model.observation import GateView
 from firstlight.model.own_gates import CelGate, WatchedObject
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Subject
-from firstlight.model.remark import Place
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 SHA = "3f2a91c0d6b1f0a5d7f7c2f4a1b0e9d8c7b6a594"

@@ -55,7 +55,7 @@ def test_a_journal_cut_at_any_byte_is_read_up_to_the_last_whole_line(data: st.Da
 
     assert found.events == WHOLE[:whole]
     assert found.is_torn == (size > 0 and content[size - 1 : size] != b"\n")
-    assert not found.remarks
+    assert not found.diagnostics
 
 
 @settings(max_examples=40)
@@ -71,7 +71,7 @@ def test_garbage_is_told_and_never_raises(content: bytes) -> None:
 
     assert found.events[0] == STARTED
     assert found.events[-1] == RunEnded(at=2, verdict="passed")
-    assert len(found.events) + sum(1 for _ in found.remarks) >= 3
+    assert len(found.events) + sum(1 for _ in found.diagnostics) >= 3
     assert brief is not None
 
 
@@ -91,7 +91,7 @@ def test_what_a_newer_firstlight_wrote_is_passed_over_and_told(tmp_path: Path) -
     found = journal_reader.contents(path)
 
     assert found.events == (STARTED, StepStarted(at=2, step="a"))
-    assert found.remarks == (
+    assert found.diagnostics == (
         "line 3 is passed over: events of type 'StepDanced' are not known here; update firstlight to see all of it",
         "2 lines, from 4 on, are passed over: a newer firstlight wrote it (version 2, known is 1); "
         "update firstlight to see all of it",

@@ -91,7 +91,7 @@ def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path: Path) -> None:
     assert re.fullmatch(r"the journal .*/r\.jsonl cannot be written: File too large\n", done.stdout)
     assert path.read_bytes().endswith(b"}\n")
     assert not found.is_torn
-    assert not found.remarks
+    assert not found.diagnostics
     assert 2 < len(found.events) < 8
 
 

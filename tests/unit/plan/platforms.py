@@ -18,8 +18,9 @@ from firstlight.model.component import (
     Side,
     SourceForm,
 )
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import ChartSource, DirectorySource, Embedded, ObjectReference, Source, Values
 
@@ -47,9 +48,9 @@ def make(spec: Mapping[str, Any]) -> tuple[Platform, tuple[Rendition, ...]]:
         name="test", root=Path("/nowhere"), engine=clusters[0].engine, clusters=tuple(clusters),
         components=tuple(components), secrets=tuple(secrets),
         declared=Place("firstlight.yaml") if spec.get("declared") else None,
-        remarks=tuple(
-            Remark(Place(path, 20), Grade(grade), message)
-            for path, grades in (spec.get("remarks") or {}).items()
+        diagnostics=tuple(
+            Diagnostic(code="?", severity=Severity(grade), message=message, places=(Place(path, 20),))
+            for path, grades in (spec.get("diagnostics") or {}).items()
             for grade, message in grades.items()
         ),
     )  # fmt: skip
@@ -64,14 +65,14 @@ def make(spec: Mapping[str, Any]) -> tuple[Platform, tuple[Rendition, ...]]:
 def objects(text: str) -> tuple[Object, ...]:
     """Objects of a YAML text."""
     contents = yaml_reader.read(text.encode(), "objects.yaml")
-    assert not contents.remarks, contents.remarks
+    assert not contents.diagnostics, contents.diagnostics
     return tuple(Object(each.value) for each in contents.documents)
 
 
 def _rendition(name: str, cluster: str, side: Side, text: str) -> Rendition:
     if text.startswith("ERROR"):
-        remark = Remark(Place("values.yaml", 1), Grade.ERROR, text)
-        return Rendition(component=name, cluster=cluster, side=side, remarks=(remark,))
+        diagnostic = Diagnostic.error("?", text, at=Place("values.yaml", 1))
+        return Rendition(component=name, cluster=cluster, side=side, diagnostics=(diagnostic,))
     return Rendition(component=name, cluster=cluster, side=side, objects=objects(text))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, LifecycleEvent
 from firstlight.model.component import Side
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object, Rendition
 from firstlight.plan import boundary
 from tests.unit.plan import platforms
@@ -171,7 +171,7 @@ def test_both_ways_find_the_same(left: list[Object], right: list[Object]) -> Non
 
 def told(
     spec: dict[str, Any], left: str, right: str, *, talos: str = ""
-) -> dict[tuple[str, LifecycleEvent], tuple[ProblemSeverity, str]]:
+) -> dict[tuple[str, LifecycleEvent], tuple[Severity, str]]:
     """What comes of each object, by name and event."""
     found = made(spec, left, right, talos=talos)
     return {
@@ -202,17 +202,17 @@ def test_helm_and_a_helm_release() -> None:
     alone = told(HELM, ONE, TWO)
 
     assert changed["operator", LifecycleEvent.RECONCILE] == (
-        ProblemSeverity.WARNING,
+        Severity.WARNING,
         "one helm upgrade makes it Git's; its pods are replaced",
     )
     assert changed["operator", LifecycleEvent.RERUN] == (
-        ProblemSeverity.WARNING,
+        Severity.WARNING,
         "makes it bootstrap's until helm-controller upgrades again; its pods are replaced twice",
     )
     # Helm deletes what the last revision has and the next one has not, whoever made the last one.
     assert alone["one", LifecycleEvent.RECONCILE][1] == "deletes it: the release's next revision does not have it"
     assert alone["two", LifecycleEvent.RERUN] == (
-        ProblemSeverity.ERROR,
+        Severity.ERROR,
         "deletes it: bootstrap's release does not have it; helm-controller brings it back",
     )
     assert LifecycleEvent.UPGRADE not in {event for _, event in alone}
@@ -222,7 +222,7 @@ def test_a_field_that_cannot_be_changed_fails_the_first_reconcile() -> None:
     found = told(HELM, deployment(selector="a"), deployment(selector="b"))
 
     assert found["operator", LifecycleEvent.RECONCILE] == (
-        ProblemSeverity.ERROR,
+        Severity.ERROR,
         "fails: spec.selector cannot be changed",
     )
 
@@ -248,9 +248,9 @@ def test_an_inline_manifest_and_upgrade_k8s(talos: str, different: str, only_boo
 
     found = told(INLINE, "\n---\n".join([ONE, TWO, changed % 1]), "\n---\n".join([TWO, changed % 2]), talos=talos)
 
-    assert found["three", LifecycleEvent.UPGRADE] == (ProblemSeverity.WARNING, different)
+    assert found["three", LifecycleEvent.UPGRADE] == (Severity.WARNING, different)
     assert found["one", LifecycleEvent.UPGRADE][1] == only_bootstrap
-    assert found["two", LifecycleEvent.UPGRADE] == (ProblemSeverity.INFO, equal)
+    assert found["two", LifecycleEvent.UPGRADE] == (Severity.NOTE, equal)
     assert found["one", LifecycleEvent.RECONCILE][1] == "leaves it alone: Git does not know it, nobody updates it"
     assert (LifecycleEvent.RERUN) not in {event for _, event in found}
 
@@ -274,7 +274,7 @@ def test_what_talos_keeps_is_taken_back_by_an_upgrade_and_by_nobody_else(
     found = told(kept, changed % 1, changed % 2, talos=talos)
     whole = made(kept, changed % 1, changed % 2, talos=talos)
 
-    assert found["three", LifecycleEvent.UPGRADE] == (ProblemSeverity.WARNING, different)
+    assert found["three", LifecycleEvent.UPGRADE] == (Severity.WARNING, different)
     assert whole.stays is not None
     assert (whole.stays.event, whole.stays.effect) == (LifecycleEvent.UPGRADE, all_of_it)
     assert made(INLINE, changed % 1, changed % 2, talos=talos).stays is None, "the engine takes it over"
@@ -318,7 +318,7 @@ def test_argo_cd_without_server_side_apply_is_told() -> None:
         in told(plain, left, right)["one", LifecycleEvent.RECONCILE][1]
     )
     assert told(applied, left, right)["one", LifecycleEvent.RECONCILE] == (
-        ProblemSeverity.INFO,
+        Severity.NOTE,
         "Argo CD's apply makes it Git's",
     )
 
@@ -334,4 +334,4 @@ def test_what_could_not_be_rendered_is_not_compared() -> None:
 
     assert found.objects == ()
     assert not found.is_equal
-    assert [each.message for each in found.remarks] == ["ERROR no chart"]
+    assert [each.message for each in found.diagnostics] == ["ERROR no chart"]

@@ -12,8 +12,8 @@ from firstlight import errors
 from firstlight.cli import main, renderers, which_repo
 from firstlight.commands.plan import command
 from firstlight.model.cluster import Cluster
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from tests.unit.plan import platforms
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "plan"

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 
 from firstlight.model.component import Phase
-from firstlight.model.plan import Action, Plan, Problem, ProblemSeverity, Step, StepNeed, Tie
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
+from firstlight.model.plan import Action, Plan, Problem, Step, StepNeed, Tie
 from firstlight.plan import build, cycles
 from tests.unit.plan import platforms
 from tests.unit.plan.graphs import plans, step
@@ -134,7 +135,7 @@ def test_a_component_that_needs_itself_is_told(key: str, spec: dict[str, Any], s
     plan = built(components, declared=True)
     (problem,) = circles(plan)
 
-    assert (problem.severity, problem.message) == (ProblemSeverity.ERROR, "odd waits for itself")
+    assert (problem.severity, problem.message) == (Severity.ERROR, "odd waits for itself")
     assert [(each.name, str(each.place)) for each in problem.chain] == [("odd", place)]
     assert problem.way_out == "Take the need away."
     assert step_id in {each.id for each in plan.stuck()}
@@ -181,7 +182,7 @@ def test_the_order_of_tasks_is_no_error_where_the_first_one_is_missing() -> None
 
     plan = built({"cilium": CILIUM, "coredns": COREDNS, "flux": FLUX, "late": late})
 
-    assert [each.severity for each in plan.problems if each.rule == "missing-need"] == [ProblemSeverity.WARNING]
+    assert [each.severity for each in plan.problems if each.rule == "missing-need"] == [Severity.WARNING]
 
 
 def test_the_reason_of_a_fact_is_not_what_bootstrap_is_to_bring() -> None:

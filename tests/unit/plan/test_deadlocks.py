@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.plan import build
 from tests.unit.plan import platforms
 
@@ -74,7 +74,7 @@ def test_a_plan_is_blocked_if_and_only_if_a_cold_start_does_not_end(world: dict[
 
     assert plan.is_blocked != ends(world), [(each.rule, each.message) for each in plan.problems]
     for problem in plan.problems:
-        assert problem.severity != ProblemSeverity.ERROR or (problem.chain and problem.way_out)
+        assert problem.severity != Severity.ERROR or (problem.chain and problem.way_out)
 
 
 def _platform(world: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model.component import Origin, Side, SourceForm
 from firstlight.model.move import Seat
 from firstlight.model.observation import GateView
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.model.verdict import Passed, Verdict, Waiting
 from firstlight.plan import plan_context

@@ -3,8 +3,8 @@
 import dataclasses
 
 from firstlight.model import own_gates
+from firstlight.model.place import Place
 from firstlight.model.plan import Gate, Plan, Subject
-from firstlight.model.remark import Place
 from firstlight.plan import build
 from tests.unit.plan import platforms
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from firstlight.commands.demo import command
 from firstlight.commands.rehearse import chart_copies, lab_mapping
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.plan import build
 from firstlight.render.machines import machine_drafts
 from firstlight.repo import platform_reader
@@ -18,7 +18,7 @@ def test_nothing_stands_in_its_way() -> None:
 
     plan = build.build(platform, platform.clusters[0])
 
-    assert [each.message for each in plan.problems if each.severity != ProblemSeverity.INFO] == []
+    assert [each.message for each in plan.problems if each.severity != Severity.NOTE] == []
     assert plan.smallest.needed == ("cilium", "flux")
     assert not plan.stuck()
 
@@ -26,11 +26,11 @@ def test_nothing_stands_in_its_way() -> None:
 def test_its_machines_fit() -> None:
     platform = platform_reader.read(EXAMPLE)
     cluster = platform.clusters[0]
-    drafts, remarks = machine_drafts.machine_drafts(platform, cluster)
+    drafts, diagnostics = machine_drafts.machine_drafts(platform, cluster)
 
     stage = lab_mapping.stage(platform, cluster, drafts)
 
-    assert remarks == ()
+    assert diagnostics == ()
     assert [each.name for each in stage.settings.machines] == ["cp-1", "cp-2", "cp-3", "worker-1"]
     assert [each.disks[0].device for each in stage.settings.machines] == ["/dev/nvme0n1"] * 3 + ["/dev/sda"]
     assert stage.settings.actors == ("flux",)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.plan import Plan, Problem, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Plan, Problem
 from firstlight.plan import build
 from tests.unit.plan import platforms
 
@@ -30,9 +31,9 @@ def found(plan: Plan, rule: str = "unschedulable") -> list[Problem]:
 
 
 def test_machines_that_omni_chooses_may_take_the_pods() -> None:
-    (problem,) = found(built(3, remarks={"talos.yaml": {"unknown": CHOSEN}}))
+    (problem,) = found(built(3, diagnostics={"talos.yaml": {"unknown": CHOSEN}}))
 
-    assert problem.severity == ProblemSeverity.WARNING
+    assert problem.severity == Severity.WARNING
     assert problem.message == (
         "perhaps no node takes the pods of argocd: all 3 machines that the repo lists are tainted control planes"
     )
@@ -40,7 +41,7 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
 
 
 @pytest.mark.parametrize(
-    "remarks",
+    "diagnostics",
     [
         {},
         {"other.yaml": {"unknown": CHOSEN}},
@@ -48,10 +49,10 @@ def test_machines_that_omni_chooses_may_take_the_pods() -> None:
         {"talos.yaml": {"unknown": "the patch is a template"}},
     ],
 )
-def test_other_remarks_leave_it_an_error(remarks: dict[str, Any]) -> None:
-    (problem,) = found(built(3, remarks=remarks))
+def test_other_diagnostics_leave_it_an_error(diagnostics: dict[str, Any]) -> None:
+    (problem,) = found(built(3, diagnostics=diagnostics))
 
-    assert problem.severity == ProblemSeverity.ERROR
+    assert problem.severity == Severity.ERROR
     assert problem.message == "no node takes the pods of argocd: all 3 machines are tainted control planes"
 
 
@@ -59,7 +60,7 @@ def test_replicas_are_not_counted_against_nodes_that_are_not_known() -> None:
     renditions = {"argocd": {"bootstrap": PAIR}}
 
     assert found(built(1, renditions=renditions), "replicas-wait")
-    assert not found(built(1, renditions=renditions, remarks={"talos.yaml": {"unknown": CHOSEN}}), "replicas-wait")
+    assert not found(built(1, renditions=renditions, diagnostics={"talos.yaml": {"unknown": CHOSEN}}), "replicas-wait")
 
 
 @pytest.mark.parametrize(

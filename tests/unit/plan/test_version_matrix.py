@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.model import versions
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.plan import cluster_facts, version_matrix
 from tests.unit.plan import platforms
 
@@ -41,7 +41,7 @@ def test_talos_from_1_8_to_1_13_is_known() -> None:
     assert set(version_matrix.table()["talos"].kubernetes) >= {f"1.{minor}" for minor in range(8, 14)}
 
 
-def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tuple[ProblemSeverity, str]]:
+def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tuple[Severity, str]]:
     machines = {"controlplane": 1, "worker": 1}
     spec = {"clusters": {"home": {"machines": machines, **cluster}}, "components": components}
     platform, renditions = platforms.make(spec)
@@ -56,14 +56,14 @@ def problems(cluster: dict[str, Any], **components: dict[str, Any]) -> list[tupl
     [
         ("v1.12.0", "v1.30.0", []),
         ("v1.12.0", "v1.35.9", []),
-        ("v1.12.0", "v1.36.0", [(ProblemSeverity.ERROR, "version-refused")]),
-        ("v1.12.0", "v1.29.9", [(ProblemSeverity.ERROR, "version-refused")]),
-        ("v1.99.0", "v1.35.0", [(ProblemSeverity.INFO, "version-unknown")]),
-        ("", "v1.35.0", [(ProblemSeverity.INFO, "version-unknown")]),
-        ("v1.12.0", "", [(ProblemSeverity.INFO, "version-unknown")]),
+        ("v1.12.0", "v1.36.0", [(Severity.ERROR, "version-refused")]),
+        ("v1.12.0", "v1.29.9", [(Severity.ERROR, "version-refused")]),
+        ("v1.99.0", "v1.35.0", [(Severity.NOTE, "version-unknown")]),
+        ("", "v1.35.0", [(Severity.NOTE, "version-unknown")]),
+        ("v1.12.0", "", [(Severity.NOTE, "version-unknown")]),
     ],
 )
-def test_talos_and_kubernetes(talos: str, kubernetes: str, expected: list[tuple[ProblemSeverity, str]]) -> None:
+def test_talos_and_kubernetes(talos: str, kubernetes: str, expected: list[tuple[Severity, str]]) -> None:
     assert problems({"talos": talos, "kubernetes": kubernetes}) == expected
 
 
@@ -84,7 +84,7 @@ def test_the_chart_of_argo_cd_does_not_tell_its_version_and_its_image_does() -> 
         found = version_matrix.problems(cluster_facts.of(platform, platform.clusters[0], renditions))
         rendered[version] = [each.rule for each in found]
 
-    assert problems(cluster, argocd=chart) == [(ProblemSeverity.INFO, "version-unknown")]
+    assert problems(cluster, argocd=chart) == [(Severity.NOTE, "version-unknown")]
     assert rendered == {"v3.4.1": [], "v3.2.0": ["version-untested"]}
 
 
@@ -96,5 +96,5 @@ def test_flux_by_its_instance() -> None:
         return {**instance, "definition": {"spec": {"distribution": {"version": version}}}}
 
     assert problems(cluster, flux=flux("2.8.x")) == []
-    assert problems(cluster, flux=flux("2.5.1")) == [(ProblemSeverity.WARNING, "version-untested")]
-    assert problems(cluster, flux=flux("2.x")) == [(ProblemSeverity.INFO, "version-unknown")]
+    assert problems(cluster, flux=flux("2.5.1")) == [(Severity.WARNING, "version-untested")]
+    assert problems(cluster, flux=flux("2.x")) == [(Severity.NOTE, "version-unknown")]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.render import chart_values
 from firstlight.render.chart_values import GivenValues, HelmSetting
 
@@ -20,8 +20,8 @@ MAPPINGS = st.recursive(
 
 
 def merged(*pieces: Any, own: dict[str, Any] | None = None) -> dict[str, Any]:
-    whole, remarks = chart_values.merged(GivenValues(pieces, own))
-    assert remarks == []
+    whole, diagnostics = chart_values.merged(GivenValues(pieces, own))
+    assert diagnostics == []
     return whole
 
 
@@ -82,9 +82,9 @@ class TestFluxOrder:
         assert own == {"nested": {"a": "own"}}
 
     def test_what_cannot_be_set_is_told_and_the_rest_is_kept(self) -> None:
-        whole, remarks = chart_values.merged(GivenValues(({"a": "text"}, HelmSetting("a.b=1", PLACE)), {"c": 1}))
+        whole, diagnostics = chart_values.merged(GivenValues(({"a": "text"}, HelmSetting("a.b=1", PLACE)), {"c": 1}))
         assert whole == {"a": "text", "c": 1}
-        assert [(each.grade, each.place) for each in remarks] == [("error", PLACE)]
+        assert [(each.severity, each.place) for each in diagnostics] == [("error", PLACE)]
 
 
 @pytest.mark.parametrize("shown", [repr, str])

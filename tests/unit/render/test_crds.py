@@ -33,24 +33,24 @@ class TestExtract:
     def test_each_once_with_all_that_bring_it(self) -> None:
         found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", labels={"by": "b"}))])
         assert [(each.name, each.components) for each in found.each] == [("things.example.org", ("a", "b"))]
-        assert found.remarks == ()
+        assert found.diagnostics == ()
 
     def test_other_versions_are_named_with_both_who_bring_them(self) -> None:
         found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", "v1beta1"))])
-        (remark,) = found.remarks
-        assert remark.grade == "warning"
+        (diagnostic,) = found.diagnostics
+        assert diagnostic.severity == "warning"
         for word in ("things.example.org", "v1 by a", "v1, v1beta1 by b"):
-            assert word in remark.message
+            assert word in diagnostic.message
         assert found.each[0].object == crd("v1")
 
     def test_other_fields_in_the_same_versions_too(self) -> None:
         found = crds.extract([rendition("a", crd("v1")), rendition("b", crd("v1", conversion={"strategy": "None"}))])
-        assert ["same versions" in each.message for each in found.remarks] == [True]
+        assert ["same versions" in each.message for each in found.diagnostics] == [True]
 
     def test_clusters_have_nothing_to_do_with_each_other(self) -> None:
         found = crds.extract([rendition("a", crd("v1")), rendition("a", crd("v2"), cluster="two")])
         assert len(found.each) == 2
-        assert found.remarks == ()
+        assert found.diagnostics == ()
 
     def test_what_is_no_crd_is_left_out(self) -> None:
         other = Object({"apiVersion": "example.org/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}})
@@ -92,10 +92,10 @@ class TestSources:
         (tmp_path / "crds.yaml").write_bytes(self.TEXT)
         store, tree = FakeStore({self.URL: self.TEXT}), WorkTree(tmp_path)
         for source in (self.URL, "crds.yaml"):
-            objects, pin, remarks = await crds.from_source(source, store=store, tree=tree)
+            objects, pin, diagnostics = await crds.from_source(source, store=store, tree=tree)
             assert [each.id.name for each in objects] == ["x.example.org"]
             assert pin.digest == f"sha256:{hashlib.sha256(self.TEXT).hexdigest()}"
-            assert remarks == ()
+            assert diagnostics == ()
 
     async def test_another_content_than_was_asked_for_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "crds.yaml").write_bytes(self.TEXT)

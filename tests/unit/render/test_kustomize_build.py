@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.render import kustomize_build
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 

@@ -84,7 +84,7 @@ def test_a_directory_of_another_repository_brings_only_what_it_needs(tmp_path: P
     assert copy.endswith("/deploy")
     assert inside == ["deploy/a.yaml", "deploy/kustomization.yaml", "more/b.yaml", "more/kustomization.yaml"]
     assert [(each.kind, each.version) for each in store.asked] == [(FetchKind.GIT, "v1.2.3")]
-    assert made.remarks == []
+    assert made.diagnostics == []
 
 
 def test_remotes_in_remotes_are_fetched_too(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_remotes_in_remotes_are_fetched_too(tmp_path: Path) -> None:
 def test_without_a_revision_it_is_told(tmp_path: Path) -> None:
     root = write(tmp_path, {"app/kustomization.yaml": {"resources": ["https://git.example/a/b"]}})
     made, _ = assembled(root, {"https://git.example/a/b.git": {"kustomization.yaml": b"namePrefix: a-\n"}})
-    assert [each.grade for each in made.remarks] == ["warning"]
+    assert [each.severity for each in made.diagnostics] == ["warning"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 
 from firstlight.model import rendition
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object, VersionPin
 from firstlight.render import cache_files
 from firstlight.render.render_cache import RenderCache
@@ -26,8 +27,8 @@ def secret(**fields: Any) -> Object:
 
 class TestKeeping:
     def test_what_is_kept_comes_back_whole(self, tmp_path: Path) -> None:
-        remark = Remark(Place("a.yaml", 3, 1), Grade.WARNING, "hm", "do it")
-        raw = RawObjects((CONFIG,), (remark,), "apps", "release", (ObjectId("g", "K", "", "n"),))
+        diagnostic = Diagnostic.warning("?", "hm", at=Place("a.yaml", 3, 1), fix="do it")
+        raw = RawObjects((CONFIG,), (diagnostic,), "apps", "release", (ObjectId("g", "K", "", "n"),))
         assert RenderCache(tmp_path / "c").keep("k", raw, ANSWERS, PINS)
         entry = RenderCache(tmp_path / "c").find("k")
 
@@ -39,7 +40,7 @@ class TestKeeping:
     def test_what_is_not_whole_is_not_kept_and_replaces_what_was(self, tmp_path: Path) -> None:
         store = RenderCache(tmp_path)
         store.keep("k", RawObjects((CONFIG,)), ANSWERS, ())
-        broken = RawObjects((CONFIG,), (Remark(Place("a"), Grade.ERROR, "no"),))
+        broken = RawObjects((CONFIG,), (Diagnostic.error("?", "no", at=Place("a")),))
 
         assert not store.keep("k", broken, ANSWERS, ())
         assert store.find("k") is None
@@ -51,16 +52,16 @@ class TestKeeping:
             "oci://me:hunter2@ghcr.io/a", "http://:hunter2@example.org", "postgres://me:hunter2@db/shop",
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("place", ["object", "answer", "pin", "remark"])
+    @pytest.mark.parametrize("place", ["object", "answer", "pin", "diagnostic"])
     def test_no_password_of_a_url_is_written(self, tmp_path: Path, url: str, place: str) -> None:
         value = {**CONFIG.value, "data": {"url": f"see {url}/x"}} if place == "object" else CONFIG.value
         answers = (RecordedAnswer("stored", ("repository", url, "a", "1", ""), "bb"),) if place == "answer" else ANSWERS
         pins = (VersionPin(source=f"{url} 1", version="1", digest="sha256:00"),) if place == "pin" else PINS
-        remarks = (Remark(Place("a.yaml"), Grade.WARNING, f"{url} is slow"),) if place == "remark" else ()
+        diagnostics = (Diagnostic.warning("?", f"{url} is slow", at=Place("a.yaml")),) if place == "diagnostic" else ()
         store = RenderCache(tmp_path)
         store.keep("k", RawObjects((CONFIG,)), ANSWERS, PINS)
 
-        assert not store.keep("k", RawObjects((Object(value),), remarks), answers, pins)
+        assert not store.keep("k", RawObjects((Object(value),), diagnostics), answers, pins)
 
         assert not [each for each in tmp_path.rglob("*") if each.is_file() and b"hunter2" in each.read_bytes()]
         assert store.find("k") is None

@@ -1,6 +1,6 @@
 """What programs print, taken apart and put together."""
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.render import rendered_objects
 
 PLACE = Place("a.yaml")
@@ -25,30 +25,30 @@ def test_lists_are_taken_apart_in_order() -> None:
         "  - {apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]}\n"
         "  - {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
     )
-    objects, remarks = rendered_objects.parse_objects(text, PLACE, what="it")
+    objects, diagnostics = rendered_objects.parse_objects(text, PLACE, what="it")
     assert [each.id.name for each in objects] == ["a", "b", "c"]
-    assert remarks == []
+    assert diagnostics == []
 
 
 def test_what_is_no_object_is_told_and_the_others_are_kept() -> None:
     text = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n- 1\n---\napiVersion: v1\nkind: Pod\n---\nkind: x\n"
     )
-    objects, remarks = rendered_objects.parse_objects(text, PLACE, what="it")
+    objects, diagnostics = rendered_objects.parse_objects(text, PLACE, what="it")
     assert [each.id.name for each in objects] == ["a"]
-    assert [each.grade for each in remarks] == ["error"] * 3
+    assert [each.severity for each in diagnostics] == ["error"] * 3
 
 
 def test_a_name_that_is_made_later_will_do() -> None:
-    objects, remarks = rendered_objects.parse_objects(
+    objects, diagnostics = rendered_objects.parse_objects(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: a-}\n", PLACE, what="it"
     )
     assert len(objects) == 1
-    assert remarks == []
+    assert diagnostics == []
 
 
 def test_broken_yaml_is_told_with_its_line() -> None:
-    _, remarks = rendered_objects.parse_objects("a: 1\nb: [\n", PLACE, what="what helm made")
-    assert len(remarks) == 1
-    assert "what helm made" in remarks[0].message
-    assert remarks[0].place == PLACE
+    _, diagnostics = rendered_objects.parse_objects("a: 1\nb: [\n", PLACE, what="what helm made")
+    assert len(diagnostics) == 1
+    assert "what helm made" in diagnostics[0].message
+    assert diagnostics[0].place == PLACE

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from firstlight import errors
-from firstlight.model.finding import EditVerb, FileEdit, Finding, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import EditVerb, FileEdit, Finding
+from firstlight.model.place import Place
 from firstlight.repo import file_patch
 from firstlight.repo.work_tree import WorkTree
 
@@ -16,7 +17,7 @@ LIST = "items:\n  - one\n  - two\n  - three  # the last\nother: 1\n"
 
 
 def finding(*edits: FileEdit, rule: str = "one") -> Finding:
-    return Finding(rule=rule, severity=FindingSeverity.ERROR, message="m", place=Place(edits[0].path), edits=edits)
+    return Finding(rule=rule, severity=Severity.ERROR, message="m", place=Place(edits[0].path), edits=edits)
 
 
 def edit(*steps: str | int, verb: EditVerb = EditVerb.SET, path: str = "a.yaml", value: Any = None) -> FileEdit:

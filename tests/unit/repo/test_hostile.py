@@ -1,4 +1,4 @@
-"""Repos that are broken or mean harm: remarks, never a traceback, and nothing outside is read."""
+"""Repos that are broken or mean harm: diagnostics, never a traceback, and nothing outside is read."""
 
 import os
 import random
@@ -10,8 +10,8 @@ import pytest
 
 from firstlight.commands.inventory import data as inventory_data
 from firstlight.commands.inventory import text
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.repo import platform_reader
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -63,7 +63,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def messages(found: Platform) -> str:
-    return "\n".join(f"{each.place}: {each.message} {each.hint}" for each in found.remarks)
+    return "\n".join(f"{each.place}: {each.message} {each.fix}" for each in found.diagnostics)
 
 
 def test_links_out_of_the_repo_are_not_followed(repo: Path, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_bombs_are_refused_with_little_memory(repo: Path) -> None:
     found = everything(repo)
 
     assert {"clusters/home/bomb.yaml", "clusters/home/deep.yaml"} <= {
-        each.place.path for each in found.remarks if each.grade == Grade.ERROR
+        each.place.path for each in found.diagnostics if each.severity == Severity.ERROR
     }
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
@@ -144,7 +144,7 @@ def test_a_tab_is_explained(repo: Path) -> None:
 
     found = everything(repo)
 
-    (remark,) = [each for each in found.remarks if each.place.path == "clusters/home/tab.yaml"]
-    assert (remark.grade, remark.place.line) == (Grade.ERROR, 3)
-    assert "tab" in remark.message
-    assert "space" in remark.message + remark.hint
+    (diagnostic,) = [each for each in found.diagnostics if each.place.path == "clusters/home/tab.yaml"]
+    assert (diagnostic.severity, diagnostic.place.line) == (Severity.ERROR, 3)
+    assert "tab" in diagnostic.message
+    assert "space" in diagnostic.message + diagnostic.fix

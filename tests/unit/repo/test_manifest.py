@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_writer import dump
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import manifest
 from firstlight.repo.manifest import Manifest
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo import platform_reader
 
 SYNC = """\
@@ -54,7 +54,9 @@ def test_a_cluster_whose_name_leads_out_of_the_repo_is_left_out_and_may_be_named
     found = platform_reader.read(tmp_path)
 
     assert found.clusters == ()
-    assert [(str(each.place), each.grade) for each in found.remarks] == [("talos/talconfig.yaml:1:1", Grade.ERROR)]
+    assert [(str(each.place), each.severity) for each in found.diagnostics] == [
+        ("talos/talconfig.yaml:1:1", Severity.ERROR)
+    ]
 
     (tmp_path / "firstlight.yaml").write_text(
         "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: home}\n"
@@ -63,7 +65,7 @@ def test_a_cluster_whose_name_leads_out_of_the_repo_is_left_out_and_may_be_named
     found = platform_reader.read(tmp_path)
 
     assert [(each.name, len(each.machines)) for each in found.clusters] == [("home", 1)]
-    assert not [each for each in found.remarks if each.grade is Grade.ERROR]
+    assert not [each for each in found.diagnostics if each.severity is Severity.ERROR]
 
 
 DECLARED = """\
@@ -90,4 +92,4 @@ def test_patches_that_a_declaration_lists_are_of_the_clusters_that_list_them(tmp
     assert files == {"one": ["talos/a.yaml", "talos/all.yaml"], "two": ["talos/all.yaml", "talos/two.yaml"]}
     (machine,) = found.clusters[0].machines
     assert [each.path for each in machine.patches] == ["talos/a.yaml"]
-    assert not any("which cluster" in each.message for each in found.remarks)
+    assert not any("which cluster" in each.message for each in found.diagnostics)

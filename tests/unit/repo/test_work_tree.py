@@ -17,7 +17,7 @@ from tests.unit.repo.trees import make
 
 
 def said(tree: WorkTree) -> list[str]:
-    return [f"{each.grade} {each.place} {each.message}" for each in tree.remarks]
+    return [f"{each.severity} {each.place} {each.message}" for each in tree.diagnostics]
 
 
 def test_files_and_directories(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_files_and_directories(tmp_path: Path) -> None:
     assert sorted(tree.below(".")) == list(tree.files)
     assert list(tree.below("a", ".yaml")) == ["a/x.yaml"]
     assert list(tree.below("none")) == []
-    assert tree.remarks == ()
+    assert tree.diagnostics == ()
 
 
 def test_a_root_that_is_none(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_contents(tmp_path: Path) -> None:
     assert tree.bytes("none") is None
     assert [each.split(" ", 2)[:2] for each in said(tree)] == [
         ["error", "binary"],
-        ["error", tree.remarks[1].place.path + ":" + str(tree.remarks[1].place.line) + ":1"],
+        ["error", tree.diagnostics[1].place.path + ":" + str(tree.diagnostics[1].place.line) + ":1"],
         ["error", "none"],
     ]
 
@@ -89,7 +89,7 @@ def test_links_inside_lead_to_what_they_show(tmp_path: Path) -> None:
     assert tree.real("again/b.yaml") == "real/deep/b.yaml"
     assert tree.text("again/b.yaml") == "b: 2\n"
     assert tree.documents("file.yaml")[0].path == "real/a.yaml"
-    assert tree.remarks == ()
+    assert tree.diagnostics == ()
 
 
 def test_links_that_are_not_followed(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_directory_that_cannot_be_read_is_an_error(git: str, tmp_path: Path, m
     listing = file_listing.listed(tmp_path)
 
     assert listing.files == ("a.yaml",)
-    assert [f"{each.grade} {each.place.path} {each.message}" for each in listing.remarks] == [
+    assert [f"{each.severity} {each.place.path} {each.message}" for each in listing.diagnostics] == [
         "error b/c the directory cannot be read: permission denied"
     ]
 
@@ -278,7 +278,7 @@ def test_a_directory_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypa
     monkeypatch.setattr(file_listing, "_unreadable", lambda *_: [])
     _closed(monkeypatch, tmp_path / "b")
 
-    assert [str(each.place.path) for each in file_listing.listed(tmp_path).remarks] == ["b"]
+    assert [str(each.place.path) for each in file_listing.listed(tmp_path).diagnostics] == ["b"]
 
 
 def test_files_that_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide import text
 from firstlight.drawing import decision_words, safe, table
-from firstlight.model.finding import Audit, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Audit
 from firstlight.model.platform import Platform
 from firstlight.render.component_renderer import Progress, Renderer
 from firstlight.repo import file_patch
@@ -117,7 +118,7 @@ async def _judged(tree: WorkTree, wishes: AuditOptions, *, say: Callable[[str], 
 
 def exit_code(audit: Audit, wishes: AuditOptions, *, is_whole: bool = True) -> int:
     """What it means to a shell."""
-    limit = FindingSeverity(wishes.fail_on).rank
+    limit = Severity(wishes.fail_on).rank
     if any(each.severity.rank >= limit for each in audit.findings):
         return FOUND
     return 0 if is_whole else FAILED

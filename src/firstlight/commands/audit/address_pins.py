@@ -8,7 +8,7 @@ from firstlight.document import within
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.component import Component
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.address_pools import CILIUM, METALLB
 from firstlight.repo.chart_values import ValuesLayer
 from firstlight.repo.platform_view import AppliedObject, PlatformView

@@ -21,7 +21,7 @@ from firstlight.commands.audit import (
 )
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.commands.audit.baseline import AuditBaseline
-from firstlight.commands.audit.checks import remarks
+from firstlight.commands.audit.checks import diagnostics
 from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.model.finding import Audit, Finding
 from firstlight.model.platform import Platform
@@ -176,7 +176,7 @@ def judge(
         rules=len(tried) - len(failed),
         skipped=(
             *_bareness(scene.platform),
-            *remarks.unread(scene.platform),
+            *diagnostics.unread(scene.platform),
             *skipped,
             *(f"rule {name} broke down: {why}" for name, why in failed.items()),
         ),

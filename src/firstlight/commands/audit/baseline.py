@@ -15,8 +15,9 @@ from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.document import yaml_writer
 from firstlight.document.mistakes import FormMistakes, parsed
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.finding import Excuse, Excused, Finding, FindingSeverity
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.finding import Excuse, Excused, Finding
+from firstlight.model.place import Place
 from firstlight.repo import team_files
 
 FILE = f"{team_files.DIRECTORY}/audit/baseline.yaml"
@@ -64,9 +65,9 @@ def read(data: bytes, path: str) -> AuditBaseline:
         Mistaken: It says something that it must not say.
     """
     file, document = parsed(data, path, BaselineFile)
-    remarks = list(_problems(file, document))
-    if remarks:
-        raise FormMistakes(remarks)
+    diagnostics = list(_problems(file, document))
+    if diagnostics:
+        raise FormMistakes(diagnostics)
     return AuditBaseline(entries=tuple((each, document.place("excused", n)) for n, each in enumerate(file.excused)))
 
 
@@ -151,7 +152,7 @@ def _said(
     for each, place in entries:
         yield Finding(
             rule=rule,
-            severity=FindingSeverity(card.severity),
+            severity=Severity(card.severity),
             message=text.format(rule=each.rule, path=each.path, until=each.until),
             place=place,
             fix=card.fix,
@@ -159,13 +160,15 @@ def _said(
         )
 
 
-def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Remark]:
+def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Diagnostic]:
     for number, each in enumerate(file.excused):
         try:
             _ = each.last_day
         except ValueError:
             place = document.place("excused", number, "until")
-            yield Remark(place, Grade.ERROR, f"until: {each.until[:40]!r} is no day", "Write such as 2027-01-31.")
+            yield Diagnostic.error(
+                "?", f"until: {each.until[:40]!r} is no day", at=place, fix="Write such as 2027-01-31."
+            )
         if not each.reason.strip():
             place = document.place("excused", number, "reason")
-            yield Remark(place, Grade.ERROR, "reason is empty", "Write why this is excused.")
+            yield Diagnostic.error("?", "reason is empty", at=place, fix="Write why this is excused.")

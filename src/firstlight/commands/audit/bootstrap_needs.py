@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from firstlight.model.component import Component, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.cluster_facts import ClusterFacts

@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight.document import within
 from firstlight.model.component import Component
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 

@@ -10,7 +10,7 @@ from firstlight.commands.audit import cilium_settings
 from firstlight.commands.audit.cilium_settings import CiliumAgents, CiliumSetting
 from firstlight.document import within
 from firstlight.model.component import Component
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 

@@ -8,7 +8,7 @@ from firstlight.commands.audit import cilium_settings
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 

@@ -5,7 +5,7 @@ from typing import Any
 from firstlight.cli.output_form import PlaceData
 from firstlight.commands.audit.output_form import AuditData, EvidenceData, ExcusedData, FindingData, MatrixData
 from firstlight.model.finding import Audit, Excused, Finding, FindingEvidence, Matrix
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 def data(audit: Audit) -> AuditData:

@@ -11,7 +11,7 @@ from firstlight.document import path_patterns
 from firstlight.model import secret_words
 from firstlight.model.component import Component
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
 

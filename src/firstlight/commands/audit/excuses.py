@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from firstlight.commands.audit import wording
 from firstlight.model.finding import Excuse, Excused, Finding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import RepoFiles
 
 GROUP = "excuses"

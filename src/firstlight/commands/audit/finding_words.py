@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from firstlight.drawing.decision_words import number, plain
-from firstlight.model.finding import Audit, Excused, Finding, FindingSeverity, Matrix, PatternStanding
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FINDING_SEVERITIES, Audit, Excused, Finding, Matrix, PatternStanding
 
 MARKS = {
-    FindingSeverity.CRITICAL: "✘",
-    FindingSeverity.ERROR: "✘",
-    FindingSeverity.WARNING: "!",
-    FindingSeverity.NOTE: "·",
+    Severity.CRITICAL: "✘",
+    Severity.ERROR: "✘",
+    Severity.WARNING: "!",
+    Severity.NOTE: "·",
 }
 STANDINGS = {
     PatternStanding.FOLLOWS: "✔",
@@ -28,7 +29,7 @@ class RuleFindings:
     """What one rule has found, as bad as each other."""
 
     rule: str
-    severity: FindingSeverity
+    severity: Severity
     why: str
     findings: tuple[Finding, ...]
 
@@ -46,7 +47,7 @@ class RuleFindings:
 
 def groups(audit: Audit) -> list[RuleFindings]:
     """The findings by rule, the worst first."""
-    found: dict[tuple[FindingSeverity, str], list[Finding]] = {}
+    found: dict[tuple[Severity, str], list[Finding]] = {}
     for each in audit.findings:
         found.setdefault((each.severity, each.rule), []).append(each)
     ordered = sorted(found, key=lambda key: (-key[0].rank, key[1]))
@@ -72,9 +73,9 @@ def counts(found: Iterable[Finding]) -> str:
     """``2 errors, 3 warnings``; ``nothing found``."""
     several = tuple(found)
     parts = []
-    for severity in reversed(FindingSeverity):
+    for severity in reversed(FINDING_SEVERITIES):
         amount = sum(each.severity is severity for each in several)
-        word = "critical" if severity is FindingSeverity.CRITICAL else f"{severity}{'' if amount == 1 else 's'}"
+        word = "critical" if severity is Severity.CRITICAL else f"{severity}{'' if amount == 1 else 's'}"
         parts += [f"{amount} {word}"] if amount else []
     return ", ".join(parts) or "nothing found"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients.git import Git, NotARepository
 from firstlight.model.component import Side
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Rendition
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
@@ -147,10 +147,10 @@ async def rendered(
     async with await open_renderer(platform, progress) as renderer:
         outcomes = await renderer.render_all(wanted)
     found = tuple(each.rendition for each in outcomes)
-    broken = [each for each in found if any(remark.grade is Grade.ERROR for remark in each.remarks)]
+    broken = [each for each in found if any(diagnostic.severity is Severity.ERROR for diagnostic in each.diagnostics)]
     return found, tuple(_said(each) for each in broken)
 
 
 def _said(rendition: Rendition) -> str:
-    why = next(each for each in rendition.remarks if each.grade is Grade.ERROR)
+    why = next(each for each in rendition.diagnostics if each.severity is Severity.ERROR)
     return f"{rendition.component} in {rendition.cluster} is not rendered whole: {why.message} ({why.place})"

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from firstlight.commands.audit import finding_words, matrix
 from firstlight.commands.decide import markdown as decide_markdown
 from firstlight.drawing import decision_words
-from firstlight.model.finding import Audit, Finding, FindingSeverity, Matrix
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FINDING_SEVERITIES, Audit, Finding, Matrix
 
 MARK = "<!-- firstlight audit -->"
 """By which a comment is known again, so that it can be replaced."""
@@ -30,7 +31,7 @@ def markdown(audit: Audit) -> str:
     body = [MARK, f"### {finding_words.counts(audit.findings)}", "", _about(audit), ""]
     body += _worst(audit.findings, audit)
     parts = [_matrix(audit.matrix)] if audit.matrix is not None else []
-    parts += [_severity(severity, audit) for severity in reversed(FindingSeverity)]
+    parts += [_severity(severity, audit) for severity in reversed(FINDING_SEVERITIES)]
     is_whole = True
     for part in [*parts, _excused(audit), _unseen(audit)]:
         is_fitting = _size([*body, *part]) + len(_MORE) + 2 <= _LARGEST
@@ -49,7 +50,7 @@ def _about(audit: Audit) -> str:
 
 def _worst(found: Sequence[Finding], audit: Audit) -> list[str]:
     """The first findings in a table; notes only where there is nothing else."""
-    told = [each for each in found if each.severity is not FindingSeverity.NOTE] or list(found)
+    told = [each for each in found if each.severity is not Severity.NOTE] or list(found)
     if not told:
         return []
     head, rows = ["| | where | what | rule |", "|---|---|---|---|"], list[str]()
@@ -69,7 +70,7 @@ def _worst(found: Sequence[Finding], audit: Audit) -> list[str]:
     return [*head, *rows, *([f"| | … and {more} more below | | |"] if more else []), ""]
 
 
-def _severity(severity: FindingSeverity, audit: Audit) -> list[str]:
+def _severity(severity: Severity, audit: Audit) -> list[str]:
     """All that is as bad as each other, rule by rule, as far as there is room."""
     found = [each for each in finding_words.groups(audit) if each.severity is severity]
     if not found:

@@ -7,9 +7,9 @@ from msgspec import Meta
 
 from firstlight.cli.output_form import OutputForm, PlaceData
 from firstlight.commands.decide.output_form import TestsData
-from firstlight.model.finding import FindingSeverity, PatternStanding
+from firstlight.model.finding import FINDING_SEVERITIES, PatternStanding
 
-SeverityWord = Annotated[str, Meta(extra_json_schema={"enum": [*FindingSeverity]})]
+SeverityWord = Annotated[str, Meta(extra_json_schema={"enum": [*FINDING_SEVERITIES]})]
 StandingWord = Annotated[str, Meta(extra_json_schema={"enum": [*PatternStanding]})]
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from firstlight.commands.audit import finding_words, matrix
 from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.drawing import decision_words
-from firstlight.model.finding import Audit, Finding, FindingSeverity, Matrix, MatrixCell, PatternStanding
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FINDING_SEVERITIES, Audit, Finding, Matrix, MatrixCell, PatternStanding
 
 _CLASSES = {
     PatternStanding.FOLLOWS: "yes",
@@ -66,9 +67,9 @@ def _head(audit: Audit) -> Iterator[str]:
     looked = finding_words.looked(audit)
     yield f'<p class="lead">{_e(f"{names}: {looked}" if names else looked)}</p>'
     yield '<div class="counts">'
-    for severity in reversed(FindingSeverity):
+    for severity in reversed(FINDING_SEVERITIES):
         number = sum(each.severity is severity for each in audit.findings)
-        word = "critical" if severity is FindingSeverity.CRITICAL else f"{severity}{'' if number == 1 else 's'}"
+        word = "critical" if severity is Severity.CRITICAL else f"{severity}{'' if number == 1 else 's'}"
         yield f'<div class="{severity if number else ""}"><b>{number}</b><span>{word}</span></div>'
     yield f"<div><b>{finding_words.fixable(audit)}</b><span>made right by --fix</span></div>"
     yield f"<div><b>{len(audit.excused)}</b><span>excused</span></div></div></header>"
@@ -106,7 +107,7 @@ def _cell(cell: MatrixCell, kind: str, *, cluster: int | None, is_reference: boo
 def _filter(audit: Audit, groups: Sequence[finding_words.RuleFindings]) -> Iterator[str]:
     """What the script shows; it does nothing where there is no script."""
     yield '<div id="findings"></div><form id="filter" autocomplete="off" hidden>'
-    for severity in reversed(FindingSeverity):
+    for severity in reversed(FINDING_SEVERITIES):
         if any(each.severity is severity for each in groups):
             yield f'<label><input type="checkbox" name="severity" value="{severity}" checked>{severity}</label>'
     yield '<label>cluster <select name="cluster"><option value="">all</option>'

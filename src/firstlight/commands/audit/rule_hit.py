@@ -6,8 +6,9 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import ObjectId, Origin, Stated
-from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
 
@@ -26,7 +27,7 @@ class Hit:
     edits: tuple[FileEdit, ...] = ()
     key: str = ""
     """What makes it the same after lines have moved; the message by default."""
-    severity: FindingSeverity | None = None
+    severity: Severity | None = None
     """Milder than the rule's own, where this one hurts less."""
 
 

@@ -22,8 +22,9 @@ from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.commands.decide.rule_card import RuleTest
 from firstlight.document import mistakes
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import Finding
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.repo import file_patch, platform_reader
 from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.platform_view import LiveObjects, PlatformView
@@ -82,19 +83,21 @@ def cases(files: Sequence[tuple[str, bytes]], book: AuditRulebook) -> tuple[Plac
         mistakes.Mistaken: One of them says something that it must not say.
     """
     found: list[PlacedTestCase] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path, data in sorted(files):
         try:
             file, document = mistakes.parsed(data, path, AuditTestFile)
         except mistakes.FormMistakes as mistaken:
-            remarks += mistaken.remarks
+            diagnostics += mistaken.diagnostics
             continue
         for number, case in enumerate(file.tests):
             place = document.place("tests", number)
             found.append(PlacedTestCase(case, place))
-            remarks += [Remark(place, Grade.ERROR, message, hint) for message, hint in _problems(case, book)]
-    if remarks:
-        raise mistakes.FormMistakes(remarks)
+            diagnostics += [
+                Diagnostic.error("?", message, at=place, fix=hint) for message, hint in _problems(case, book)
+            ]
+    if diagnostics:
+        raise mistakes.FormMistakes(diagnostics)
     return tuple(found)
 
 

@@ -15,8 +15,9 @@ from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRu
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.mistakes import FormMistakes, parsed, short
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.finding import Finding, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.finding import Finding, FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.remote_url import without_credentials
 from firstlight.repo.platform_view import PlatformView
 
@@ -67,9 +68,9 @@ def read_rulebook(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[Pa
     own, ours, brought = _read(files), _ours(), tuple(packaged)
     fixed = {each.id: each for file in ours for each in file.rules if each.group == excuses.GROUP}
     seen: dict[str, Place] = {}
-    remarks = [remark for file, document in own for remark in _problems(file, document, seen, fixed)]
-    if remarks:
-        raise FormMistakes(remarks)
+    diagnostics = [diagnostic for file, document in own for diagnostic in _problems(file, document, seen, fixed)]
+    if diagnostics:
+        raise FormMistakes(diagnostics)
     rules: dict[str, AuditRule] = dict(fixed)
     for rule in (
         *(each for file, _ in own for each in file.rules),
@@ -101,41 +102,45 @@ def packaged_rules() -> list[PackagedRule]:
 
 def _read(files: Iterable[tuple[str, bytes]]) -> list[tuple[AuditFile, YamlDocument]]:
     read: list[tuple[AuditFile, YamlDocument]] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path, data in sorted(files):
         try:
             read.append(parsed(data, path, AuditFile))
         except FormMistakes as mistaken:
-            remarks += mistaken.remarks
-    if remarks:
-        raise FormMistakes(remarks)
+            diagnostics += mistaken.diagnostics
+    if diagnostics:
+        raise FormMistakes(diagnostics)
     return read
 
 
 def _problems(
     file: AuditFile, document: YamlDocument, seen: dict[str, Place], fixed: Mapping[str, AuditRule]
-) -> Iterator[Remark]:  # fmt: skip
+) -> Iterator[Diagnostic]:  # fmt: skip
     """What the form alone does not see."""
     for number, rule in enumerate(file.rules):
         place = document.place("rules", number)
         if not _ID.fullmatch(rule.id):
             hint = "Write letters, digits, dots and dashes alone."
-            yield Remark(place, Grade.ERROR, f"{rule.id[:60]!r} cannot be the id of a rule", hint)
+            yield Diagnostic.error("?", f"{rule.id[:60]!r} cannot be the id of a rule", at=place, fix=hint)
         if rule.id in fixed:
             hint = "Give yours another id: what is excused stays in sight."
-            yield Remark(place, Grade.ERROR, f"rule {rule.id} cannot be replaced", hint)
+            yield Diagnostic.error("?", f"rule {rule.id} cannot be replaced", at=place, fix=hint)
         if rule.id in seen:
-            yield Remark(place, Grade.ERROR, f"there is another rule {rule.id} at {seen[rule.id]}", "Keep one of them.")
+            yield Diagnostic.error(
+                "?", f"there is another rule {rule.id} at {seen[rule.id]}", at=place, fix="Keep one of them."
+            )
         seen.setdefault(rule.id, place)
         if bool(rule.check) == bool(rule.find):
             hint = "Write find: with what it finds, or check: with the name of a function of firstlight's."
-            yield Remark(place, Grade.ERROR, f"rule {rule.id} needs either find or check", hint)
+            yield Diagnostic.error("?", f"rule {rule.id} needs either find or check", at=place, fix=hint)
         if rule.check and _resolved(rule.check) is None:
-            yield Remark(place, Grade.ERROR, f"there is no check {short(rule.check)}", "Write find: instead.")
+            yield Diagnostic.error("?", f"there is no check {short(rule.check)}", at=place, fix="Write find: instead.")
         if rule.find and not rule.says:
-            yield Remark(place, Grade.ERROR, f"rule {rule.id} has nothing to say", "Write says: with a sentence.")
+            yield Diagnostic.error(
+                "?", f"rule {rule.id} has nothing to say", at=place, fix="Write says: with a sentence."
+            )
         for problem in declarative_rules.problems(rule):
-            yield Remark(place, Grade.ERROR, f"rule {rule.id}: {problem}")
+            yield Diagnostic.error("?", f"rule {rule.id}: {problem}", at=place)
 
 
 def our_files() -> list[tuple[str, bytes]]:
@@ -188,7 +193,7 @@ def replaced_findings(book: AuditRulebook, *, tried: Collection[str]) -> Iterato
     for name, place in book.replaced.items():
         yield Finding(
             rule=REPLACED_RULE,
-            severity=FindingSeverity(card.severity),
+            severity=Severity(card.severity),
             message=f"this takes the place of firstlight's rule {name}",
             place=place,
             fix=card.fix,
@@ -247,7 +252,7 @@ def _of_rule(rule: AuditRule, check: Callable[[PlatformView], Iterable[Hit]], sc
 
 
 def _finding(rule: AuditRule, hit: Hit) -> Finding:
-    own = FindingSeverity(rule.severity)
+    own = Severity(rule.severity)
     severity = min(own, hit.severity or own, key=lambda each: each.rank)
     return Finding(
         rule=rule.id,

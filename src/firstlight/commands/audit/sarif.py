@@ -15,15 +15,16 @@ import firstlight
 from firstlight.commands.audit import finding_words
 from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.drawing import decision_words
-from firstlight.model.finding import Audit, Excuse, Excused, Finding, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Audit, Excuse, Excused, Finding, FindingEvidence
+from firstlight.model.place import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {
-    FindingSeverity.NOTE: "note",
-    FindingSeverity.WARNING: "warning",
-    FindingSeverity.ERROR: "error",
-    FindingSeverity.CRITICAL: "error",
+    Severity.NOTE: "note",
+    Severity.WARNING: "warning",
+    Severity.ERROR: "error",
+    Severity.CRITICAL: "error",
 }
 _PROBLEMS = {"note": "recommendation", "warning": "warning", "error": "error", "critical": "error"}
 _SCORES = {"note": "2.0", "warning": "5.0", "error": "8.0", "critical": "9.5"}
@@ -78,7 +79,7 @@ def _rule(card: AuditCard) -> dict[str, Any]:
         "shortDescription": {"text": title or decision_words.plain(card.id)},
         "fullDescription": {"text": why or title or decision_words.plain(card.id)},
         "help": {"text": "\n\n".join(each for each in said if each)},
-        "defaultConfiguration": {"level": _LEVELS[FindingSeverity(card.severity)]},
+        "defaultConfiguration": {"level": _LEVELS[Severity(card.severity)]},
         "properties": properties,
     }
 

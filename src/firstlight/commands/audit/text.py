@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from firstlight.commands.audit import finding_words
 from firstlight.commands.audit import matrix as audit_matrix
 from firstlight.drawing import decision_words, table
-from firstlight.model.finding import Audit, Finding, FindingEvidence, FindingSeverity, Matrix
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Audit, Finding, FindingEvidence, Matrix
 
 _EVIDENCE = 5
 _BODY = " " * 6
 """Before what is said of a place."""
 _COLOURS = {
-    FindingSeverity.CRITICAL: "1;31",
-    FindingSeverity.ERROR: "31",
-    FindingSeverity.WARNING: "33",
-    FindingSeverity.NOTE: "2",
+    Severity.CRITICAL: "1;31",
+    Severity.ERROR: "31",
+    Severity.WARNING: "33",
+    Severity.NOTE: "2",
 }
 
 

@@ -37,7 +37,7 @@ class ComparedData(TypedDict):
     consequences: list[ConsequenceData]
 
 
-class BoundaryRemarkData(TypedDict):
+class BoundaryDiagnosticData(TypedDict):
     """Why something could not be compared."""
 
     grade: str
@@ -69,7 +69,7 @@ class BoundaryData(TypedDict):
     equal: bool
     stays: StaysData | None
     objects: list[ComparedData]
-    remarks: list[BoundaryRemarkData]
+    diagnostics: list[BoundaryDiagnosticData]
 
 
 class BoundariesData(TypedDict):

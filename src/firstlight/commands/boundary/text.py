@@ -7,7 +7,7 @@ from firstlight.commands.boundary.output_form import BoundariesData, BoundaryDat
 from firstlight.drawing import safe, table
 from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, Consequence, LifecycleEvent
 from firstlight.model.component import ObjectId
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 
 _WORDS = 6
 """Differences of one object that are shown before the rest is counted."""
@@ -17,7 +17,7 @@ _MARKS = {
     BoundaryStanding.ONLY_BOOTSTRAP: "‹",
     BoundaryStanding.ONLY_GITOPS: "›",
 }
-_SEVERITIES = {ProblemSeverity.ERROR: "✘", ProblemSeverity.WARNING: "!", ProblemSeverity.INFO: "·"}
+_SEVERITIES = {Severity.ERROR: "✘", Severity.WARNING: "!", Severity.NOTE: "·"}
 
 
 def text(boundaries: Sequence[Boundary], *, columns: int, everything: bool = False) -> str:
@@ -39,12 +39,13 @@ def component(boundary: Boundary, *, columns: int, everything: bool = False) -> 
     counts = Counter(each.standing for each in boundary.objects)
     facts = ", ".join(f"{counts[standing]} {standing}" for standing in BoundaryStanding if counts[standing])
     alone = "stays with Talos" if boundary.stays else "nothing is applied"
-    state = facts or ("not compared" if boundary.remarks else alone)
+    state = facts or ("not compared" if boundary.diagnostics else alone)
     first, then = boundary.versions
     versions = f" {first}" if first == then and first else f" {first or '·'} › {then or '·'}" if first or then else ""
     lines = [safe.text(f"{boundary.cluster}   {boundary.component}{versions}   {state}")]
     lines += [
-        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ") for each in boundary.remarks
+        f"  ✘ {safe.text(each.message)}   {safe.text(str(each.place))}".replace("\n", " ")
+        for each in boundary.diagnostics
     ]
     for each in boundary.objects:
         if each.standing != BoundaryStanding.EQUAL or everything:
@@ -74,10 +75,9 @@ def _object(compared: ComparedObject, columns: int, *, everything: bool) -> list
 def _outcomes(objects: Iterable[ComparedObject], columns: int) -> list[str]:
     """What each event does, with how many objects; the worst first."""
     counts = Counter(consequence for each in objects for consequence in each.consequences)
-    order = list(ProblemSeverity)
 
     def rank(pair: tuple[Consequence, int]) -> tuple[int, int, str]:
-        return (list(LifecycleEvent).index(pair[0].event), order.index(pair[0].severity), pair[0].effect)
+        return (list(LifecycleEvent).index(pair[0].event), -pair[0].severity.rank, pair[0].effect)
 
     rows = [
         [f"{_SEVERITIES[each.severity]} {each.event}", f"{number} object{'s' if number > 1 else ''}", each.effect]
@@ -102,9 +102,14 @@ def _boundary(each: Boundary) -> BoundaryData:
         "equal": each.is_equal,
         "stays": {"event": each.stays.event, "effect": each.stays.effect} if each.stays else None,
         "objects": [_compared(item) for item in each.objects],
-        "remarks": [
-            {"grade": remark.grade, "path": remark.place.path, "line": remark.place.line, "message": remark.message}
-            for remark in each.remarks
+        "diagnostics": [
+            {
+                "grade": diagnostic.severity,
+                "path": diagnostic.place.path,
+                "line": diagnostic.place.line,
+                "message": diagnostic.message,
+            }
+            for diagnostic in each.diagnostics
         ],
     }
 

@@ -63,8 +63,8 @@ def is_stale(found: Boundary) -> bool:
 
 def told(found: Boundary) -> str:
     """What differs, in a line."""
-    if found.remarks:
-        return f"{found.component} was not compared: {found.remarks[0].message}"
+    if found.diagnostics:
+        return f"{found.component} was not compared: {found.diagnostics[0].message}"
     if images := _images(found):
         return f"bootstrap's half of {found.component} has other images: {', '.join(images[:_FEW])}"
     different = sum(each.standing != BoundaryStanding.EQUAL for each in found.objects)

@@ -31,7 +31,7 @@ from firstlight.model.decision import (
     Touched,
     TreePath,
 )
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 _LARGEST = 1 << 63
 """From here on integers are no numbers to most readers of JSON."""

@@ -28,8 +28,8 @@ from firstlight.commands.decide.team_rules import RuleAuthority
 from firstlight.document import within
 from firstlight.model.change import Change, ChangeVerb
 from firstlight.model.decision import Decision, Risk
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.render import rendered_diff
 from firstlight.render.rendered_diff import Opener, PlatformRevision, RenderedDiff
 from firstlight.repo import platform_reader

@@ -10,8 +10,8 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import flux_names
 from firstlight.model.change import Change, Matter
 from firstlight.model.component import ObjectId, Side
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object, Rendition
 from firstlight.render.rendered_diff import Name, RenderedDiff
 from firstlight.repo.kustomize import kustomization_file
@@ -55,7 +55,7 @@ def _built(renditions: Iterable[Rendition]) -> Mapping[Name, dict[Side, list[Obj
     for each in renditions:
         name = (each.cluster, each.component)
         known = found.setdefault(name, {})
-        if known is None or any(remark.grade is Grade.ERROR for remark in each.remarks):
+        if known is None or any(diagnostic.severity is Severity.ERROR for diagnostic in each.diagnostics):
             found[name] = None
         else:
             known[each.side] = sorted(each.objects, key=lambda one: str(one.id))
@@ -112,7 +112,7 @@ def _is_plain(before: WorkTree, after: WorkTree, path: str, content: _Content) -
     if any(b"$patch" in (each.bytes(path) or b"$patch") for each in (before, after)):
         return False
     both = before.contents(path), after.contents(path)
-    if any(each.remarks or not each.documents for each in both):
+    if any(each.diagnostics or not each.documents for each in both):
         return False
     first, then = (each.documents for each in both)
     return len(first) == len(then) and all(_is_alike(*each, content) for each in zip(first, then, strict=True))

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from firstlight.commands.decide.repo_states import RepoStates
 from firstlight.model import repo_command
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.repo.changes import repo_changes
 from firstlight.repo.work_tree import WorkTree
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from firstlight.document import mistakes
 from firstlight.document.mistakes import FormHints, FormMistakes, OwnExplanation
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.team_files import OWNERS
 
 FILE = OWNERS
@@ -86,7 +86,9 @@ def load(data: bytes) -> ChangeOwners:
     """
     found, document = mistakes.parsed(data, FILE, ChangeOwners, hints=_HINTS)
     twice = [
-        Remark(document.place("people", number), Grade.ERROR, f"{each.email} is listed twice", "Keep one of them.")
+        Diagnostic.error(
+            "?", f"{each.email} is listed twice", at=document.place("people", number), fix="Keep one of them."
+        )
         for number, each in enumerate(found.people)
         if found.by_email(each.email) is not each
     ]

@@ -17,7 +17,7 @@ from firstlight.commands.decide.rule_form import (
 from firstlight.commands.decide.rule_match import RuleCondition
 from firstlight.model.component import Component
 from firstlight.model.decision import Risk
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

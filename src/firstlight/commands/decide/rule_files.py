@@ -26,7 +26,8 @@ from firstlight.document.mistakes import FormMistakes, parsed
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.change import ChangeVerb, Matter
 from firstlight.model.component import Owner, Phase, Side
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 
 _PACKAGE = "firstlight.commands.decide"
 _Read = tuple[RuleFile, YamlDocument]
@@ -72,20 +73,20 @@ def _read(
 ) -> tuple[_Read, ...]:
     """Files in the order of their paths, if nothing is wrong with any of them."""
     read: list[_Read] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path, data in sorted(files):
         try:
             read.append(parsed(data, path, RuleFile))
         except FormMistakes as mistaken:
-            remarks += mistaken.remarks
+            diagnostics += mistaken.diagnostics
     if is_proved:
-        remarks += _problems(read, known)
-    if remarks:
-        raise FormMistakes(remarks)
+        diagnostics += _problems(read, known)
+    if diagnostics:
+        raise FormMistakes(diagnostics)
     return tuple(read)
 
 
-def _problems(read: Sequence[_Read], known: Sequence[RuleFile]) -> Iterator[Remark]:
+def _problems(read: Sequence[_Read], known: Sequence[RuleFile]) -> Iterator[Diagnostic]:
     names = KnownNames([*known, *(each for each, _ in read)])
     for file, document in read:
         yield from problems(file, document, names)
@@ -185,13 +186,13 @@ class KnownNames:
         self.questions = [each.id for file in known for tree in file.trees for each in tree.questions]
 
 
-def problems(file: RuleFile, document: YamlDocument, names: KnownNames) -> Iterator[Remark]:
+def problems(file: RuleFile, document: YamlDocument, names: KnownNames) -> Iterator[Diagnostic]:
     """Everything that is wrong in a file whose form is right."""
     for steps, message, hint in _found(file, names):
-        yield Remark(document.place(*steps), Grade.ERROR, message, hint)
+        yield Diagnostic.error("?", message, at=document.place(*steps), fix=hint)
 
 
-def doubles(files: Iterable[tuple[RuleFile, YamlDocument]]) -> Iterator[Remark]:
+def doubles(files: Iterable[tuple[RuleFile, YamlDocument]]) -> Iterator[Diagnostic]:
     """Ids that stand in two files."""
     first: dict[tuple[str, str], YamlDocument] = {}
     for file, document in files:
@@ -200,7 +201,9 @@ def doubles(files: Iterable[tuple[RuleFile, YamlDocument]]) -> Iterator[Remark]:
                 other = first.setdefault((section, each.id), document)
                 if other is not document:
                     message = f"the id {each.id} stands in {other.path} as well"
-                    yield Remark(document.place(section, number, "id"), Grade.ERROR, message, "Give one another id.")
+                    yield Diagnostic.error(
+                        "?", message, at=document.place(section, number, "id"), fix="Give one another id."
+                    )
 
 
 def _found(file: RuleFile, names: KnownNames) -> Iterator[tuple[_Steps, str, str]]:

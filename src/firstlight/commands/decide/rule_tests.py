@@ -16,8 +16,9 @@ from firstlight.document import mistakes, path_patterns
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.component import Component, ObjectId, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.decision import Decision
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import ChartSource, DirectorySource
 
 
@@ -120,19 +121,19 @@ def cases(files: Sequence[tuple[str, bytes]]) -> tuple[tuple[RuleCase, Place], .
         Mistaken: One of them says something that it must not say.
     """
     found: list[tuple[RuleCase, Place]] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path, data in sorted(files):
         try:
             file, document = mistakes.parsed(data, path, RuleCaseFile)
         except mistakes.FormMistakes as mistaken:
-            remarks += mistaken.remarks
+            diagnostics += mistaken.diagnostics
             continue
         for number, case in enumerate(file.tests):
             place = document.place("tests", number)
             found.append((case, place))
-            remarks += [Remark(place, Grade.ERROR, message, hint) for message, hint in _problems(case)]
-    if remarks:
-        raise mistakes.FormMistakes(remarks)
+            diagnostics += [Diagnostic.error("?", message, at=place, fix=hint) for message, hint in _problems(case)]
+    if diagnostics:
+        raise mistakes.FormMistakes(diagnostics)
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from firstlight.document import within
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import Component, Origin
 from firstlight.model.decision import Touched
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Embedded
 from firstlight.plan.dependents import DependencyGraph
 

@@ -17,9 +17,9 @@ from firstlight.execute.world import World
 from firstlight.journal import journal_reader, state_files
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
+from firstlight.model.place import Place
 from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.observe.cluster import kubernetes_survey
 from firstlight.observe.machine_survey import MachineAccess

@@ -18,10 +18,10 @@ from firstlight.execute.means import Means
 from firstlight.model import argocd_names, helm_names, talos_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.ownership import claims, ignored_fields
 from firstlight.ownership.drift_judgement import WantedObject
@@ -205,8 +205,8 @@ def _unread(known: ClusterFacts, component: Component, side: Side) -> list[str]:
     found = known.renditions.get((component.name, side))
     if found is None:
         return [f"{component.name} was not rendered"]
-    wrong = [each for each in found.remarks if each.grade == Grade.ERROR]
-    unknown = [each for each in found.remarks if each.grade == Grade.UNKNOWN]
+    wrong = [each for each in found.diagnostics if each.severity == Severity.ERROR]
+    unknown = [each for each in found.diagnostics if each.severity == Severity.UNKNOWN]
     if wrong:
         return [f"{component.name} could not be rendered: {wrong[0].message}"]
     return [f"{component.name} was rendered in part: {each.message}" for each in unknown]

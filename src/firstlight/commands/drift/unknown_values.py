@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from firstlight.document.within import at, sequence, text
 from firstlight.engines import engine_directives
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, final_owners
 from firstlight.plan.cluster_facts import ClusterFacts
@@ -45,13 +45,13 @@ def unknown_values_of(known: ClusterFacts) -> UnknownValues:
     variables: dict[str, str] = {}
     parts: dict[Part, str] = {}
     for part, rendition in known.renditions.items():
-        for remark in rendition.remarks:
-            if remark.grade != Grade.UNKNOWN or remark.message.startswith(helm_template.ASKS):
+        for diagnostic in rendition.diagnostics:
+            if diagnostic.severity != Severity.UNKNOWN or diagnostic.message.startswith(helm_template.ASKS):
                 continue
-            if name := flux_kustomization.left_as_text(remark):
-                variables.setdefault(name, remark.message)
+            if name := flux_kustomization.left_as_text(diagnostic):
+                variables.setdefault(name, diagnostic.message)
             else:
-                parts.setdefault(part, remark.message)
+                parts.setdefault(part, diagnostic.message)
     for component in known.components:
         origin = final_owners.passing_owner(component)
         if origin is not None and (secret := _values_from(origin)):

@@ -8,8 +8,8 @@ from firstlight.commands.explain.explanation import Chain, ChainLink, ExplainInp
 from firstlight.commands.inventory.text import count
 from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.component import Component, Phase, Side
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan, StepNeed, Tie
-from firstlight.model.remark import Place
 from firstlight.plan import cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.plan.dependents import DependencyGraph

@@ -17,7 +17,7 @@ from firstlight.commands.explain.glossary import GlossaryWord
 from firstlight.commands.inventory.text import count, described
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Certainty, Component, Origin, Owner, Phase, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource, Source
 from firstlight.plan import cluster_facts
 

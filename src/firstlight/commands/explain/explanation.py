@@ -7,9 +7,9 @@ from functools import cached_property
 from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan, Step
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.plan import build, cluster_facts
 from firstlight.plan.cluster_facts import ClusterFacts
 

@@ -7,7 +7,7 @@ from firstlight.commands.explain import glossary, repo_facts
 from firstlight.commands.explain.explanation import ExplainInput, Sentence
 from firstlight.commands.explain.glossary import WordOccurrence
 from firstlight.model.component import Component, Origin
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 

@@ -7,7 +7,7 @@ from firstlight.commands.explain.explanation import Chain, ChainLink, Explanatio
 from firstlight.commands.explain.output_form import ChainsData, MeaningsData
 from firstlight.drawing import safe, table
 from firstlight.model.component import Phase, Side
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 _SIGNS = {Side.BOOTSTRAP: "■", Side.HYBRID: "◧", Side.GITOPS: "○"}
 _LEGEND = "■ bootstrap   ◧ bootstrap, then GitOps   ○ GitOps"

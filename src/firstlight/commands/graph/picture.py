@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from firstlight.model import plan as model_plan
 from firstlight.model.component import Component, Phase, Side
-from firstlight.model.plan import Action, Plan, ProblemSeverity, Step
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Action, Plan, Step
 from firstlight.model.source import ChartSource, DirectorySource, SeveralSources
 
 SMALL = 60
@@ -40,7 +41,7 @@ class GraphNode:
     """What a tooltip says, line by line."""
     group: str = ""
     """With which others it may share a box."""
-    severity: ProblemSeverity | None = None
+    severity: Severity | None = None
     is_critical: bool = False
     members: tuple["GraphNode", ...] = ()
     """Of a box: what is in it."""
@@ -104,7 +105,7 @@ def _is_ordered(needs: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _subtitle(plan: Plan, components: Sequence[Component]) -> str:
-    errors = sum(each.severity == ProblemSeverity.ERROR for each in plan.problems)
+    errors = sum(each.severity == Severity.ERROR for each in plan.problems)
     facts = [
         f"{len(components)} components in {len(plan.steps)} steps",
         f"critical path: {len(plan.critical_path())} steps",
@@ -148,7 +149,7 @@ def _reaches(starts: Iterable[str], target: str, needs: Mapping[str, Sequence[st
 def _node(step: Step, plan: Plan, by_name: Mapping[str, Component], critical: set[str]) -> GraphNode:
     component = by_name.get(step.component)
     severities = [each.severity for each in plan.problems if each.component and each.component == step.component]
-    worst = next((each for each in (ProblemSeverity.ERROR, ProblemSeverity.WARNING) if each in severities), None)
+    worst = next((each for each in (Severity.ERROR, Severity.WARNING) if each in severities), None)
     if step.action == Action.CREATE_SECRET:
         step = dataclasses.replace(step, name=step.name.rpartition("/")[2])
     label = f"{step.name} CRDs" if step.action == Action.APPLY_CRDS and step.what.startswith("extracted") else step.name

@@ -8,7 +8,7 @@ from firstlight.commands.graph.layout import Layout, NodeBox
 from firstlight.commands.graph.picture import GraphNode, NodeLook, Picture
 from firstlight.drawing import svg_text
 from firstlight.drawing.svg_text import escaped
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 
 _LEGEND, _NARROWEST = 74.0, 720.0
 """Pixels of the legend's height; of the width that it needs."""
@@ -168,9 +168,9 @@ def _outline(box: NodeBox, left: float, right: float) -> str:
 
 
 def _mark(node: GraphNode, box: NodeBox) -> Iterator[str]:
-    if node.severity in (ProblemSeverity.ERROR, ProblemSeverity.WARNING):
+    if node.severity in (Severity.ERROR, Severity.WARNING):
         x, y = box.x + box.width - 3, box.y + 3
-        sign = "×" if node.severity == ProblemSeverity.ERROR else "!"
+        sign = "×" if node.severity == Severity.ERROR else "!"
         yield f'<circle class="{node.severity}" cx="{_n(x)}" cy="{_n(y)}" r="7.5"/>'
         yield f'<text class="mark" x="{_n(x)}" y="{_n(y + 4.2)}">{sign}</text>'
 

@@ -11,15 +11,15 @@ from firstlight.cli.options import repo_option
 from firstlight.commands.inventory import data, text
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 
 
 @click.command()
 @click.argument("cluster", default="")
 @click.option("--tree", "as_tree", is_flag=True, help="Who brings what, as a tree.")
 @click.option("--component", default="", metavar="NAME", help="One component, whole: sources, halves, dependents.")
-@click.option("--everything", is_flag=True, help="Every remark, where else some stand for many.")
+@click.option("--everything", is_flag=True, help="Every diagnostic, where else some stand for many.")
 @repo_option
 @output.option
 def inventory(cluster: str, as_tree: bool, component: str, everything: bool, root: Path | None, form: str) -> int:
@@ -37,7 +37,7 @@ def inventory(cluster: str, as_tree: bool, component: str, everything: bool, roo
         print("\n".join(text.tree(platform)))
     else:
         print(text.text(platform, columns=table.terminal_columns(), everything=everything))
-    return ExitCode.FINDINGS if any(each.grade == Grade.ERROR for each in platform.remarks) else 0
+    return ExitCode.FINDINGS if any(each.severity == Severity.ERROR for each in platform.diagnostics) else 0
 
 
 def _show_component(platform: Platform, name: str, form: str) -> None:

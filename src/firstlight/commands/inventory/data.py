@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from firstlight.cli.output_form import PlaceData, RemarkData
+from firstlight.cli.output_form import DiagnosticData, PlaceData
 from firstlight.commands.inventory.output_form import (
     ClusterData,
     ComponentData,
@@ -13,8 +13,9 @@ from firstlight.commands.inventory.output_form import (
 )
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place, Remark
 from firstlight.model.source import (
     ChartSource,
     DirectorySource,
@@ -41,7 +42,7 @@ def data(platform: Platform) -> InventoryData:
             for each in platform.secrets
         ],
         "unreached": [_origin(each) for each in platform.unreached],
-        "remarks": [_remark(each) for each in platform.remarks],
+        "diagnostics": [_diagnostic(each) for each in platform.diagnostics],
     }
 
 
@@ -189,8 +190,13 @@ def _values(values: Values) -> ValuesData:
     }
 
 
-def _remark(remark: Remark) -> RemarkData:
-    return {"grade": remark.grade, "place": _place(remark.place), "message": remark.message, "hint": remark.hint}
+def _diagnostic(diagnostic: Diagnostic) -> DiagnosticData:
+    return {
+        "grade": diagnostic.severity,
+        "place": _place(diagnostic.place),
+        "message": diagnostic.message,
+        "hint": diagnostic.fix,
+    }
 
 
 def _place(place: Place | None) -> PlaceData | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
-from firstlight.cli.output_form import ObjectData, OutputForm, PlaceData, RemarkData
+from firstlight.cli.output_form import DiagnosticData, ObjectData, OutputForm, PlaceData
 
 
 class SecretData(TypedDict):
@@ -165,7 +165,7 @@ class InventoryData(TypedDict):
     components: list[ComponentData]
     secrets: list[SecretData]
     unreached: list[OriginData]
-    remarks: list[RemarkData]
+    diagnostics: list[DiagnosticData]
 
 
 class ComponentsData(TypedDict):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from firstlight.drawing import safe, table
 from firstlight.model.cluster import Cluster, MachineRole
 from firstlight.model.component import Certainty, Component, Origin, Phase, Side
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Remark
 from firstlight.model.source import (
     ChartSource,
     DirectorySource,
@@ -19,10 +19,10 @@ from firstlight.model.source import (
     Unresolved,
 )
 
-_GRADES = {
-    Grade.ERROR: "wrong",
-    Grade.WARNING: "probably not meant",
-    Grade.UNKNOWN: "not understood",
+_HEADINGS = {
+    Severity.ERROR: "wrong",
+    Severity.WARNING: "probably not meant",
+    Severity.UNKNOWN: "not understood",
 }
 
 
@@ -32,14 +32,14 @@ def text(platform: Platform, *, columns: int, everything: bool = False) -> str:
     Args:
         platform: What was read.
         columns: How wide the terminal is.
-        everything: Every remark and everything unreached, where else some lines stand for many.
+        everything: Every diagnostic and everything unreached, where else some lines stand for many.
     """
     parts = [
         [title(platform), *notes(platform)],
         _section("clusters", cluster_rows(platform), columns),
         *(_section(phase, _fitted(rows, columns), 0) for phase, rows in component_rows(platform)),
         unreached_lines(platform.unreached, columns=columns, limit=0 if everything else 10),
-        remark_lines(platform.remarks, columns=columns, limit=0 if everything else 10),
+        diagnostic_lines(platform.diagnostics, columns=columns, limit=0 if everything else 10),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -163,18 +163,18 @@ def unreached_lines(unreached: Sequence[Origin], *, columns: int, limit: int = 0
     ]
 
 
-def remark_lines(remarks: Sequence[Remark], *, columns: int, limit: int = 0) -> list[str]:
+def diagnostic_lines(diagnostics: Sequence[Diagnostic], *, columns: int, limit: int = 0) -> list[str]:
     """What is wrong, probably not meant or not understood: with the place, the reason and the fix."""
     lines: list[str] = []
-    for grade, heading in _GRADES.items():
-        mine = [each for each in remarks if each.grade == grade]
+    for severity, heading in _HEADINGS.items():
+        mine = [each for each in diagnostics if each.severity == severity]
         if not mine:
             continue
         shown = mine[:limit] if limit else mine
         lines += ["", f"{heading} ({len(mine)})"] if lines else [f"{heading} ({len(mine)})"]
         for each in shown:
             lines += _wrapped(f"{each.place}: {each.message}", "  ", columns)
-            lines += _wrapped(each.hint[:1].upper() + each.hint[1:], "      ", columns)
+            lines += _wrapped(each.fix[:1].upper() + each.fix[1:], "      ", columns)
         lines += _rest(len(mine) - len(shown))
     return lines
 

@@ -7,11 +7,12 @@ from firstlight import errors
 from firstlight.commands.change.moves import guard_stages, repo_comparison
 from firstlight.engines import engine_directives
 from firstlight.model.component import ObjectId
-from firstlight.model.finding import Finding, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Finding
 from firstlight.model.move import MoveAnalysis, MoveProposal, MoveRequest, OwnerSplit, Relocation, Seat
-from firstlight.model.plan import Problem, ProblemSeverity
+from firstlight.model.place import Place
+from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Rendition
 from firstlight.plan import build, move_analysis
 from firstlight.render import chart_values
@@ -36,7 +37,7 @@ def patched(tree: WorkTree, proposal: MoveProposal, *, what: str) -> FilePatch:
     if not proposal.edits:
         return FilePatch(before={}, after={}, fixed=())
     finding = Finding(
-        rule="move", severity=FindingSeverity.NOTE, message=f"{what} moves", place=Place(proposal.edits[0].path),
+        rule="move", severity=Severity.NOTE, message=f"{what} moves", place=Place(proposal.edits[0].path),
         edits=proposal.edits,
     )  # fmt: skip
     made = file_patch.patch(tree, [finding])
@@ -199,7 +200,7 @@ class ProposedRelocation:
     @property
     def refusal(self) -> str:
         """Why it must not be written; empty if it may."""
-        is_deadlocked = any(each.severity == ProblemSeverity.ERROR for each in self.new)
+        is_deadlocked = any(each.severity == Severity.ERROR for each in self.new)
         return "a cold start would not come to its end any more" if is_deadlocked else ""
 
     @property

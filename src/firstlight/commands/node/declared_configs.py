@@ -14,9 +14,9 @@ from firstlight.execute.machine_configs import ConfigManifests, is_same_but_vers
 from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.world import World
 from firstlight.model.cluster import Cluster
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.secret import Resolve, Secret
 from firstlight.model.work import Configure
 from firstlight.render.machines import machine_drafts
@@ -80,11 +80,11 @@ def of(platform: Platform, cluster: Cluster, means: Means) -> DeclaredConfigs:
     Raises:
         errors.Refused: They say something that cannot be used; everything is said.
     """
-    drafts, remarks = machine_drafts.machine_drafts(platform, cluster)
-    wrong = [each for each in remarks if each.grade is Grade.ERROR]
+    drafts, diagnostics = machine_drafts.machine_drafts(platform, cluster)
+    wrong = [each for each in diagnostics if each.severity is Severity.ERROR]
     if wrong:
         said = "; ".join(f"{each.place}: {each.message}" for each in wrong)
-        raise errors.Refused(f"the machines of {cluster.name} are not declared well: {said}", hint=wrong[0].hint)
+        raise errors.Refused(f"the machines of {cluster.name} are not declared well: {said}", hint=wrong[0].fix)
     by_name = {each.machine.name: each for each in drafts}
     return DeclaredConfigs(platform=platform, cluster=cluster, means=means, drafts=by_name)
 

@@ -15,7 +15,7 @@ from firstlight.execute.world import World
 from firstlight.gates import etcd, node_ready
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.upgrade_plan import Refusal
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess

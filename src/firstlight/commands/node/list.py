@@ -184,7 +184,7 @@ def list_data(found: NodeList) -> NodesData:
                     "reboot": each.config.needs_reboot,
                     "reason": each.config.reason,
                 },
-                "remarks": each.remarks,
+                "diagnostics": each.diagnostics,
             }
             for each in found.rows
         ],
@@ -217,7 +217,7 @@ def _is(row: NodeRow) -> str:
 def _below(row: NodeRow, columns: int) -> list[str]:
     """What there is to say of one machine besides."""
     is_known = row.config.equality is not ConfigEquality.UNKNOWN
-    lines = [*row.remarks, *(row.config.reason.splitlines()[:1] if is_known else ())]
+    lines = [*row.diagnostics, *(row.config.reason.splitlines()[:1] if is_known else ())]
     lines += [decision_words.field(each) for each in row.config.fields[:_SHOWN]]
     if (more := len(row.config.fields) - _SHOWN) > 0:
         lines.append(f"and {more} more")

@@ -61,7 +61,7 @@ class NodeRow:
     begun: str = ""
     """The command of firstlight that works on it, or was killed at it."""
     config: ConfigStatus = ConfigStatus(equality=ConfigEquality.UNKNOWN)
-    remarks: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
 
     @property
     def is_fine(self) -> bool:
@@ -113,7 +113,7 @@ def _declared(report: MachineReport, seen: NodeSources) -> NodeRow:
         name=machine.name, role=str(machine.role), address=machine.address, state=_state(report),
         is_seen=report.standing is MachineStanding.OURS, talos=seen.versions.get(machine.name, ""),
         etcd=_etcd(report, seen), config=seen.configs.get(machine.name, ConfigStatus(equality=ConfigEquality.UNKNOWN)),
-        remarks=tuple(f"not ready: {each}" for each in report.unmet),
+        diagnostics=tuple(f"not ready: {each}" for each in report.unmet),
     )  # fmt: skip
     return _with_node(row, node, seen)
 
@@ -132,7 +132,7 @@ def _with_node(row: NodeRow, node: Mapping[str, Any] | None, seen: NodeSources) 
         node="ready" if cause is None else "not ready",
         is_schedulable=not drain_rules.is_cordoned(node),
         begun=mark.command if mark is not None else "",
-        remarks=(*row.remarks, *called, *((cause.what,) if cause is not None else ())),
+        diagnostics=(*row.diagnostics, *called, *((cause.what,) if cause is not None else ())),
     )
 
 

@@ -40,7 +40,7 @@ class NodeData(TypedDict):
     schedulable: bool | None
     begun: str
     config: NodeConfigData
-    remarks: Sequence[str]
+    diagnostics: Sequence[str]
 
 
 class NodesData(TypedDict):

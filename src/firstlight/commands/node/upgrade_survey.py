@@ -13,10 +13,10 @@ from firstlight.execute.world import World
 from firstlight.gates import machine_stage, node_ready
 from firstlight.model import talos_names, versions
 from firstlight.model.cluster import Cluster, Machine
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.machine_report import MachineStanding
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.secret import Secret
 from firstlight.model.upgrade_plan import DeclaredVersion, UpgradeCandidate
 from firstlight.observe import machine_survey
@@ -48,11 +48,11 @@ def drafts(platform: Platform, cluster: Cluster) -> dict[str, MachineDraft]:
     """
     if cluster.omni_template:
         raise errors.Refused(f"the machines of {cluster.name} are Omni's", hint="Change its template: omnictl does it.")
-    found, remarks = machine_drafts.machine_drafts(platform, cluster)
-    wrong = [each for each in remarks if each.grade is Grade.ERROR]
+    found, diagnostics = machine_drafts.machine_drafts(platform, cluster)
+    wrong = [each for each in diagnostics if each.severity is Severity.ERROR]
     if wrong:
         raise errors.Refused(
-            "; ".join(f"{each.place}: {each.message}" for each in wrong), hint=" ".join(each.hint for each in wrong)
+            "; ".join(f"{each.place}: {each.message}" for each in wrong), hint=" ".join(each.fix for each in wrong)
         )
     if not found:
         raise errors.Refused(f"{cluster.name} has no machines that firstlight could reach", hint="firstlight inventory")

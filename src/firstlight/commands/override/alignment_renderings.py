@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.model.component import ObjectId, Origin, Side
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.source import ChartSource
 from firstlight.render import private_directory
 from firstlight.render.helm_template import ChartRelease
@@ -82,7 +82,7 @@ class Renderings:
         components: dict[Key, str] = {}
         broken: dict[Name, str] = {}
         for each in done:
-            wrong = [remark.message for remark in each.remarks if remark.grade == Grade.ERROR]
+            wrong = [diagnostic.message for diagnostic in each.diagnostics if diagnostic.severity == Severity.ERROR]
             if wrong:
                 broken[each.cluster, each.component] = wrong[0]
             for one in each.objects:

@@ -9,7 +9,7 @@ from firstlight.commands.override import alignment_proof
 from firstlight.commands.override.alignment_renderings import Files, RenderedRepo, Renderings
 from firstlight.document import yaml_reader
 from firstlight.model.component import Component, Origin, Side
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource, namespace
 from firstlight.plan import cluster_facts
 from firstlight.repo import file_patch, overlaid_tree

@@ -8,7 +8,7 @@ from firstlight.commands.override import alignment_renderings, alignment_search
 from firstlight.commands.override.alignment_renderings import Files, RenderedRepo
 from firstlight.commands.override.alignment_search import EditSearch, ProvenEdit
 from firstlight.model.component import ObjectId, Side
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT, is_same
 from firstlight.render.rendered_diff import Opener
 from firstlight.repo import file_patch

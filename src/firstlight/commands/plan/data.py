@@ -3,8 +3,8 @@
 from firstlight.cli.output_form import ObjectData, PlaceData
 from firstlight.commands.plan.output_form import PlanData, ProblemData, StepData
 from firstlight.model.component import ObjectId
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan, Problem, Step
-from firstlight.model.remark import Place
 
 
 def data(plan: Plan) -> PlanData:

@@ -7,7 +7,8 @@ from firstlight.drawing import safe, table
 from firstlight.drawing.table import fitted
 from firstlight.model import plan as model_plan
 from firstlight.model.component import Phase
-from firstlight.model.plan import Action, Gate, Plan, Problem, ProblemSeverity, Smallest, Step, Subject
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Action, Gate, Plan, Problem, Smallest, Step, Subject
 
 _HEADER = ["wave", "step", "does", "objects", "needs", "gates"]
 _MANY = 40
@@ -43,11 +44,11 @@ _APART = {
     Action.WATCH: "GitOps",
 }
 """What tells a step from others of its name, where the short action would not."""
-_MARKS = {ProblemSeverity.ERROR: "✘", ProblemSeverity.WARNING: "!", ProblemSeverity.INFO: "·"}
+_MARKS = {Severity.ERROR: "✘", Severity.WARNING: "!", Severity.NOTE: "·"}
 _HEADINGS = {
-    ProblemSeverity.ERROR: "blocked by",
-    ProblemSeverity.WARNING: "may go wrong",
-    ProblemSeverity.INFO: "good to know",
+    Severity.ERROR: "blocked by",
+    Severity.WARNING: "may go wrong",
+    Severity.NOTE: "good to know",
 }
 _PLURALS = {
     Subject.WORKLOAD: "workloads",
@@ -77,8 +78,8 @@ def text(plan: Plan, *, columns: int, everything: bool = False) -> str:
 def title(plan: Plan) -> str:
     """What it comes to, in a line."""
     counts = Counter(each.severity for each in plan.problems)
-    state = f"blocked by {count(counts[ProblemSeverity.ERROR], 'error')}" if plan.is_blocked else "can run"
-    warnings = f", {count(counts[ProblemSeverity.WARNING], 'warning')}" if counts[ProblemSeverity.WARNING] else ""
+    state = f"blocked by {count(counts[Severity.ERROR], 'error')}" if plan.is_blocked else "can run"
+    warnings = f", {count(counts[Severity.WARNING], 'warning')}" if counts[Severity.WARNING] else ""
     known = [each for step in plan.steps if step.creates is not None for each in step.creates]
     objects = f", {count(len(known), 'object')}" if plan.is_rendered else ""
     rendered = "" if plan.is_rendered else "   nothing rendered: --render finds more"
@@ -206,14 +207,14 @@ def problems(found: Sequence[Problem], *, columns: int, everything: bool = False
     parts = []
     for severity, heading in _HEADINGS.items():
         mine = [each for each in found if each.severity == severity]
-        if severity == ProblemSeverity.INFO and not everything:
+        if severity == Severity.NOTE and not everything:
             mine = [each for each in mine if each.rule not in _SUMMED]
         if not mine:
             continue
         lines = [f"{heading} ({len(mine)})"]
-        shown = mine if everything or severity != ProblemSeverity.INFO else mine[:_NOTES]
+        shown = mine if everything or severity != Severity.NOTE else mine[:_NOTES]
         for each in shown:
-            lines += _problem(each, columns, is_short=severity == ProblemSeverity.INFO and not everything)
+            lines += _problem(each, columns, is_short=severity == Severity.NOTE and not everything)
         if len(mine) > len(shown):
             lines.append(f"  … and {len(mine) - len(shown)} more: --everything")
         parts.append(lines)

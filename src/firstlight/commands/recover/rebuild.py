@@ -28,8 +28,9 @@ from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.walk import WalkStage
 from firstlight.execute.world import PendingChange, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.plan import Problem, ProblemSeverity
+from firstlight.model.plan import Problem
 from firstlight.model.platform import Platform
 from firstlight.model.verdict import Verification
 from firstlight.observe import machine_survey
@@ -194,7 +195,7 @@ async def _keys(platform: Platform, cluster: Cluster, means: Means) -> list[Prob
         why = error.message
     return [
         Problem(
-            rule="keys-missing", severity=ProblemSeverity.ERROR,
+            rule="keys-missing", severity=Severity.ERROR,
             message=f"the Talos secrets of {cluster.name} cannot be had from the commit ({reference}): {why}",
             way_out="Commit the encrypted file and push it; others would make another cluster of the same machines.",
         )

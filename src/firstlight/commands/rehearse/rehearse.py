@@ -35,8 +35,8 @@ from firstlight.lab.running_lab import Lab
 from firstlight.model import repo_command
 from firstlight.model.cluster import AddressBook, Cluster
 from firstlight.model.component import Phase
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_config import MachineDraft
-from firstlight.model.plan import ProblemSeverity
 from firstlight.model.platform import Platform
 from firstlight.model.repo_command import RepoCommand
 from firstlight.model.secret import Secret
@@ -124,9 +124,7 @@ async def rehearse(platform: Platform, cluster: Cluster, wishes: RunRequest, kit
         simulated=(*simulator.simulation_descriptions().items(), *stand_ins.SIMULATED),
         notes=tuple(status.notes),
         untried=ready.untried,
-        problems=tuple(
-            (each.message, each.way_out) for each in prepared.problems if each.severity == ProblemSeverity.ERROR
-        ),
+        problems=tuple((each.message, each.way_out) for each in prepared.problems if each.severity == Severity.ERROR),
         steps=rehearsed_steps(prepared, _journal(ready.means)) if result is not None else (),
         seconds=time.monotonic() - begun,
         refused="the run was refused; the steps say why" if result is not None and result.is_refused else "",

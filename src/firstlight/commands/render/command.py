@@ -18,8 +18,8 @@ from firstlight.commands.render.text import RenditionRow
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
 from firstlight.model.component import Component, Side
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Remark
 from firstlight.render import component_renderer, crds
 
 
@@ -122,7 +122,7 @@ async def _render(
 
 
 def _show(found: list[RenditionRow], form: str, *, is_one: bool, seconds: float) -> int:
-    remarks = [remark for row in found for remark in row.rendition.remarks]
+    diagnostics = [diagnostic for row in found for diagnostic in row.rendition.diagnostics]
     if form == "json":
         output.write_json({"renditions": [text.data(row, with_objects=is_one) for row in found]})
     elif is_one or form == "yaml":
@@ -133,7 +133,7 @@ def _show(found: list[RenditionRow], form: str, *, is_one: bool, seconds: float)
         print("\n".join(text.rows(found, columns=table.terminal_columns())))
         print(text.totals(found, seconds), file=sys.stderr)
     if form != "json":
-        _say(remarks, limit=0 if is_one else 10)
+        _say(diagnostics, limit=0 if is_one else 10)
     return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
 
 
@@ -150,16 +150,18 @@ def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
             }
             for each in made.each
         ]
-        output.write_json({"crds": listed, "remarks": [text.remark_data(each) for each in made.remarks]})
+        output.write_json({"crds": listed, "diagnostics": [text.diagnostic_data(each) for each in made.diagnostics]})
     else:
         print(text.yaml(each.object for each in made.each), end="")
         number = len(made.each)
         print(f"{number} CRD{'' if number == 1 else 's'} of {len(found)} renditions", file=sys.stderr)
-        broken = [remark for row in found for remark in row.rendition.remarks if remark.grade == "error"]
-        _say([*made.remarks, *broken], limit=0)
+        broken = [
+            diagnostic for row in found for diagnostic in row.rendition.diagnostics if diagnostic.severity == "error"
+        ]
+        _say([*made.diagnostics, *broken], limit=0)
     return 0 if all(text.is_whole(row.rendition) for row in found) else ExitCode.FAILED
 
 
-def _say(remarks: list[Remark], *, limit: int) -> None:
-    if lines := text.remark_lines(remarks, limit=limit):
+def _say(diagnostics: list[Diagnostic], *, limit: int) -> None:
+    if lines := text.diagnostic_lines(diagnostics, limit=limit):
         print("\n".join(lines), file=sys.stderr)

@@ -15,8 +15,8 @@ from firstlight.drawing import table
 from firstlight.errors import ExitCode
 from firstlight.model import source
 from firstlight.model.component import Component, Side
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Embedded
 from firstlight.plan import well_known
@@ -234,10 +234,10 @@ def _chosen(component: Component, renditions: Sequence[Rendition]) -> Rendition:
         sides.append(Side.BOOTSTRAP)
     for side in sides:
         for each in renditions:
-            if each.side == side and (each.objects or each.remarks):
+            if each.side == side and (each.objects or each.diagnostics):
                 for wrong in _errors(each):
                     message = f"{component.name} cannot be rendered: {wrong.place}: {wrong.message}"
-                    raise errors.Refused(message, hint=wrong.hint)
+                    raise errors.Refused(message, hint=wrong.fix)
                 return each
     hint = f"Say what it is made from in firstlight.yaml: components.{component.name}.from"
     raise errors.UsageError(
@@ -245,5 +245,5 @@ def _chosen(component: Component, renditions: Sequence[Rendition]) -> Rendition:
     )
 
 
-def _errors(rendition: Rendition) -> list[Remark]:
-    return [each for each in rendition.remarks if each.grade == Grade.ERROR]
+def _errors(rendition: Rendition) -> list[Diagnostic]:
+    return [each for each in rendition.diagnostics if each.severity == Severity.ERROR]

@@ -7,8 +7,8 @@ from firstlight.cli.output_form import ObjectData
 from firstlight.commands.render.output_form import InlineChangeData, InlineData
 from firstlight.drawing import safe, table
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.inline_manifest import Embedding, InlineObjectChange, InlineState, ObjectChangeKind
-from firstlight.model.remark import Grade, Remark
 
 _STATES = {
     InlineState.FRESH: "fresh",
@@ -36,7 +36,7 @@ def text(
         [title(embedding)],
         table.render([*rows(embedding)], indent="  ", columns=columns),
         [safe.text(line) for each in embedding.changes for line in each.lines] if has_diff else [],
-        remark_lines(embedding.remarks),
+        diagnostic_lines(embedding.diagnostics),
         [*_next(embedding, is_written=is_written, is_new=is_new)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
@@ -68,20 +68,20 @@ def rows(embedding: Embedding) -> Iterator[list[str]]:
     yield from _rest(embedding.kept)
 
 
-def remark_lines(remarks: Sequence[Remark]) -> list[str]:
+def diagnostic_lines(diagnostics: Sequence[Diagnostic]) -> list[str]:
     """What there is to say, errors first."""
-    order = [Grade.ERROR, Grade.WARNING, Grade.UNKNOWN]
+    order = [Severity.ERROR, Severity.WARNING, Severity.UNKNOWN]
     lines = []
-    for each in sorted(remarks, key=lambda each: (order.index(each.grade), each.place)):
-        lines.append(safe.text(f"{each.grade:8} {each.place}: {each.message}"))
-        if each.hint:
-            lines.append(safe.text(f"{'':8} {each.hint}"))
+    for each in sorted(diagnostics, key=lambda each: (order.index(each.severity), each.place)):
+        lines.append(safe.text(f"{each.severity:8} {each.place}: {each.message}"))
+        if each.fix:
+            lines.append(safe.text(f"{'':8} {each.fix}"))
     return lines
 
 
 def _next(embedding: Embedding, *, is_written: bool, is_new: bool) -> Iterator[str]:
     if embedding.is_refused:
-        count = sum(each.grade == Grade.ERROR for each in embedding.remarks)
+        count = sum(each.severity == Severity.ERROR for each in embedding.diagnostics)
         yield f"refused: {count} error{'s' if count > 1 else ''} above; nothing was written"
     elif is_written:
         path = safe.text(embedding.path)
@@ -119,9 +119,9 @@ def data(embedding: Embedding, *, is_written: bool = False) -> InlineData:
         "leftOut": [{**_object(each.id), "reason": each.reason} for each in embedding.left_out],
         "addedCrds": [each.name for each in embedding.added_crds],
         "kept": list(embedding.kept),
-        "remarks": [
-            {"place": str(each.place), "grade": each.grade, "message": each.message, "hint": each.hint}
-            for each in embedding.remarks
+        "diagnostics": [
+            {"place": str(each.place), "grade": each.severity, "message": each.message, "hint": each.fix}
+            for each in embedding.diagnostics
         ],
     }
 

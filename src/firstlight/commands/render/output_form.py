@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from firstlight.cli.output_form import ObjectData, OutputForm, RemarkData
+from firstlight.cli.output_form import DiagnosticData, ObjectData, OutputForm
 from firstlight.model.rendition import VersionPin
 
 RenditionData = TypedDict(
@@ -19,7 +19,7 @@ RenditionData = TypedDict(
         "objects": list[Mapping[str, Any]] | int,
         "crds": int,
         "whole": bool,
-        "remarks": list[RemarkData],
+        "diagnostics": list[DiagnosticData],
     },
 )
 RenditionData.__doc__ = "One side of a component, rendered; of several components the objects are only counted."
@@ -45,7 +45,7 @@ class CrdsData(TypedDict):
     """With ``--crds``: the CRDs of what was rendered."""
 
     crds: list[CrdData]
-    remarks: list[RemarkData]
+    diagnostics: list[DiagnosticData]
 
 
 class BytesData(TypedDict):
@@ -68,8 +68,8 @@ class LeftOutData(ObjectData):
     reason: str
 
 
-class InlineRemarkData(TypedDict):
-    """A remark, with its place as ``FILE:LINE``."""
+class InlineDiagnosticData(TypedDict):
+    """A diagnostic, with its place as ``FILE:LINE``."""
 
     place: str
     grade: str
@@ -96,7 +96,7 @@ class InlineData(TypedDict):
     leftOut: list[LeftOutData]
     addedCrds: list[str]
     kept: list[str]
-    remarks: list[InlineRemarkData]
+    diagnostics: list[InlineDiagnosticData]
 
 
 OUTPUTS = {"render": OutputForm(1, (RenditionsData, CrdsData, InlineData))}

@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.cli.output_form import PlaceData, RemarkData
+from firstlight.cli.output_form import DiagnosticData, PlaceData
 from firstlight.document import yaml_writer
 from firstlight.drawing import safe, table
 from firstlight.model.component import Component
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.rendition import Object, Rendition, VersionPin
 from firstlight.model.secret import MASK
 from firstlight.model.source import (
@@ -21,10 +21,10 @@ from firstlight.model.source import (
     Unresolved,
 )
 
-_GRADES = {
-    Grade.ERROR: "not rendered",
-    Grade.WARNING: "probably not meant",
-    Grade.UNKNOWN: "not known",
+_HEADINGS = {
+    Severity.ERROR: "not rendered",
+    Severity.WARNING: "probably not meant",
+    Severity.UNKNOWN: "not known",
 }
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -77,14 +77,14 @@ def data(row: RenditionRow, *, with_objects: bool) -> dict[str, Any]:
         "objects": [masked(each) for each in rendition.objects] if with_objects else len(rendition.objects),
         "crds": sum(each.is_crd for each in rendition.objects),
         "whole": is_whole(rendition),
-        "remarks": [remark_data(each) for each in rendition.remarks],
+        "diagnostics": [diagnostic_data(each) for each in rendition.diagnostics],
     }
 
 
-def remark_data(remark: Remark) -> RemarkData:
-    """A remark as plain data."""
-    place: PlaceData = {"path": remark.place.path, "line": remark.place.line, "column": remark.place.column}
-    return {"place": place, "grade": remark.grade.value, "message": remark.message, "hint": remark.hint}
+def diagnostic_data(diagnostic: Diagnostic) -> DiagnosticData:
+    """A diagnostic as plain data."""
+    place: PlaceData = {"path": diagnostic.place.path, "line": diagnostic.place.line, "column": diagnostic.place.column}
+    return {"place": place, "grade": diagnostic.severity.value, "message": diagnostic.message, "hint": diagnostic.fix}
 
 
 def rows(found: Sequence[RenditionRow], *, columns: int) -> list[str]:
@@ -118,20 +118,20 @@ def totals(found: Sequence[RenditionRow], seconds: float) -> str:
     return ", ".join([*parts, *([f"{broken} not whole"] if broken else [])])
 
 
-def remark_lines(remarks: Iterable[Remark], *, limit: int = 0) -> list[str]:
+def diagnostic_lines(diagnostics: Iterable[Diagnostic], *, limit: int = 0) -> list[str]:
     """What there is to say, the worst first; of many that are alike only some where a limit is given."""
     lines: list[str] = []
-    said = list(dict.fromkeys(remarks))
-    for grade, heading in _GRADES.items():
-        mine = [each for each in said if each.grade == grade]
+    said = list(dict.fromkeys(diagnostics))
+    for severity, heading in _HEADINGS.items():
+        mine = [each for each in said if each.severity == severity]
         shown = mine[:limit] if limit else mine
         if mine:
             lines += [*([""] if lines else []), f"{heading} ({len(mine)})"]
         for number, each in enumerate(shown, 1):
             lines.append(f"  {safe.text(str(each.place))}: {safe.text(each.message)}".replace("\n", " "))
-            is_last = number == len(shown) or shown[number].hint != each.hint
-            if each.hint and is_last:  # once for all that share it
-                lines.append(f"      {safe.text(each.hint)}")
+            is_last = number == len(shown) or shown[number].fix != each.fix
+            if each.fix and is_last:  # once for all that share it
+                lines.append(f"      {safe.text(each.fix)}")
         if len(mine) > len(shown):
             lines.append(f"  … and {len(mine) - len(shown)} more: firstlight render COMPONENT, or --output json")
     return lines
@@ -139,7 +139,7 @@ def remark_lines(remarks: Iterable[Remark], *, limit: int = 0) -> list[str]:
 
 def is_whole(rendition: Rendition) -> bool:
     """Whether nothing is missing."""
-    return all(each.grade != Grade.ERROR for each in rendition.remarks)
+    return all(each.severity != Severity.ERROR for each in rendition.diagnostics)
 
 
 def origin_of(component: Component, rendition: Rendition) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from firstlight.model import source
 from firstlight.model.component import Component, ObjectId, Phase, Side
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Embedded
 from firstlight.render.inline import confidential, manifest_contents, prepared_objects, requirements, unstable_values
@@ -21,7 +21,7 @@ class InlineManifests:
     """By the name of the manifest."""
     objects: Mapping[str, tuple[ObjectId, ...]] = dataclasses.field(default_factory=dict)
     """By the name of the component."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def inline_manifests(
@@ -37,7 +37,7 @@ def inline_manifests(
     """
     texts: dict[str, str] = {}
     ids: dict[str, tuple[ObjectId, ...]] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     crds = [each for one in renditions if one.cluster == cluster for each in one.objects if each.is_crd]
     talos = next((each.talos for each in platform.clusters if each.name == cluster), "")
     for component in _wanted(platform, cluster):
@@ -58,10 +58,12 @@ def inline_manifests(
         text = manifest_contents.dump_objects(ordered)
         texts[component.name.rpartition("/")[2]] = text
         ids[component.name] = tuple(each.id for each in ordered)
-        remarks += [*ready.remarks, *brought.remarks, *confidential.refused(ordered, (), place=place)]
-        remarks += unstable_values.remarks(unstable_values.suspects(ordered, now=now), ordered, place=place)
-        remarks += requirements.size_remarks(ordered, size=len(text.encode()), others=0, talos=talos, place=place)
-    return InlineManifests(contents=texts, objects=ids, remarks=tuple(dict.fromkeys(remarks)))
+        diagnostics += [*ready.diagnostics, *brought.diagnostics, *confidential.refused(ordered, (), place=place)]
+        diagnostics += unstable_values.diagnostics(unstable_values.suspects(ordered, now=now), ordered, place=place)
+        diagnostics += requirements.size_diagnostics(
+            ordered, size=len(text.encode()), others=0, talos=talos, place=place
+        )
+    return InlineManifests(contents=texts, objects=ids, diagnostics=tuple(dict.fromkeys(diagnostics)))
 
 
 def _wanted(platform: Platform, cluster: str) -> Iterator[Component]:

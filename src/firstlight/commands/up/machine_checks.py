@@ -15,8 +15,9 @@ from firstlight.clients import talosctl
 from firstlight.execute import machine_configs
 from firstlight.gates import hardware
 from firstlight.model.cluster import AddressBook, Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_config import MachineDraft
-from firstlight.model.plan import Problem, ProblemLink, ProblemSeverity
+from firstlight.model.plan import Problem, ProblemLink
 from firstlight.model.work import Configure, Work
 
 TIMEOUT = 10.0
@@ -91,7 +92,7 @@ def _are_bare(wanted: Sequence[MachineDraft], answers: Sequence[_Answer]) -> boo
 
 def _gone(cluster: Cluster, lived: str) -> Problem:
     return Problem(
-        rule=GONE, severity=ProblemSeverity.ERROR,
+        rule=GONE, severity=Severity.ERROR,
         message=f"{cluster.name} was brought up before (kube-system had the UID {lived}), and all its control planes "
         "are bare now",
         way_out=f"See what can be done: firstlight recover {cluster.name}. With --do rebuild it comes back from Git.",
@@ -117,7 +118,7 @@ def declared(draft: MachineDraft) -> tuple[Mapping[str, Any], ...] | None:
 def _lacking(machine: Machine, what: str) -> Problem:
     return Problem(
         rule="hardware-missing",
-        severity=ProblemSeverity.ERROR,
+        severity=Severity.ERROR,
         message=f"{machine.name}: {what}",
         chain=(ProblemLink(machine.name, "is declared", machine.place),),
         way_out="Correct the declaration, or look whether it is the machine that you mean.",
@@ -128,7 +129,7 @@ def _problem(machine: Machine, why: str, *, is_hard: bool) -> Problem:
     # A worker may come later; without every control plane nobody can tell whether etcd was bootstrapped before.
     noun = "control plane" if machine.role == MachineRole.CONTROL_PLANE else "worker"
     return Problem(
-        rule="machine-silent", severity=ProblemSeverity.ERROR if is_hard else ProblemSeverity.WARNING,
+        rule="machine-silent", severity=Severity.ERROR if is_hard else Severity.WARNING,
         message=f"the {noun} {machine.name} does not answer at {machine.address}",
         chain=(ProblemLink(machine.name, why, machine.place),),
         way_out="Switch it on, boot it from the Talos medium, and look at address, cable and firewall (port 50000).",
@@ -145,7 +146,7 @@ def address_problems(cluster: Cluster) -> list[Problem]:
             found.append(
                 Problem(
                     rule="address-twice",
-                    severity=ProblemSeverity.ERROR,
+                    severity=Severity.ERROR,
                     message=f"{other.name} and {each.name} are declared at the same address {each.address}",
                     chain=(
                         ProblemLink(other.name, each.address, other.place),
@@ -160,7 +161,7 @@ def address_problems(cluster: Cluster) -> list[Problem]:
 def _without_program() -> Problem:
     return Problem(
         rule="program-missing",
-        severity=ProblemSeverity.ERROR,
+        severity=Severity.ERROR,
         message="machines are configured by talosctl, and it is missing",
         way_out="firstlight tools install talosctl",
     )

@@ -17,10 +17,10 @@ from firstlight.journal import journal_reader
 from firstlight.model import repo_command
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.handover import Passing
-from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity, Subject
+from firstlight.model.plan import Plan, Problem, ProblemLink, Subject
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Remark
 from firstlight.model.rendition import Rendition
 from firstlight.model.repo_command import RepoCommand
 from firstlight.model.secret import Resolve
@@ -31,9 +31,9 @@ __all__ = [
     "GONE",
     "address_problems",
     "command_problems",
-    "declaration_remarks",
+    "declaration_diagnostics",
+    "diagnostic_problems",
     "handover_problems",
-    "remark_problems",
     "rendered_commit",
     "world_problems",
 ]
@@ -45,7 +45,7 @@ WAY_OUT = "Look at the command and the files that it names, then allow it: --all
 
 def command_problems(platform: Platform, plan: Plan, wishes: RunRequest, means: Means) -> list[Problem]:
     """The commands that nobody has allowed, or that cannot run; a dry run runs none, and is only told of them."""
-    severity = ProblemSeverity.WARNING if wishes.is_dry_run else ProblemSeverity.ERROR
+    severity = Severity.WARNING if wishes.is_dry_run else Severity.ERROR
     root = means.origin or platform.root
     found = []
     for each in repo_command.wanted(_asking(platform, plan)):
@@ -89,43 +89,41 @@ def _missing(program: str, root: Path) -> str:
     return "" if os.access(root / program, os.X_OK) else f"the repo wants to run {program}, which is not executable"
 
 
-def _problem(
-    command: RepoCommand, message: str, way_out: str, severity: ProblemSeverity, *links: ProblemLink
-) -> Problem:
+def _problem(command: RepoCommand, message: str, way_out: str, severity: Severity, *links: ProblemLink) -> Problem:
     return Problem(
         rule="command", severity=severity, message=message, way_out=way_out, component=command.component,
         chain=(ProblemLink(command.component, command.what, command.place), *links),
     )  # fmt: skip
 
 
-# What readers and renderers have remarked, as problems of a run.
+# What readers and renderers have diagnosticed, as problems of a run.
 
 
 _SEVERITIES = {
-    Grade.ERROR: ProblemSeverity.ERROR,
-    Grade.WARNING: ProblemSeverity.WARNING,
-    Grade.UNKNOWN: ProblemSeverity.INFO,
+    Severity.ERROR: Severity.ERROR,
+    Severity.WARNING: Severity.WARNING,
+    Severity.UNKNOWN: Severity.NOTE,
 }
 
 
-def remark_problems(found: Iterable[Remark]) -> list[Problem]:
-    """Each remark as a problem; an error of what bootstrap installs stands in the way."""
+def diagnostic_problems(found: Iterable[Diagnostic]) -> list[Problem]:
+    """Each diagnostic as a problem; an error of what bootstrap installs stands in the way."""
     return [
         Problem(
             rule="not-usable",
-            severity=_SEVERITIES[each.grade],
+            severity=_SEVERITIES[each.severity],
             message=each.message,
             chain=(ProblemLink(each.place.path, "says so", each.place),),
-            way_out=each.hint,
+            way_out=each.fix,
         )
         for each in found
     ]
 
 
-def declaration_remarks(platform: Platform) -> list[Remark]:
+def declaration_diagnostics(platform: Platform) -> list[Diagnostic]:
     """What is wrong in the user's own declaration, whoever else is not troubled by it."""
     path = platform.declared.path if platform.declared is not None else ""
-    return [each for each in platform.remarks if each.grade == Grade.ERROR and each.place.path == path]
+    return [each for each in platform.diagnostics if each.severity == Severity.ERROR and each.place.path == path]
 
 
 # Whether every reference of the foundation leads to a value; the values are kept only to be masked.
@@ -159,7 +157,7 @@ async def _one(secret: FoundationSecret, key: str, reference: str, resolve: Reso
 def _secrets_problem(secret: FoundationSecret, key: str, message: str, way_out: str) -> Problem:
     place = secret.places.get(key, secret.place)
     return Problem(
-        rule="secret-missing", severity=ProblemSeverity.ERROR, message=message, way_out=way_out,
+        rule="secret-missing", severity=Severity.ERROR, message=message, way_out=way_out,
         chain=(ProblemLink(f"{secret.namespace}/{secret.name}", secret.why or "is declared", place),),
     )  # fmt: skip
 
@@ -176,7 +174,7 @@ async def omni_problems(work: Work, program: Path | None) -> list[Problem]:
         return [
             Problem(
                 rule="program-missing",
-                severity=ProblemSeverity.ERROR,
+                severity=Severity.ERROR,
                 message="clusters of Omni are made by omnictl, and it is missing",
                 way_out="firstlight tools install omnictl",
             )
@@ -204,7 +202,7 @@ async def _omni_one(task: SyncTemplate, program: omnictl.Omnictl, cluster: Clust
 
 def _omni_problem(rule: str, message: str, error: errors.FirstlightError, cluster: Cluster) -> Problem:
     link = ProblemLink(cluster.omni_template, "is the Omni template", cluster.place)
-    return Problem(rule=rule, severity=ProblemSeverity.ERROR, message=message, chain=(link,), way_out=error.hint)
+    return Problem(rule=rule, severity=Severity.ERROR, message=message, chain=(link,), way_out=error.hint)
 
 
 # What must be so outside of the repo.
@@ -228,7 +226,7 @@ def _programs(work: Work, means: Means) -> list[Problem]:
         return [
             Problem(
                 rule="program-missing",
-                severity=ProblemSeverity.ERROR,
+                severity=Severity.ERROR,
                 message=message,
                 way_out="firstlight tools install helm",
             )

@@ -8,11 +8,11 @@ from firstlight.engines import engine_roots
 from firstlight.engines.engine_roots import Roots
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, ObjectId, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.handover import Passing
 from firstlight.model.machine_config import MachineDraft
 from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.work import Installation
 from firstlight.plan import cluster_facts, final_owners, plan_context
@@ -70,16 +70,16 @@ class TaskContext:
     def unrendered(self, component: Component) -> str:
         """Why it is not known what a component deploys; empty where it is."""
         found = self.facts.renditions.get((component.name, Side.BOOTSTRAP))
-        remarks = found.remarks if found is not None else ()
+        diagnostics = found.diagnostics if found is not None else ()
         objects = self.objects(component)
-        wrong = [each for each in remarks if each.grade == Grade.ERROR]
+        wrong = [each for each in diagnostics if each.severity == Severity.ERROR]
         if wrong and not objects:
             return wrong[0].message
         if objects or any(self.charts.get(component.name, ())):
             return ""
         if found is None:
             return "it was not rendered"
-        return next((each.message for each in remarks if each.grade == Grade.UNKNOWN), "")
+        return next((each.message for each in diagnostics if each.severity == Severity.UNKNOWN), "")
 
     @cached_property
     def control_planes(self) -> tuple[Machine, ...]:

@@ -24,10 +24,10 @@ from firstlight.model import event
 from firstlight.model import work as model_work
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Side
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.event import Event
-from firstlight.model.plan import Plan, Problem, ProblemSeverity
+from firstlight.model.plan import Plan, Problem
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.secret import Secret
 from firstlight.model.work import Installation, Work
@@ -55,7 +55,7 @@ class PreparedRun:
     @property
     def is_blocked(self) -> bool:
         """Whether it must not begin."""
-        return any(each.severity == ProblemSeverity.ERROR for each in self.problems)
+        return any(each.severity == Severity.ERROR for each in self.problems)
 
 
 async def prepare(
@@ -85,20 +85,30 @@ async def prepare(
     async with await means.open_renderer(platform) as renderer:
         done = await renderer.render_all(platform.components_of(cluster.name))
         renditions = tuple(each.rendition for each in done)
-        charts, chart_remarks = await _charts(renderer, platform, cluster)
+        charts, chart_diagnostics = await _charts(renderer, platform, cluster)
     whole = build.build(platform, cluster, renditions=renditions)
     plan = _selected(whole, wishes)
     at = datetime.datetime.fromtimestamp(means.now(), datetime.UTC)
     inline = inline_manifests.inline_manifests(platform, cluster.name, renditions, now=at)
-    drafts, draft_remarks = machine_drafts.machine_drafts(platform, cluster, inline=inline.contents)
+    drafts, draft_diagnostics = machine_drafts.machine_drafts(platform, cluster, inline=inline.contents)
     revision, said = await preflight.rendered_commit(platform, cluster, means)
     work = up_tasks.work(
         platform, cluster, selection.within(whole, plan), renditions=renditions, installations=charts, drafts=drafts,
         revision=revision, is_rehearsal=means.is_rehearsal,
     )  # fmt: skip
     work = dataclasses.replace(work, plan=plan, tasks={each.id: work.tasks[each.id] for each in plan.steps})
-    remarks = (*preflight.declaration_remarks(platform), *inline.remarks, *draft_remarks, *chart_remarks)
-    problems = [*plan.problems, *said, *preflight.remark_problems(remarks), *preflight.address_problems(cluster)]
+    diagnostics = (
+        *preflight.declaration_diagnostics(platform),
+        *inline.diagnostics,
+        *draft_diagnostics,
+        *chart_diagnostics,
+    )
+    problems = [
+        *plan.problems,
+        *said,
+        *preflight.diagnostic_problems(diagnostics),
+        *preflight.address_problems(cluster),
+    ]
     problems += preflight.handover_problems(platform, cluster, work, renditions, is_strict=wishes.is_handover)
     if is_checked:
         say("asking machines and providers of secrets what stands in the way")
@@ -261,7 +271,7 @@ def _once(make: Callable[[], Awaitable[Secret]]) -> Callable[[], Awaitable[Secre
     return get
 
 
-async def _charts(renderer: Renderer, platform: Platform, cluster: Cluster) -> tuple[Charts, list[Remark]]:
+async def _charts(renderer: Renderer, platform: Platform, cluster: Cluster) -> tuple[Charts, list[Diagnostic]]:
     """The charts of what bootstrap installs, ready for Helm."""
     wanted: list[Component] = [
         each
@@ -271,7 +281,7 @@ async def _charts(renderer: Renderer, platform: Platform, cluster: Cluster) -> t
     found = await asyncio.gather(*(helm_installations.installations(renderer, each, Side.BOOTSTRAP) for each in wanted))
     return (
         {each.name: (releases, beside) for each, (releases, beside, _) in zip(wanted, found, strict=True)},
-        [remark for _, _, remarks in found for remark in remarks],
+        [diagnostic for _, _, diagnostics in found for diagnostic in diagnostics],
     )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import MASK
 
@@ -40,17 +41,17 @@ def is_secret(id: ObjectId) -> bool:
     return id.kind == "Secret" and id.group == ""
 
 
-def refused(objects: Iterable[Object], allowed: Iterable[str], *, place: Place) -> list[Remark]:
+def refused(objects: Iterable[Object], allowed: Iterable[str], *, place: Place) -> list[Diagnostic]:
     """An error for each object with secrets that nobody allowed, and for each name that allows nothing.
 
     Args:
         objects: What is to be embedded.
         allowed: Names that somebody gave on purpose: ``name`` or ``namespace/name``.
-        place: What remarks are about.
+        place: What diagnostics are about.
     """
     names = list(dict.fromkeys(allowed))
     used: set[str] = set()
-    remarks = []
+    diagnostics = []
     for each in of(objects):
         fits = {each.id.name, f"{each.id.namespace}/{each.id.name}"} & set(names)
         used |= fits
@@ -62,12 +63,12 @@ def refused(objects: Iterable[Object], allowed: Iterable[str], *, place: Place) 
                 "Let the component make it in the cluster, or declare it as a foundation secret;"
                 f" --allow-secret {each.id.name} embeds it all the same."
             )
-            remarks.append(Remark(place, Grade.ERROR, message, hint))
+            diagnostics.append(Diagnostic.error("?", message, at=place, fix=hint))
     for name in names:
         if name not in used:
             message = f"--allow-secret {name}: there is no such Secret with data"
-            remarks.append(Remark(place, Grade.WARNING, message, "Leave it out."))
-    return remarks
+            diagnostics.append(Diagnostic.warning("?", message, at=place, fix="Leave it out."))
+    return diagnostics
 
 
 def masked(each: Object, *, other: Object | None = None) -> Object:

@@ -11,7 +11,8 @@ from firstlight import errors
 from firstlight.clients import atomic_file
 from firstlight.document import yaml_reader
 from firstlight.model.component import Origin, SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import Embedded
 from firstlight.repo import talos
 from firstlight.repo.reader_result import ReaderResult
@@ -112,7 +113,7 @@ class ManifestReach:
     """Whose control planes apply it."""
     others: tuple[Origin, ...] = ()
     """The other inline manifests of those clusters."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def reach_of(root: Path, path: str, text: str, *, name: str) -> ManifestReach:
@@ -128,31 +129,39 @@ def reach_of(root: Path, path: str, text: str, *, name: str) -> ManifestReach:
     mine = [each for each in found.origins if _is_inline(each) and each.place.path == path and each.name == name]
     clusters = tuple(dict.fromkeys(each.cluster for each in mine))
     others = [each for each in found.origins if _is_inline(each) and each.cluster in clusters and each not in mine]
-    remarks = tuple(_graver(each) for each in found.remarks if _is_about(each, path, name))
-    return ManifestReach(clusters, tuple(others), remarks if mine else tuple(_missed(found, remarks, path, name)))
+    diagnostics = tuple(_graver(each) for each in found.diagnostics if _is_about(each, path, name))
+    return ManifestReach(
+        clusters, tuple(others), diagnostics if mine else tuple(_missed(found, diagnostics, path, name))
+    )
 
 
 def _is_inline(origin: Origin) -> bool:
     return origin.form is SourceForm.INLINE_MANIFEST or isinstance(origin.source, Embedded)
 
 
-def _is_about(remark: Remark, path: str, name: str) -> bool:
-    """Whether a remark is one about inline manifests of this name, wherever the other one stands."""
-    return f"inline manifest {name} " in remark.message and (remark.place.path == path or path in remark.message)
+def _is_about(diagnostic: Diagnostic, path: str, name: str) -> bool:
+    """Whether a diagnostic is one about inline manifests of this name, wherever the other one stands."""
+    return f"inline manifest {name} " in diagnostic.message and (
+        diagnostic.place.path == path or path in diagnostic.message
+    )
 
 
-def _graver(remark: Remark) -> Remark:
+def _graver(diagnostic: Diagnostic) -> Diagnostic:
     """Somebody's repo may be as it likes; to make it so is an error."""
-    return dataclasses.replace(remark, grade=Grade.ERROR) if remark.grade is Grade.WARNING else remark
+    return (
+        dataclasses.replace(diagnostic, severity=Severity.ERROR)
+        if diagnostic.severity is Severity.WARNING
+        else diagnostic
+    )
 
 
-def _missed(found: ReaderResult, remarks: Sequence[Remark], path: str, name: str) -> Iterator[Remark]:
+def _missed(found: ReaderResult, diagnostics: Sequence[Diagnostic], path: str, name: str) -> Iterator[Diagnostic]:
     """Why no control plane applies it."""
-    if remarks:
-        yield from remarks
+    if diagnostics:
+        yield from diagnostics
     elif any(_is_inline(each) and each.place.path == path and each.name == name for each in found.unreached):
-        yield Remark(Place(path), Grade.WARNING, f"nothing applies the inline manifest {name} of this file")
+        yield Diagnostic.warning("?", f"nothing applies the inline manifest {name} of this file", at=Place(path))
     else:
         message = "no cluster of this repo takes its machine config from this file"
         hint = "Name it where the control plane is patched; on workers Talos ignores it."
-        yield Remark(Place(path), Grade.WARNING, message, hint)
+        yield Diagnostic.warning("?", message, at=Place(path), fix=hint)

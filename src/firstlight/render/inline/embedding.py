@@ -9,8 +9,9 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import ObjectId, Origin
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.inline_manifest import Embedding, InlineState
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import Embedded
 from firstlight.render.inline import (
@@ -44,7 +45,7 @@ class EmbeddingRequest:
     component: str
     cluster: str = ""
     place: Place
-    """Where the component is declared: what remarks about its objects are about."""
+    """Where the component is declared: what diagnostics about its objects are about."""
     objects: Sequence[Object]
     again: Sequence[Object] | None = None
     """A second rendering of the same, to find what changes by itself; None where there is none."""
@@ -76,7 +77,7 @@ class EmbeddingResult:
 class _Old:
     objects: tuple[Object, ...] = ()
     size: int = 0
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class _Whole:
     ready: PreparedObjects
     objects: tuple[Object, ...]
     crds: tuple[ObjectId, ...]
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def make_embedding(request: EmbeddingRequest) -> EmbeddingResult:
@@ -111,11 +112,11 @@ def _made(request: EmbeddingRequest) -> EmbeddingResult:
     kept, values = unstable_values.keep(whole.objects, old.objects, found)
     objects = manifest_contents.in_order(kept)
     text, size = _spliced(request, objects)
-    remarks = [
-        *there.remarks,
-        *old.remarks,
-        *whole.remarks,
-        *unstable_values.remarks(found, whole.objects, place=request.place),
+    diagnostics = [
+        *there.diagnostics,
+        *old.diagnostics,
+        *whole.diagnostics,
+        *unstable_values.diagnostics(found, whole.objects, place=request.place),
         *_checks(request, objects, size, there),
     ]
     made = Embedding(
@@ -133,7 +134,7 @@ def _made(request: EmbeddingRequest) -> EmbeddingResult:
         kept=tuple(str(each) for each in values),
         before=old.size,
         after=size,
-        remarks=tuple(dict.fromkeys(remarks)),
+        diagnostics=tuple(dict.fromkeys(diagnostics)),
     )
     return EmbeddingResult(text, made)
 
@@ -146,12 +147,12 @@ def _completed(request: EmbeddingRequest, elsewhere: Sequence[ObjectId]) -> _Who
     brought = requirements.needed_crds(ready.objects, others=request.crds, elsewhere=elsewhere, place=request.place)
     objects = [*ready.objects, *brought.crds]
     missing = requirements.missing_namespaces(objects, elsewhere=elsewhere)
-    remarks = [*ready.remarks, *brought.remarks]
+    diagnostics = [*ready.diagnostics, *brought.diagnostics]
     if request.create_namespaces:
         objects += [requirements.namespace_object(name) for name in missing]
     else:
-        remarks += requirements.namespace_remarks(missing, place=request.place)
-    return _Whole(ready, tuple(objects), tuple(each.id for each in brought.crds), tuple(remarks))
+        diagnostics += requirements.namespace_diagnostics(missing, place=request.place)
+    return _Whole(ready, tuple(objects), tuple(each.id for each in brought.crds), tuple(diagnostics))
 
 
 def _provisional(request: EmbeddingRequest, target: ManifestEntry | None) -> str:
@@ -170,20 +171,22 @@ def _unstable(request: EmbeddingRequest, ready: PreparedObjects) -> tuple[unstab
     return unstable_values.between(ready.objects, again.objects)
 
 
-def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, there: ManifestReach) -> list[Remark]:
+def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, there: ManifestReach) -> list[Diagnostic]:
     """What can be said about the objects as they are to be written."""
     others = sum(each.source.size for each in there.others if isinstance(each.source, Embedded))
     behind = sorted(each.name for each in there.others if each.name > request.name)
     found = [
         *confidential.refused(objects, request.allowed, place=request.place),
-        *requirements.size_remarks(objects, size=size, others=others, talos=request.talos, place=request.place),
-        *requirements.webhook_remarks(objects, behind=behind, place=request.place),
+        *requirements.size_diagnostics(objects, size=size, others=others, talos=request.talos, place=request.place),
+        *requirements.webhook_diagnostics(objects, behind=behind, place=request.place),
         *_twice(objects, there.others, request),
     ]
     if not objects:
-        found.append(Remark(request.place, Grade.ERROR, "there is nothing to embed", "Look at firstlight render."))
+        found.append(
+            Diagnostic.error("?", "there is nothing to embed", at=request.place, fix="Look at firstlight render.")
+        )
     if inline_argocd.is_argocd(objects):
-        found += inline_argocd.remarks(objects, secrets=request.foundation, place=request.place)
+        found += inline_argocd.diagnostics(objects, secrets=request.foundation, place=request.place)
     if request.is_talhelper and any(_VARIABLE.search(manifest_contents.object_text(each)) for each in objects):
         message = "talhelper takes every $NAME in the contents for a variable of its own, and fails"
         hint = (
@@ -191,11 +194,11 @@ def _checks(request: EmbeddingRequest, objects: Sequence[Object], size: int, the
             f' talconfig.yaml: inlineManifests: [{{name: {request.name}, contents: "@./{request.name}.yaml",'
             " skipEnvsubst: true}]"
         )
-        found.append(Remark(Place(request.path), Grade.ERROR, message, hint))
+        found.append(Diagnostic.error("?", message, at=Place(request.path), fix=hint))
     return found
 
 
-def _twice(objects: Sequence[Object], others: Sequence[Origin], request: EmbeddingRequest) -> list[Remark]:
+def _twice(objects: Sequence[Object], others: Sequence[Origin], request: EmbeddingRequest) -> list[Diagnostic]:
     """Objects that another inline manifest has as well: Talos applies the one that comes first."""
     ids: dict[ObjectId, str] = {id: each.name for each in others for id in each.objects}
     found = []
@@ -203,7 +206,7 @@ def _twice(objects: Sequence[Object], others: Sequence[Origin], request: Embeddi
         if each.id in ids and each.id.kind not in ("Namespace", "CustomResourceDefinition"):
             first = min(ids[each.id], request.name)
             message = f"{each.id} is in the inline manifest {ids[each.id]} too: that of {first} counts"
-            found.append(Remark(request.place, Grade.WARNING, message, "Keep it in one of them."))
+            found.append(Diagnostic.warning("?", message, at=request.place, fix="Keep it in one of them."))
     return found
 
 
@@ -231,14 +234,14 @@ def _old(request: EmbeddingRequest, target: ManifestEntry | None) -> _Old:
     read = embedded_yaml.read(document, steps, value)
     objects, wrong = config_manifests.objects_in(read)
     broken = tuple(
-        Remark(
-            each.place,
-            Grade.WARNING,
+        Diagnostic.warning(
+            "?",
             f"what stands here now cannot be read, so that Talos applies none of {request.name}: {each.message}",
-            "Embedding puts it right.",
+            at=each.place,
+            fix="Embedding puts it right.",
         )
-        for each in (*read.remarks, *wrong)
-        if each.grade is Grade.ERROR
+        for each in (*read.diagnostics, *wrong)
+        if each.severity is Severity.ERROR
     )
     return _Old(tuple(Object(each.value) for each in objects), len(value.encode()), broken)
 
@@ -261,7 +264,7 @@ def _state(before: str, after: str, old: _Old, objects: Sequence[Object], *, is_
         return InlineState.ABSENT
     if before == after:
         return InlineState.FRESH
-    if old.remarks or len({each.id for each in old.objects}) != len(old.objects):
+    if old.diagnostics or len({each.id for each in old.objects}) != len(old.objects):
         return InlineState.STALE
     prints = [sorted(manifest_contents.fingerprint(each) for each in side) for side in (old.objects, objects)]
     return InlineState.WRITTEN_OTHERWISE if prints[0] == prints[1] else InlineState.STALE

@@ -10,8 +10,9 @@ from typing import Any
 
 from firstlight.model import argocd_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object
 from firstlight.repo.work_tree import WorkTree
 
@@ -40,18 +41,20 @@ def root_objects(platform: Platform, cluster: str, *, tree: WorkTree) -> tuple[O
     return (*_projects(tree, projects), *found)
 
 
-def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], place: Place) -> Iterator[Remark]:
+def diagnostics(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], place: Place) -> Iterator[Diagnostic]:
     """What an inline Argo CD lacks to bring the rest.
 
     Args:
         objects: What is to be embedded.
         secrets: Namespaces and names of the Secrets that bootstrap creates.
-        place: What remarks are about.
+        place: What diagnostics are about.
     """
     bringing = [each for each in objects if each.id.group == argocd_names.GROUP and each.id.kind in _BRINGS]
     if not bringing:
         message = "the engine has nothing to bring: there is no Application or ApplicationSet among its objects"
-        yield Remark(place, Grade.WARNING, message, "Give --with-root, or add the root Application to its sources.")
+        yield Diagnostic.warning(
+            "?", message, at=place, fix="Give --with-root, or add the root Application to its sources."
+        )
         return
     projects = {
         each.id.name
@@ -61,7 +64,7 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
     for each in bringing:
         if each.id.kind == argocd_names.APPLICATION and (name := _project(each)) not in {*projects, "default"}:
             message = f"{each.id} names the project {name}, which is not inline: Argo CD refuses it until then"
-            yield Remark(place, Grade.WARNING, message, "Add the AppProject to the component's sources.")
+            yield Diagnostic.warning("?", message, at=place, fix="Add the AppProject to the component's sources.")
     namespaces = {each.id.namespace for each in bringing}
     if any(_is_credential(each) for each in objects) or any(namespace in namespaces for namespace, _ in secrets):
         return
@@ -72,7 +75,7 @@ def remarks(objects: Sequence[Object], *, secrets: Iterable[tuple[str, str]], pl
             f"Declare it in firstlight.yaml below secrets, for the namespace {namespace}: up creates"
             " it as soon as the API answers, and Argo CD goes on by itself. Or read the repository without one."
         )
-        yield Remark(place, Grade.WARNING, message, hint)
+        yield Diagnostic.warning("?", message, at=place, fix=hint)
 
 
 def is_argocd(objects: Sequence[Object]) -> bool:

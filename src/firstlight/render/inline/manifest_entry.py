@@ -8,7 +8,7 @@ from typing import Any
 from firstlight import errors
 from firstlight.document import yaml_editor, yaml_reader
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.render.inline import manifest_contents
 from firstlight.repo.talos import config_files, document_kinds, talhelper
@@ -91,9 +91,9 @@ def talos_documents(text: str, path: str) -> tuple[YamlDocument, ...]:
         hint = "Put the inline manifest into a patch of its own, and name that where the template is used."
         raise errors.ConfigError("a template is not edited: its braces would be the template's", path=path, hint=hint)
     contents = yaml_reader.read_text(text.removeprefix("\ufeff"), path, dialect=YamlDialect.TALOS)
-    for remark in contents.remarks:
-        if remark.grade is Grade.ERROR:
-            raise errors.ConfigError(remark.message, path=path, line=remark.place.line, hint=remark.hint)
+    for diagnostic in contents.diagnostics:
+        if diagnostic.severity is Severity.ERROR:
+            raise errors.ConfigError(diagnostic.message, path=path, line=diagnostic.place.line, hint=diagnostic.fix)
     for document in contents.documents:
         if document_kinds.is_encrypted(document.value):
             hint = "Keep inline manifests in a patch of their own, which need not be encrypted."

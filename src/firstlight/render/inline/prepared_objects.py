@@ -6,8 +6,9 @@ from typing import Any
 
 from firstlight.model import argocd_names, helm_names
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.inline_manifest import LeftOut
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render import served_kinds
 from firstlight.render.inline import known_charts, manifest_contents
@@ -28,7 +29,7 @@ class PreparedObjects:
 
     objects: tuple[Object, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def prepare(
@@ -38,11 +39,11 @@ def prepare(
 
     Args:
         objects: Of the rendition.
-        place: What remarks are about.
+        place: What diagnostics are about.
         namespace: Where objects go that name none, as the engine would place them; empty where that is not known.
         crds: Further CRDs, to know whether a kind is in a namespace.
     """
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     left_out: list[LeftOut] = []
     kept: list[Object] = []
     flat = [each for one in objects for each in _single(one)]
@@ -50,10 +51,10 @@ def prepare(
     for each in flat:
         if hooks := _hooks(each):
             left_out.append(LeftOut(each.id, f"it is a hook ({', '.join(hooks)}), which Talos would run once and keep"))
-            remarks += _missed(each, hooks, place)
+            diagnostics += _missed(each, hooks, place)
             continue
         if problem := _problem(each):
-            remarks.append(Remark(place, Grade.ERROR, f"{each.id} {problem[0]}", problem[1]))
+            diagnostics.append(Diagnostic.error("?", f"{each.id} {problem[0]}", at=place, fix=problem[1]))
             continue
         # Numbers as JSON has them: what is read back from the file later must be the same.
         fitted, said = _placed(
@@ -63,9 +64,9 @@ def prepare(
             place,
         )
         kept.append(fitted)
-        remarks += said
+        diagnostics += said
     unique, said = _unique(kept, place)
-    return PreparedObjects(manifest_contents.in_order(unique), tuple(left_out), (*remarks, *said))
+    return PreparedObjects(manifest_contents.in_order(unique), tuple(left_out), (*diagnostics, *said))
 
 
 def _single(one: Object) -> Iterator[Object]:
@@ -93,13 +94,13 @@ def _hooks(each: Object) -> tuple[str, ...]:
     return tuple(name for name in named if name not in _NO_HOOK)
 
 
-def _missed(each: Object, hooks: Sequence[str], place: Place) -> Iterator[Remark]:
+def _missed(each: Object, hooks: Sequence[str], place: Place) -> Iterator[Diagnostic]:
     """What is said about a hook whose work something may wait for."""
     if each.id.kind not in ("Job", "Pod") or set(hooks) <= _NOT_NEEDED:
         return
     message = f"the hook {each.id} is left out: what it makes is not there until the engine runs it"
     hint = known_charts.hook(each.id) or "If the component does not start without it, turn it off in the values."
-    yield Remark(place, Grade.WARNING, message, hint)
+    yield Diagnostic.warning("?", message, at=place, fix=hint)
 
 
 def _problem(each: Object) -> tuple[str, str] | None:
@@ -116,18 +117,18 @@ def _problem(each: Object) -> tuple[str, str] | None:
     return None
 
 
-def _placed(each: Object, is_namespaced: bool | None, namespace: str, place: Place) -> tuple[Object, list[Remark]]:
+def _placed(each: Object, is_namespaced: bool | None, namespace: str, place: Place) -> tuple[Object, list[Diagnostic]]:
     """An object with the namespace that its kind asks for."""
     if is_namespaced is False and each.id.namespace:
         message = f"{_without_namespace(each.id)} is in no namespace, and says {each.id.namespace}: taken out"
         hint = "Take metadata.namespace out of the source: upgrade-k8s of Talos 1.13 fails over it."
-        return _with_namespace(each, None), [Remark(place, Grade.WARNING, message, hint)]
+        return _with_namespace(each, None), [Diagnostic.warning("?", message, at=place, fix=hint)]
     if is_namespaced and not each.id.namespace:
         if namespace:
             message = f"{each.id} names no namespace: written as {namespace}, where the engine puts it"
-            return _with_namespace(each, namespace), [Remark(place, Grade.WARNING, message, "")]
+            return _with_namespace(each, namespace), [Diagnostic.warning("?", message, at=place)]
         message = f"{each.id} names no namespace: Talos would put it into default"
-        return each, [Remark(place, Grade.ERROR, message, "Give it a metadata.namespace.")]
+        return each, [Diagnostic.error("?", message, at=place, fix="Give it a metadata.namespace.")]
     return each, []
 
 
@@ -140,13 +141,15 @@ def _with_namespace(each: Object, namespace: str | None) -> Object:
     return Object({**each.value, "metadata": metadata | ({"namespace": namespace} if namespace else {})})
 
 
-def _unique(objects: Sequence[Object], place: Place) -> tuple[list[Object], list[Remark]]:
+def _unique(objects: Sequence[Object], place: Place) -> tuple[list[Object], list[Diagnostic]]:
     """Each object once; two that differ are wrong, since Talos applies the first and ``upgrade-k8s`` the last."""
     found: dict[ObjectId, Object] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for each in objects:
         other = found.setdefault(each.id, each)
         if other is not each and manifest_contents.fingerprint(other) != manifest_contents.fingerprint(each):
             message = f"{each.id} is there twice, with different contents"
-            remarks.append(Remark(place, Grade.ERROR, message, "Keep one: Talos applies the first it finds."))
-    return list(found.values()), list(dict.fromkeys(remarks))
+            diagnostics.append(
+                Diagnostic.error("?", message, at=place, fix="Keep one: Talos applies the first it finds.")
+            )
+    return list(found.values()), list(dict.fromkeys(diagnostics))

@@ -13,7 +13,8 @@ import msgspec
 
 from firstlight.model import versions
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render import served_kinds
 from firstlight.render.inline import known_charts, manifest_contents
@@ -32,7 +33,7 @@ class NeededCrds:
     """CRDs to bring along, and what is missing."""
 
     crds: tuple[Object, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def needed_crds(
@@ -44,7 +45,7 @@ def needed_crds(
         objects: What is to be embedded.
         others: CRDs that other components of the cluster bring.
         elsewhere: Objects of the cluster's other inline manifests.
-        place: What remarks are about.
+        place: What diagnostics are about.
     """
     inline = {id.name for id in elsewhere if id.kind == _CRD}
     own = served_kinds.served_by(objects).scopes.keys()
@@ -93,14 +94,14 @@ def _plurals(kind: str) -> tuple[str, ...]:
     return f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies"
 
 
-def _lacking(missing: Mapping[Kind, str], place: Place) -> Iterator[Remark]:
+def _lacking(missing: Mapping[Kind, str], place: Place) -> Iterator[Diagnostic]:
     by_why: dict[tuple[str, str], list[str]] = {}
     for (group, kind), why in missing.items():
         by_why.setdefault((group, why), []).append(kind)
     for (group, why), kinds in by_why.items():
         message = f"no CRD for {', '.join(kinds)} ({group}) is there when Talos applies this: {why}"
         hint = "Add a component with the CRDs to the cluster: they are embedded before this one."
-        yield Remark(place, Grade.WARNING, message, hint)
+        yield Diagnostic.warning("?", message, at=place, fix=hint)
 
 
 def missing_namespaces(objects: Sequence[Object], *, elsewhere: Iterable[ObjectId]) -> dict[str, list[Object]]:
@@ -119,7 +120,7 @@ def namespace_object(name: str) -> Object:
     return Object({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
-def namespace_remarks(missing: Mapping[str, Sequence[Object]], *, place: Place) -> list[Remark]:
+def namespace_diagnostics(missing: Mapping[str, Sequence[Object]], *, place: Place) -> list[Diagnostic]:
     """An error for each namespace that is missing."""
     found = []
     for name, objects in sorted(missing.items()):
@@ -127,17 +128,17 @@ def namespace_remarks(missing: Mapping[str, Sequence[Object]], *, place: Place) 
         more = f" and {len(objects) - _LISTED} more" if len(objects) > _LISTED else ""
         message = f"nothing inline creates the namespace {name} of {listed}{more}: Talos stops there, every time"
         hint = "Add the Namespace to the component, or give --create-namespace."
-        found.append(Remark(place, Grade.ERROR, message, hint))
+        found.append(Diagnostic.error("?", message, at=place, fix=hint))
     return found
 
 
-def webhook_remarks(objects: Sequence[Object], *, behind: Sequence[str], place: Place) -> list[Remark]:
+def webhook_diagnostics(objects: Sequence[Object], *, behind: Sequence[str], place: Place) -> list[Diagnostic]:
     """Webhooks that would stop Talos at an object of the same manifest while their own pods cannot run yet.
 
     Args:
         objects: What is to be embedded.
         behind: Names of inline manifests that Talos applies after this one.
-        place: What remarks are about.
+        place: What diagnostics are about.
     """
     found = []
     plurals = {_kind(each): _plural(each) for each in objects if each.is_crd}
@@ -151,7 +152,7 @@ def webhook_remarks(objects: Sequence[Object], *, behind: Sequence[str], place: 
             if behind:
                 message += f", and does not come to {', '.join(behind)}"
             hint = "Leave those objects to the engine, or give the inline manifest a name that sorts behind the others."
-            found.append(Remark(place, Grade.WARNING, message, hint))
+            found.append(Diagnostic.warning("?", message, at=place, fix=hint))
     return found
 
 
@@ -207,7 +208,9 @@ _REST = 64 << 10
 """Bytes of a machine config besides its manifests, generously."""
 
 
-def size_remarks(objects: Sequence[Object], *, size: int, others: int, talos: str, place: Place) -> list[Remark]:
+def size_diagnostics(
+    objects: Sequence[Object], *, size: int, others: int, talos: str, place: Place
+) -> list[Diagnostic]:
     """What is too large.
 
     Args:
@@ -215,20 +218,20 @@ def size_remarks(objects: Sequence[Object], *, size: int, others: int, talos: st
         size: Bytes of the contents.
         others: Bytes of the cluster's other inline manifests.
         talos: The version of Talos; may be empty.
-        place: What remarks are about.
+        place: What diagnostics are about.
     """
     return [*_objects(objects, place), *_config(size, others, talos, place)]
 
 
-def _objects(objects: Sequence[Object], place: Place) -> Iterator[Remark]:
+def _objects(objects: Sequence[Object], place: Place) -> Iterator[Diagnostic]:
     for each in objects:
         encoded = len(msgspec.json.encode(plain_value(each.value)))
         if encoded > OBJECT_LIMIT:
             message = f"{each.id} has {shown_size(encoded)}: etcd takes {shown_size(OBJECT_LIMIT)}"
-            yield Remark(place, Grade.ERROR, message, "Make it smaller, or split it.")
+            yield Diagnostic.error("?", message, at=place, fix="Make it smaller, or split it.")
         elif each.id.kind in ("ConfigMap", "Secret") and (data := _data(each)) > DATA_LIMIT:
             message = f"{each.id} has {shown_size(data)} of data: Kubernetes takes {shown_size(DATA_LIMIT)}"
-            yield Remark(place, Grade.ERROR, message, "Make it smaller, or split it.")
+            yield Diagnostic.error("?", message, at=place, fix="Make it smaller, or split it.")
 
 
 def _data(each: Object) -> int:
@@ -243,7 +246,7 @@ def _data(each: Object) -> int:
     return size
 
 
-def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Remark]:
+def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Diagnostic]:
     total = size + others + _REST
     beside = f", with {shown_size(others)} of other inline manifests" if others else ""
     if total > CONFIG_LIMIT:
@@ -252,7 +255,7 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Remark
             f"{shown_size(CONFIG_LIMIT)} of config"
         )
         hint = "Leave CRDs and whatever can wait to the engine, or to extraManifests, which machines fetch themselves."
-        yield Remark(place, Grade.ERROR, message, hint)
+        yield Diagnostic.error("?", message, at=place, fix=hint)
     elif total > MAINTENANCE_LIMIT and _is_before_1_13(talos):
         version = f"Talos {talos}" if talos else "Talos before 1.13"
         message = (
@@ -260,7 +263,7 @@ def _config(size: int, others: int, talos: str, place: Place) -> Iterator[Remark
             f"{shown_size(MAINTENANCE_LIMIT)}"
         )
         hint = "New and reset machines would not join, and Omni does not say why. Upgrade Talos, or embed less."
-        yield Remark(place, Grade.WARNING, message, hint)
+        yield Diagnostic.warning("?", message, at=place, fix=hint)
 
 
 def _is_before_1_13(version: str) -> bool:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.render.inline import known_charts
 from firstlight.render.inline.manifest_contents import fingerprint, plain_value
@@ -66,7 +67,7 @@ def suspects(objects: Sequence[Object], *, now: datetime.datetime) -> tuple[Unst
     return tuple(dict.fromkeys(found))
 
 
-def remarks(found: Sequence[UnstableValue], objects: Sequence[Object], *, place: Place) -> list[Remark]:
+def diagnostics(found: Sequence[UnstableValue], objects: Sequence[Object], *, place: Place) -> list[Diagnostic]:
     """A warning for each object with such values, and how to make them stay."""
     by_id = {each.id: each for each in objects}
     said: dict[ObjectId, list[UnstableValue]] = {}
@@ -79,7 +80,7 @@ def remarks(found: Sequence[UnstableValue], objects: Sequence[Object], *, place:
         what = f"{names}{more} of {id}" if values[0].steps else f"the name of {id}"
         annotation = next((str(each.steps[-1]) for each in values if each.is_checksum), "")
         hint = (known_charts.remedy(by_id[id], annotation) if id in by_id else "") or _UNKNOWN
-        made.append(Remark(place, Grade.WARNING, f"{what}: every rendering makes it anew", hint))
+        made.append(Diagnostic.warning("?", f"{what}: every rendering makes it anew", at=place, fix=hint))
     return made
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from firstlight.document import yaml_reader, yaml_writer
 from firstlight.document.yaml_reader import YamlDialect
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_config import DraftPatch, MachineDraft
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.repo.declaration import declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
@@ -18,7 +19,7 @@ from firstlight.repo.work_tree import WorkTree
 
 @dataclasses.dataclass
 class DraftSheet:
-    """Collects remarks while drafts are made."""
+    """Collects diagnostics while drafts are made."""
 
     tree: WorkTree
     cluster: Cluster
@@ -26,11 +27,11 @@ class DraftSheet:
     """What firstlight.yaml says of the cluster; empty where it says nothing."""
     declaration: Declaration | None
     inline: Mapping[str, Secret] = dataclasses.field(repr=False)
-    remarks: list[Remark] = dataclasses.field(default_factory=list)
+    diagnostics: list[Diagnostic] = dataclasses.field(default_factory=list)
 
     def refuse(self, place: Place, message: str, hint: str = "") -> None:
         """Say why a draft would not be what the repo means."""
-        self.remarks.append(Remark(place, Grade.ERROR, message, hint))
+        self.diagnostics.append(Diagnostic.error("?", message, at=place, fix=hint))
 
     @property
     def endpoint(self) -> str:
@@ -73,8 +74,8 @@ class DraftSheet:
     def file(self, path: str, named: Place, *, variables: Mapping[str, str] | None = None) -> list[DraftPatch]:
         """The patches of a file, in their order."""
         clean = path.strip().removeprefix("./")
-        patches, remarks = read_patches(self.tree, clean, named=named, variables=variables)
-        self.remarks += remarks
+        patches, diagnostics = read_patches(self.tree, clean, named=named, variables=variables)
+        self.diagnostics += diagnostics
         return patches
 
     def _place(self, *steps: str) -> Place:
@@ -126,7 +127,7 @@ _NOT_PATCHES = {
     document_kinds.SCHEMATIC: "a schematic of the image factory",
 }
 
-ReadPatches = tuple[list[DraftPatch], list[Remark]]
+ReadPatches = tuple[list[DraftPatch], list[Diagnostic]]
 
 
 def read_patches(tree: WorkTree, path: str, *, named: Place, variables: Mapping[str, str] | None = None) -> ReadPatches:
@@ -139,10 +140,12 @@ def read_patches(tree: WorkTree, path: str, *, named: Place, variables: Mapping[
         variables: What ``${NAME}`` stands for; without, it is a text like any other.
     """
     if not tree.is_file(path):
-        return [], [Remark(named, Grade.ERROR, f"there is no file {path}", "Write a path from the top of the repo.")]
+        return [], [
+            Diagnostic.error("?", f"there is no file {path}", at=named, fix="Write a path from the top of the repo.")
+        ]
     if config_files.is_template(path):
         message = "a template is not rendered by firstlight: only a script knows what it is given"
-        return [], [Remark(Place(path), Grade.ERROR, message, "Write what it comes to into a patch.")]
+        return [], [Diagnostic.error("?", message, at=Place(path), fix="Write what it comes to into a patch.")]
     text = tree.text(path) or ""
     contents = yaml_reader.read_text(text, path, dialect=YamlDialect.TALOS)
     if any(document_kinds.is_encrypted(each.value) for each in contents.documents):
@@ -152,31 +155,35 @@ def read_patches(tree: WorkTree, path: str, *, named: Place, variables: Mapping[
 
 def text_patches(text: str, place: Place, *, variables: Mapping[str, str] | None = None) -> ReadPatches:
     """The patches of a text that stands at a place."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     if variables is not None and "$" in text:
         text, unknowns = config_files.substitute(text, variables)
         for each in unknowns:
             at = Place(place.path, each.line if place.line == 0 else place.line)
-            remarks.append(Remark(at, Grade.ERROR, f"nothing in the repo says what {each.text} is", VARIABLES))
+            diagnostics.append(
+                Diagnostic.error("?", f"nothing in the repo says what {each.text} is", at=at, fix=VARIABLES)
+            )
     contents = yaml_reader.read_text(text, place.path, dialect=YamlDialect.TALOS)
-    remarks += [each for each in contents.remarks if each.grade is Grade.ERROR]
+    diagnostics += [each for each in contents.diagnostics if each.severity is Severity.ERROR]
     patches: list[DraftPatch] = []
     as_written = True
     for document in contents.documents:
         at = document.place() if place.line == 0 else place
         if what := _NOT_PATCHES.get(document_kinds.of(document.value)):
-            remarks.append(Remark(at, Grade.ERROR, f"this is {what}, and no patch", "Take it out of the patches."))
+            diagnostics.append(
+                Diagnostic.error("?", f"this is {what}, and no patch", at=at, fix="Take it out of the patches.")
+            )
         if isinstance(document.value, list):
             as_written = False
             value, problems = as_merge_patch(document.value)
-            remarks += [Remark(at, Grade.ERROR, each, JSON_PATCH_HINT) for each in problems]
+            diagnostics += [Diagnostic.error("?", each, at=at, fix=JSON_PATCH_HINT) for each in problems]
         else:
             value = document.value
         patches.append(DraftPatch(place=at, text=Secret(yaml_writer.dump(value))))
     if as_written and patches:
         # One patch, byte for byte: comments and all, and documents in their order.
         patches = [DraftPatch(place=patches[0].place, text=Secret(text))]
-    return patches, remarks
+    return patches, diagnostics
 
 
 VARIABLES = "Write it into talenv.yaml beside the file; one that is encrypted is not read here."

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.machine_config import DraftPatch, MachineDraft
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.secret import Secret
 from firstlight.render.machines import draft_sheet, schematics, talconfig_drafts
 from firstlight.render.machines.draft_sheet import DraftSheet
@@ -19,7 +20,7 @@ from firstlight.repo.work_tree import WorkTree
 
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _UNFIT = re.compile(r"[^a-z0-9.-]+")
-MachineDrafts = tuple[tuple[MachineDraft, ...], tuple[Remark, ...]]
+MachineDrafts = tuple[tuple[MachineDraft, ...], tuple[Diagnostic, ...]]
 
 
 def machine_drafts(
@@ -34,7 +35,7 @@ def machine_drafts(
         tree: The files, where they are others than those on the disk.
 
     Returns:
-        The drafts in the order of the machines. With a remark that is an ERROR they must not be used: what is not
+        The drafts in the order of the machines. With a diagnostic that is an ERROR they must not be used: what is not
         understood would be left out.
     """
     if cluster.omni_template:
@@ -52,7 +53,7 @@ def machine_drafts(
     _check_endpoints(sheet, found)
     _check_names(sheet)
     made = tuple(found[each.name] for each in cluster.machines if each.name in found)
-    return made, tuple(dict.fromkeys(sheet.remarks))
+    return made, tuple(dict.fromkeys(sheet.diagnostics))
 
 
 def _of_file(sheet: DraftSheet, path: str, machines: list[Machine]) -> list[MachineDraft]:
@@ -83,7 +84,7 @@ def _check_whole(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> None:
     for machine in cluster.machines:
         if not machine.address and not machine.id:
             message = f"nothing says at which address {machine.name} is"
-            sheet.remarks.append(Remark(machine.place, Grade.ERROR, message, "Declare its address."))
+            sheet.diagnostics.append(Diagnostic.error("?", message, at=machine.place, fix="Declare its address."))
 
 
 def _check_endpoints(sheet: DraftSheet, found: Mapping[str, MachineDraft]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from firstlight.model import talos_names
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_config import DraftPatch, MachineDraft
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.render.machines import draft_sheet, schematics
 from firstlight.render.machines.draft_sheet import DraftSheet
 from firstlight.repo import work_tree
@@ -184,8 +184,8 @@ class _Reader:
             elif entry.startswith("@"):
                 yield from self.from_file(entry[1:], (*steps, index))
             else:
-                found, remarks = draft_sheet.text_patches(entry, place)
-                self.on.remarks += remarks
+                found, diagnostics = draft_sheet.text_patches(entry, place)
+                self.on.diagnostics += diagnostics
                 yield from found
 
     def files_of(self, *steps: str | int) -> Iterator[DraftPatch]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo.argocd import application_spec, globs
 from firstlight.repo.argocd.application_spec import Destination, has_placeholder
 from firstlight.repo.argocd.argocd_settings import IN_CLUSTER
@@ -13,12 +14,12 @@ DEFAULT = "default"
 Pair = tuple[Definition, Destination]
 
 
-def check(applications: Sequence[Pair], projects: Iterable[Definition]) -> list[Remark]:
+def check(applications: Sequence[Pair], projects: Iterable[Definition]) -> list[Diagnostic]:
     """What is wrong between Applications and their projects."""
     known: dict[str, list[Definition]] = {}
     for each in projects:
         known.setdefault(each.name, []).append(each)
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     missing: dict[str, list[Place]] = {}
     for app, destination in applications:
         name = text(app.spec.get("project")) or DEFAULT
@@ -27,37 +28,41 @@ def check(applications: Sequence[Pair], projects: Iterable[Definition]) -> list[
         if name in known:
             # Of several with one name, in several clusters, nobody knows which is meant; one that allows it is enough.
             refusals = [list(_refused(app, destination, project)) for project in known[name]]
-            fewest: list[Remark] = min(refusals, key=len)
-            remarks += fewest
+            fewest: list[Diagnostic] = min(refusals, key=len)
+            diagnostics += fewest
         elif name != DEFAULT:
             missing.setdefault(name, []).append(app.at("spec", "project"))
-    grade = Grade.WARNING if known else Grade.UNKNOWN
+    grade = Severity.WARNING if known else Severity.UNKNOWN
     for name, places in missing.items():
         others = f" and {len(places) - 1} more" if len(places) > 1 else ""
         message = f"project {name} is not in this repo, and without it Argo CD refuses this Application{others}"
-        remarks.append(Remark(places[0], grade, message))
+        diagnostics.append(Diagnostic(code="?", severity=grade, message=message, places=(places[0],)))
     used = {text(app.spec.get("project")) or DEFAULT for app, _ in applications}
     for name, found in known.items():
         if name not in used and name != DEFAULT:
-            remarks.append(Remark(found[0].place, Grade.UNKNOWN, f"no Application of this repo uses project {name}"))
-    return remarks
+            diagnostics.append(
+                Diagnostic.unknown("?", f"no Application of this repo uses project {name}", at=found[0].place)
+            )
+    return diagnostics
 
 
-def _refused(app: Definition, destination: Destination, project: Definition) -> Iterator[Remark]:
+def _refused(app: Definition, destination: Destination, project: Definition) -> Iterator[Diagnostic]:
     name = project.name
     where = destination.cluster or IN_CLUSTER
     if not _allows_destination(project, destination) and not has_placeholder(destination.namespace):
         message = f"project {name} does not allow the destination {where}, namespace {destination.namespace or 'none'}"
-        yield Remark(app.at("spec", "destination"), Grade.WARNING, message, f"Allow it in {project.place}.")
+        yield Diagnostic.warning("?", message, at=app.at("spec", "destination"), fix=f"Allow it in {project.place}.")
     for spec in application_spec.source_specs(app):
         if spec.url and not has_placeholder(spec.url) and not allows_source(project, spec.url):
             message = f"project {name} does not allow the source {spec.url}"
-            yield Remark(spec.at("repoURL"), Grade.WARNING, message, f"Allow it in {project.place}.")
+            yield Diagnostic.warning("?", message, at=spec.at("repoURL"), fix=f"Allow it in {project.place}.")
     if project.namespace and app.namespace and app.namespace != project.namespace:
         allowed = [text(each) for each in items(project.spec.get("sourceNamespaces"))]
         if not any(_matches(each, app.namespace) for each in allowed):
             message = f"project {name} does not allow Applications in namespace {app.namespace}"
-            yield Remark(app.at("metadata", "namespace"), Grade.WARNING, message, f"Allow it in {project.place}.")
+            yield Diagnostic.warning(
+                "?", message, at=app.at("metadata", "namespace"), fix=f"Allow it in {project.place}."
+            )
 
 
 def allows_source(project: Definition, url: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from firstlight.model import argocd_names
 from firstlight.model.cluster import Cluster, Engine, Network
 from firstlight.model.component import Certainty, ComponentNeed, ObjectId, Origin, SecretNeed, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource, SeveralSources, Source
 from firstlight.repo.argocd import application_spec, definitions, git_urls
 from firstlight.repo.argocd.application_sources import HEADS

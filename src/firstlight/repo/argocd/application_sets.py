@@ -7,7 +7,7 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.model import argocd_names
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.repo.argocd import merge_rules, set_generators
 from firstlight.repo.argocd.definitions import Definition, items, mapping, text
 from firstlight.repo.argocd.read_scope import MAX_APPLICATIONS, GeneratorFailed, GeneratorNotKnown, ReadScope
@@ -30,28 +30,30 @@ class GeneratedApplications:
     """What a set makes."""
 
     applications: tuple[GeneratedApplication, ...]
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def applications(one: Definition, scope: ReadScope) -> GeneratedApplications:
     """The Applications of a set; at least one stands for what is not known."""
     found: dict[str, GeneratedApplication] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for number, entry in enumerate(items(one.spec.get("generators"))):
         for made in _of_entry(one, mapping(entry), number, scope):
-            if isinstance(made, Remark):
-                remarks.append(made)
+            if isinstance(made, Diagnostic):
+                diagnostics.append(made)
                 continue
             name = made.definition.name
             if name in found and not made.is_template:
-                remarks.append(
-                    Remark(one.place, Grade.ERROR, f"the ApplicationSet makes two Applications named {name}")
+                diagnostics.append(
+                    Diagnostic.error("?", f"the ApplicationSet makes two Applications named {name}", at=one.place)
                 )
             found.setdefault(name, made)
             if len(found) > MAX_APPLICATIONS:
                 message = f"the ApplicationSet makes more than {MAX_APPLICATIONS} Applications; the rest is left out"
-                return GeneratedApplications(tuple(found.values()), (*remarks, Remark(one.place, Grade.ERROR, message)))
-    return GeneratedApplications(tuple(found.values()), tuple(remarks))
+                return GeneratedApplications(
+                    tuple(found.values()), (*diagnostics, Diagnostic.error("?", message, at=one.place))
+                )
+    return GeneratedApplications(tuple(found.values()), tuple(diagnostics))
 
 
 def template(one: Definition, reason: str) -> GeneratedApplication:
@@ -64,7 +66,7 @@ def template(one: Definition, reason: str) -> GeneratedApplication:
 
 def _of_entry(
     one: Definition, entry: Mapping[str, Any], number: int, scope: ReadScope
-) -> Iterator[GeneratedApplication | Remark]:
+) -> Iterator[GeneratedApplication | Diagnostic]:
     templates = SetTemplates(
         is_go=one.spec.get("goTemplate") is True,
         options=items(one.spec.get("goTemplateOptions")),
@@ -72,29 +74,34 @@ def _of_entry(
     )
     found = set_generators.kinds(entry)
     if not found:
-        yield Remark(one.at("spec", "generators", number), Grade.ERROR, "there is no generator in this entry")
+        yield Diagnostic.error("?", "there is no generator in this entry", at=one.at("spec", "generators", number))
     for kind in found:
         place = one.at("spec", "generators", number, kind)
         try:
             given = set_generators.parameters(kind, entry, templates, scope)
         except GeneratorFailed as error:
-            yield Remark(place, _grade(error), f"the Applications of {one.name} are not known: {error}")
+            yield Diagnostic(
+                code="?",
+                severity=_grade(error),
+                message=f"the Applications of {one.name} are not known: {error}",
+                places=(place,),
+            )
             yield template(one, f"which Applications there are is not known: {error}")
             continue
         if not given.sets:
             message = f"the generator {kind} of {one.name} finds nothing, so it makes no Application"
-            yield Remark(place, Grade.WARNING, message)
+            yield Diagnostic.warning("?", message, at=place)
         merged = merge_rules.filled(mapping(mapping(entry[kind]).get("template")), mapping(one.spec.get("template")))
         yield from _all_filled_in(one, merged, given, templates)
 
 
-def _grade(error: GeneratorFailed) -> Grade:
-    return Grade.UNKNOWN if isinstance(error, GeneratorNotKnown) else Grade.ERROR
+def _grade(error: GeneratorFailed) -> Severity:
+    return Severity.UNKNOWN if isinstance(error, GeneratorNotKnown) else Severity.ERROR
 
 
 def _all_filled_in(
     one: Definition, merged: Mapping[str, Any], given: set_generators.GeneratedParameters, templates: SetTemplates
-) -> Iterator[GeneratedApplication | Remark]:
+) -> Iterator[GeneratedApplication | Diagnostic]:
     """The Application of each set of parameters; what goes wrong with many of them is said once."""
     said: set[str] = set()
     bad_names: list[str] = []
@@ -104,7 +111,9 @@ def _all_filled_in(
         except GeneratorFailed as error:
             if str(error) not in said:
                 message = f"the template of {one.name} cannot be filled in: {error}"
-                yield Remark(one.at("spec", "template"), _grade(error), message)
+                yield Diagnostic(
+                    code="?", severity=_grade(error), message=message, places=(one.at("spec", "template"),)
+                )
                 yield template(one, f"its template cannot be filled in: {error}")
             said.add(str(error))
             continue
@@ -116,7 +125,7 @@ def _all_filled_in(
         message = (
             f"the ApplicationSet makes an Application named {bad_names[0]!r}{more}, which Kubernetes does not take"
         )
-        yield Remark(one.at("spec", "template", "metadata", "name"), Grade.ERROR, message)
+        yield Diagnostic.error("?", message, at=one.at("spec", "template", "metadata", "name"))
 
 
 def _filled_in(
@@ -134,7 +143,7 @@ def _filled_in(
 
 def _patched(value: Mapping[str, Any], patch: str) -> dict[str, Any]:
     contents = yaml_reader.read(patch.encode(errors="replace"), "")
-    wrong = next((each for each in contents.remarks if each.grade == Grade.ERROR), None)
+    wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if wrong:
         raise GeneratorFailed(f"templatePatch is no YAML: {wrong.message}")
     read = contents.documents[0].value if contents.documents else {}

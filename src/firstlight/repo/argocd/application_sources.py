@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import (
     ChartSource,
     DirectorySource,
@@ -31,7 +31,7 @@ class ResolvedSources:
     version: str = ""
     definitions: tuple[Definition, ...] = ()
     """Objects of this repo that it applies itself."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     doubt: str = ""
 
 
@@ -41,7 +41,7 @@ class _One:
 
     sources: tuple[Source, ...]
     definitions: tuple[Definition, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     version: str = ""
     """Of a chart of this repo."""
     doubt: str = ""
@@ -53,18 +53,20 @@ def read(app: Definition, scope: ReadScope) -> ResolvedSources:
     refs = {f"${each.ref}": each for each in specs if each.ref}
     made = [_one(each, refs, scope) for each in specs if not _is_only_a_ref(each)]
     sources = [source for each in made for source in each.sources]
-    remarks = [remark for each in made for remark in each.remarks]
+    diagnostics = [diagnostic for each in made for diagnostic in each.diagnostics]
     if app.spec.get("source") and items(app.spec.get("sources")):
-        remarks.append(Remark(app.at("spec", "source"), Grade.WARNING, "source is not read, since there are sources"))
+        diagnostics.append(
+            Diagnostic.warning("?", "source is not read, since there are sources", at=app.at("spec", "source"))
+        )
     if not sources:
         reason = "the Application has no source" if not specs else "its sources only lend files"
-        remarks.append(Remark(app.at("spec"), Grade.ERROR, reason))
+        diagnostics.append(Diagnostic.error("?", reason, at=app.at("spec")))
         sources = [Unresolved(text="", reason=reason)]
     return ResolvedSources(
         source=sources[0] if len(sources) == 1 else SeveralSources(each=tuple(sources)),
         version=_version(sources) or next((each.version for each in made if each.version), ""),
         definitions=made[0].definitions if len(made) == 1 else tuple(one for each in made for one in each.definitions),
-        remarks=tuple(remarks),
+        diagnostics=tuple(diagnostics),
         doubt=next((each.doubt for each in made if each.doubt), ""),
     )
 
@@ -92,7 +94,7 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
         return _plugin(spec)
     if spec.chart:
         given = application_values.read(spec, refs, base=None, scope=scope)
-        return _One((_chart(spec, given.values, scope),), remarks=given.remarks)
+        return _One((_chart(spec, given.values, scope),), diagnostics=given.diagnostics)
     if not scope.own.has(spec.url):
         return _elsewhere(spec, refs, scope)
     path = spec.path
@@ -108,14 +110,16 @@ def _one(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScope) -> 
 
 def _wrong(spec: SourceSpec, reason: str) -> _One:
     place = spec.at("path") if spec.written_path else spec.at()
-    return _One((Unresolved(text=spec.written_path, reason=reason),), remarks=(Remark(place, Grade.ERROR, reason),))
+    return _One(
+        (Unresolved(text=spec.written_path, reason=reason),), diagnostics=(Diagnostic.error("?", reason, at=place),)
+    )
 
 
 def _plugin(spec: SourceSpec) -> _One:
     name = text(mapping(spec.value.get("plugin")).get("name"))
     reason = f"the plugin {name} makes its manifests" if name else "a plugin makes its manifests"
-    remark = Remark(spec.at("plugin"), Grade.UNKNOWN, f"{reason}, and it is not run")
-    return _One((Unresolved(text=spec.written_path, reason=reason),), remarks=(remark,))
+    diagnostic = Diagnostic.unknown("?", f"{reason}, and it is not run", at=spec.at("plugin"))
+    return _One((Unresolved(text=spec.written_path, reason=reason),), diagnostics=(diagnostic,))
 
 
 def _chart(spec: SourceSpec, values: tuple[Values, ...], scope: ReadScope) -> ChartSource:
@@ -146,23 +150,23 @@ def _elsewhere(spec: SourceSpec, refs: Mapping[str, SourceSpec], scope: ReadScop
     chart = dataclasses.replace(
         _chart(spec, given.values, scope), name=spec.written_path or ".", repository=git_urls.without_password(spec.url)
     )
-    return _One((chart,), remarks=given.remarks)
+    return _One((chart,), diagnostics=given.diagnostics)
 
 
 def _here(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str, scope: ReadScope) -> _One:
     spec, said = directory_contents.overridden(spec, path, scope.tree)
     tool = directory_contents.tool(spec, path, scope.tree)
-    if isinstance(tool, Remark):
-        return _One((Unresolved(text=path, reason=tool.message),), remarks=(*said, tool))
+    if isinstance(tool, Diagnostic):
+        return _One((Unresolved(text=path, reason=tool.message),), diagnostics=(*said, tool))
     if tool == SourceTool.PLUGIN:
         return _plugin(spec)
     if tool == SourceTool.HELM:
         made = _local_chart(spec, refs, path=path, scope=scope)
-        return dataclasses.replace(made, remarks=(*said, *made.remarks))
+        return dataclasses.replace(made, diagnostics=(*said, *made.diagnostics))
     is_kustomized = tool == SourceTool.KUSTOMIZE
     found = _contents(spec, path, scope, is_kustomized=is_kustomized)
     directory = _directory(spec, path, is_kustomized=is_kustomized)
-    return _One((directory, *found.charts, *found.remotes), found.definitions, (*said, *found.remarks))
+    return _One((directory, *found.charts, *found.remotes), found.definitions, (*said, *found.diagnostics))
 
 
 def _contents(spec: SourceSpec, path: str, scope: ReadScope, *, is_kustomized: bool) -> DirectoryContents:
@@ -208,13 +212,13 @@ def _local_chart(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, path: str,
     given = application_values.read(spec, refs, base=path, scope=scope)
     chart = local_charts.read_chart(scope.tree, path)
     if chart is None:
-        remark = Remark(spec.at("path"), Grade.ERROR, f"{path}/{local_charts.CHART_FILE} cannot be read")
-        return _One((Unresolved(text=path, reason=remark.message),), remarks=(*given.remarks, remark))
+        diagnostic = Diagnostic.error("?", f"{path}/{local_charts.CHART_FILE} cannot be read", at=spec.at("path"))
+        return _One((Unresolved(text=path, reason=diagnostic.message),), diagnostics=(*given.diagnostics, diagnostic))
     release = dataclasses.replace(
         _chart(spec, given.values, scope), name=path, repository="", version=chart.version, credentials=""
     )
     values = application_values.merged(given.values, local_charts.default_values(scope.tree, path), scope)
     dependencies = local_charts.charts_brought(scope.tree, chart, values, release)
     rendered = local_charts.chart_applications(chart, values, release, scope=scope)
-    remarks = (*given.remarks, *rendered.remarks)
-    return _One((release, *dependencies), rendered.definitions, remarks, version=chart.version)
+    diagnostics = (*given.diagnostics, *rendered.diagnostics)
+    return _One((release, *dependencies), rendered.definitions, diagnostics, version=chart.version)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.argocd import definitions
 from firstlight.repo.argocd.argocd_settings import IN_CLUSTER, IN_CLUSTER_SERVER, Registered
 from firstlight.repo.argocd.definitions import Definition, Steps, mapping
@@ -140,7 +141,7 @@ class Destination:
     server: str = ""
     """Its address, where it is known."""
     namespace: str = ""
-    remark: Remark | None = None
+    diagnostic: Diagnostic | None = None
 
 
 def read_destination(app: Definition, registered: Registered) -> Destination:
@@ -152,8 +153,8 @@ def read_destination(app: Definition, registered: Registered) -> Destination:
         return Destination("", "", namespace)  # a set that only a run can tell; it is in doubt anyhow
     if server and name:
         message = "the destination has a server and a name, and Argo CD takes one of them"
-        remark = Remark(app.at("spec", "destination"), Grade.ERROR, message)
-        return dataclasses.replace(_of(server, "", namespace, app, registered), remark=remark)
+        diagnostic = Diagnostic.error("?", message, at=app.at("spec", "destination"))
+        return dataclasses.replace(_of(server, "", namespace, app, registered), diagnostic=diagnostic)
     return _of(server, name, namespace, app, registered)
 
 
@@ -164,11 +165,15 @@ def _of(server: str, name: str, namespace: str, app: Definition, registered: Reg
         known = next((each.server for each in registered.clusters if each.name == name), "")
         return Destination(name, known, namespace)
     if not server:
-        remark = Remark(app.at("spec", "destination"), Grade.ERROR, "the destination has neither a server nor a name")
-        return Destination("", "", namespace, remark)
+        diagnostic = Diagnostic.error(
+            "?", "the destination has neither a server nor a name", at=app.at("spec", "destination")
+        )
+        return Destination("", "", namespace, diagnostic)
     found = next((each.name for each in registered.clusters if each.server.rstrip("/") == server), "")
     if found:
         return Destination("" if found == IN_CLUSTER else found, server, namespace)
     message = f"no cluster of this repo is known to have the address {server}"
     hint = "Use the cluster's name as Argo CD knows it, or keep its Secret in the repo."
-    return Destination(server, server, namespace, Remark(app.at("spec", "destination"), Grade.UNKNOWN, message, hint))
+    return Destination(
+        server, server, namespace, Diagnostic.unknown("?", message, at=app.at("spec", "destination"), fix=hint)
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from firstlight.model import argocd_names
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource
 from firstlight.repo.argocd import (
     application_sets,
@@ -66,7 +66,7 @@ class ApplicationTree:
     unreached: tuple[ApplicationNode, ...]
     """Each with the reason in its doubt."""
     projects: tuple[Definition, ...]
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def key(one: Definition) -> Key:
@@ -92,7 +92,7 @@ def follow(declared: Sequence[Definition], scope: ReadScope, *, inline: Sequence
     for each, found in zip(declared, all_variants, strict=True):
         for group, root in found if key(each) not in brought else ():
             walk.start_or_leave_out(root, group=group)
-            walk.remarks += scope.build(group).remarks if group else ()
+            walk.diagnostics += scope.build(group).diagnostics if group else ()
     for each in late:  # a circle, or brought by something that was changed on its way
         if key(each) not in walk.seen:
             walk.start_or_leave_out(each)
@@ -102,7 +102,7 @@ def follow(declared: Sequence[Definition], scope: ReadScope, *, inline: Sequence
     projects = {
         key(each): each for each in [*declared, *inline, *walk.projects] if each.kind == argocd_names.APP_PROJECT
     }
-    return ApplicationTree(tuple(walk.nodes), tuple(walk.unreached), tuple(projects.values()), tuple(walk.remarks))
+    return ApplicationTree(tuple(walk.nodes), tuple(walk.unreached), tuple(projects.values()), tuple(walk.diagnostics))
 
 
 def variants(one: Definition, scope: ReadScope) -> Iterator[tuple[str, Definition]]:
@@ -141,7 +141,7 @@ class _Walk:
         self._scope = scope
         self.nodes: list[ApplicationNode] = []
         self.unreached: list[ApplicationNode] = []
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
         self.projects: list[Definition] = []
         self.seen: set[Key] = set()
         self._taken: dict[tuple[Key, str, str], ApplicationNode] = {}
@@ -172,7 +172,7 @@ class _Walk:
         release = ChartSource(name=chart.path, release=chart.name, namespace=argocd_names.NAMESPACE)
         values = local_charts.default_values(self._scope.tree, chart.path)
         rendered = local_charts.chart_applications(chart, values, release, scope=self._scope)
-        self.remarks += rendered.remarks
+        self.diagnostics += rendered.diagnostics
         for each in rendered.definitions:
             doubt = f"no Application of this repo reads the chart {chart.path}, so it may be given other values"
             made = dataclasses.replace(each, doubt=each.doubt or doubt, is_guessed=True)
@@ -198,7 +198,7 @@ class _Walk:
                 continue  # an Application that brings itself, as roots do
             made = self._applications(each)
             self.seen.add(key(each))
-            self.remarks += made.remarks
+            self.diagnostics += made.diagnostics
             if each.kind == argocd_names.APPLICATION_SET and not made.applications:
                 self._empty(each)
             children: list[tuple[Definition, ApplicationNode | None]] = []
@@ -228,25 +228,25 @@ class _Walk:
             if above is not None and first.parent is not above:
                 by = first.parent.definition.name if first.parent else "nobody"
                 message = f"{app.name} is brought by {above.definition.name} and by {by}, which will fight for it"
-                self.remarks.append(Remark(app.place, Grade.WARNING, message))
+                self.diagnostics.append(Diagnostic.warning("?", message, at=app.place))
             return None
         if len(self.nodes) >= MAX_APPLICATIONS:
             message = f"{app.name} is left out: there are more than {MAX_APPLICATIONS} Applications"
-            self.remarks.append(Remark(app.place, Grade.ERROR, message))
+            self.diagnostics.append(Diagnostic.error("?", message, at=app.place))
             return None
         if depth > MAX_DEPTH:
             message = f"{app.name} is taken for a root: Applications bring each other more than {MAX_DEPTH} deep"
-            self.remarks.append(Remark(app.place, Grade.ERROR, message))
+            self.diagnostics.append(Diagnostic.error("?", message, at=app.place))
             self.seen.discard(key(one))
             return None
         made = self._node(application, above, group=group, is_inline=is_inline, one=one)
         self._taken[mark] = made
         self.nodes.append(made)
-        self.remarks += made.made.remarks
-        if made.destination.remark:
-            self.remarks.append(made.destination.remark)
+        self.diagnostics += made.made.diagnostics
+        if made.destination.diagnostic:
+            self.diagnostics.append(made.destination.diagnostic)
         if not app.name:
-            self.remarks.append(Remark(app.at("metadata"), Grade.ERROR, "the Application has no name"))
+            self.diagnostics.append(Diagnostic.error("?", "the Application has no name", at=app.at("metadata")))
         return made
 
     def _node(
@@ -279,7 +279,9 @@ class _Walk:
     def _empty(self, one: Definition) -> None:
         reason = "the ApplicationSet makes no Application"
         if not definitions.items(one.spec.get("generators")):
-            self.remarks.append(Remark(one.at("spec", "generators"), Grade.WARNING, f"{reason}: it has no generators"))
+            self.diagnostics.append(
+                Diagnostic.warning("?", f"{reason}: it has no generators", at=one.at("spec", "generators"))
+            )
         self.unreached.append(self._node(application_sets.template(one, reason), None))
 
     def _applications(self, one: Definition) -> application_sets.GeneratedApplications:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.repo import work_tree
 from firstlight.repo.argocd import git_urls, globs, merge_rules
@@ -21,7 +22,7 @@ class ApplicationValues:
     """What a chart is given."""
 
     values: tuple[Values, ...]
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def read(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, base: str | None, scope: ReadScope) -> ApplicationValues:
@@ -33,9 +34,9 @@ def read(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, base: str | None, 
         base: The directory of the chart in this repo; None if it comes from elsewhere.
         scope: The tree.
     """
-    remarks: list[Remark] = []
-    values = [each for found in _files(spec, refs, base, scope) for each in _kept(found, remarks)]
-    values += _kept(_inline(spec), remarks)
+    diagnostics: list[Diagnostic] = []
+    values = [each for found in _files(spec, refs, base, scope) for each in _kept(found, diagnostics)]
+    values += _kept(_inline(spec), diagnostics)
     for number, each in enumerate(items(spec.helm.get("parameters"))):
         value = mapping(each)
         written, later = spec.substituted(text(value.get("value")))
@@ -51,8 +52,8 @@ def read(spec: SourceSpec, refs: Mapping[str, SourceSpec], *, base: str | None, 
     for number, each in enumerate(items(spec.helm.get("fileParameters"))):
         value, place = mapping(each), spec.at("helm", "fileParameters", number)
         for found in _file(spec, refs, text(value.get("path")), place=place, base=base, scope=scope):
-            values += [dataclasses.replace(made, target=text(value.get("name"))) for made in _kept(found, remarks)]
-    return ApplicationValues(tuple(values), tuple(remarks))
+            values += [dataclasses.replace(made, target=text(value.get("name"))) for made in _kept(found, diagnostics)]
+    return ApplicationValues(tuple(values), tuple(diagnostics))
 
 
 def merged(given: Sequence[Values], defaults: Mapping[str, Any], scope: ReadScope) -> dict[str, Any]:
@@ -72,12 +73,12 @@ def merged(given: Sequence[Values], defaults: Mapping[str, Any], scope: ReadScop
     return whole
 
 
-Found = Values | Remark
+Found = Values | Diagnostic
 
 
-def _kept(found: Found | None, remarks: list[Remark]) -> list[Values]:
-    if isinstance(found, Remark):
-        remarks.append(found)
+def _kept(found: Found | None, diagnostics: list[Diagnostic]) -> list[Values]:
+    if isinstance(found, Diagnostic):
+        diagnostics.append(found)
     return [found] if isinstance(found, Values) else []
 
 
@@ -117,7 +118,7 @@ def _file(
         path, later = spec.substituted(written)
         if written.startswith("$") and "ARGOCD_" not in name:
             message = f"no source of the Application has ref: {name[1:]}"
-            yield Remark(place, Grade.ERROR, message, "Add a source with that ref, or correct the name.")
+            yield Diagnostic.error("?", message, at=place, fix="Add a source with that ref, or correct the name.")
             return
         if path.startswith(_REMOTE):
             yield Values(place=place, reference=path)
@@ -135,17 +136,17 @@ def _of_repo(spec: SourceSpec, path: str, *, place: Place, base: str, scope: Rea
     is_optional = spec.helm.get("ignoreMissingValueFiles") is True
     joined = work_tree.join(".", path.lstrip("/")) if path.startswith("/") else work_tree.join(base, path)
     if joined is None:
-        yield Remark(place, Grade.ERROR, f"the value file {path} is outside of the repo")
+        yield Diagnostic.error("?", f"the value file {path} is outside of the repo", at=place)
         return
     if globs.is_glob(joined):
         matching = _globbed(joined, scope)
         yield from (Values(place=place, file=each, optional=is_optional) for each in matching)
         if not matching and not is_optional:
-            yield Remark(place, Grade.ERROR, f"no value file is like {path}")
+            yield Diagnostic.error("?", f"no value file is like {path}", at=place)
         return
     if not scope.tree.is_file(joined):
         if not is_optional:
-            yield Remark(place, Grade.ERROR, f"the value file {joined} does not exist")
+            yield Diagnostic.error("?", f"the value file {joined} does not exist", at=place)
             yield Values(place=place, file=joined, unresolved="there is no such file")
         return
     yield Values(place=place, file=joined, optional=is_optional)
@@ -170,13 +171,13 @@ def _inline(spec: SourceSpec) -> Found | None:
     if has_placeholder(written):
         return Values(place=place, unresolved="there are parts of a template in the values that cannot be filled in")
     contents = yaml_reader.read(written.encode(errors="replace"), place.path)
-    wrong = next((each for each in contents.remarks if each.grade == Grade.ERROR), None)
+    wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if wrong:
         message = f"the values are no YAML: {wrong.message} (line {wrong.place.line} of them)"
-        return Remark(place, Grade.ERROR, message, wrong.hint)
+        return Diagnostic.error("?", message, at=place, fix=wrong.fix)
     value = contents.documents[0].value if contents.documents else {}
     if not isinstance(value, Mapping):
-        return Remark(place, Grade.ERROR, "the values are no mapping")
+        return Diagnostic.error("?", "the values are no mapping", at=place)
     return Values(place=place, inline=value)
 
 

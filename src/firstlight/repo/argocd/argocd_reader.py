@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.model import argocd_names
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.argocd import (
     app_projects,
     application_origins,
@@ -80,7 +80,7 @@ _HOMES = {"cluster", "clusters", "environment", "environments", "env", "envs", "
 """Directories whose directories are clusters, as people name them."""
 
 
-def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[ApplicationNode, str], list[Remark]]:
+def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[ApplicationNode, str], list[Diagnostic]]:
     """The name of the installation of each Application, empty where there is one without a name."""
     first: dict[tuple[str, bool], ApplicationNode] = {}
     rivals: list[tuple[ApplicationNode, ApplicationNode]] = []
@@ -95,14 +95,14 @@ def read_instances(nodes: Sequence[ApplicationNode]) -> tuple[Mapping[Applicatio
     if not all(root in parents or root.group or _is_at_home(instance_label(root), names) for root in roots):
         names = {}
     found = {node: _name(instance_label(node.root), names) for node in nodes}
-    remarks = [
-        Remark(
-            two.definition.place, Grade.WARNING, f"{two.definition.name} is there twice: also in {one.definition.place}"
+    diagnostics = [
+        Diagnostic.warning(
+            "?", f"{two.definition.name} is there twice: also in {one.definition.place}", at=two.definition.place
         )
         for one, two in rivals
         if found[one] == found[two]
     ]
-    return found, remarks
+    return found, diagnostics
 
 
 def _is_at_home(label: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> bool:
@@ -256,10 +256,10 @@ def _found(followed: ApplicationTree, scope: ReadScope) -> ReaderResult:
     ]
     checked = app_projects.check([(node.definition, node.destination) for node in followed.nodes], followed.projects)
     left = [application_origins.origin(node, scope, cluster="", is_leaf=False) for node in followed.unreached]
-    remarks = [*scope.own.remarks, *followed.remarks, *doubled, *ordered.remarks, *checked]
+    diagnostics = [*scope.own.diagnostics, *followed.diagnostics, *doubled, *ordered.diagnostics, *checked]
     return ReaderResult(
         clusters=application_origins.clusters(followed.nodes, names, scope),
         origins=tuple(made),
         unreached=tuple(left),
-        remarks=tuple(dict.fromkeys(remarks)),
+        diagnostics=tuple(dict.fromkeys(diagnostics)),
     )

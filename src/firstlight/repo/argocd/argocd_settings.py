@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.model import argocd_names
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.repo_command import RepoCommand
 from firstlight.repo.argocd import definitions, git_urls, kustomize_options
 from firstlight.repo.work_tree import YAML, WorkTree

@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import argocd_names
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import YAML, WorkTree
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, RemoteSource
 from firstlight.repo import kustomize, work_tree
 from firstlight.repo.argocd import globs, local_charts, merge_rules
@@ -42,12 +42,12 @@ class DirectoryContents:
     """Every object, those of other kinds too."""
     charts: tuple[ChartSource, ...] = ()
     remotes: tuple[RemoteSource, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def overridden(spec: SourceSpec, path: str, tree: WorkTree) -> tuple[SourceSpec, list[Remark]]:
+def overridden(spec: SourceSpec, path: str, tree: WorkTree) -> tuple[SourceSpec, list[Diagnostic]]:
     """A source with what ``.argocd-source.yaml`` files in its directory change in it."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for name in (_OVERRIDES, f".argocd-source-{spec.app.name}.yaml"):
         file = posixpath.normpath(f"{path}/{name}")
         if not tree.is_file(file):
@@ -56,19 +56,19 @@ def overridden(spec: SourceSpec, path: str, tree: WorkTree) -> tuple[SourceSpec,
         patch = mapping(document.value) if document else {}
         if document and ("kind" in patch or "spec" in patch):
             message = f"{name} is where Argo CD looks for parameters of a source, and this is an object"
-            remarks.append(Remark(document.place(), Grade.WARNING, message))
+            diagnostics.append(Diagnostic.warning("?", message, at=document.place()))
         if patch:
             tools = {each: patch[each] for each in SourceTool if each in patch}
             spec = spec.with_value(merge_rules.patched(spec.value, tools))
-    return spec, remarks
+    return spec, diagnostics
 
 
-def tool(spec: SourceSpec, path: str, tree: WorkTree) -> SourceTool | Remark:
-    """The tool that a source names, or that fits the files of its directory; a remark where it cannot be right."""
+def tool(spec: SourceSpec, path: str, tree: WorkTree) -> SourceTool | Diagnostic:
+    """The tool that a source names, or that fits the files of its directory; a diagnostic where it cannot be right."""
     named = [SourceTool(each) for each in spec.tools()]
     if len(named) > 1:
         message = f"{' and '.join(named)} are both set, and Argo CD takes one of them"
-        return Remark(spec.at(named[1]), Grade.ERROR, message, "Use one source for each.")
+        return Diagnostic.error("?", message, at=spec.at(named[1]), fix="Use one source for each.")
     names = [each for each in tree.listing(path) if not each.endswith("/")]
     found = SourceTool.DIRECTORY
     for name in names:  # in the order of Go's walk, where the last one that fits wins
@@ -79,9 +79,9 @@ def tool(spec: SourceSpec, path: str, tree: WorkTree) -> SourceTool | Remark:
     if not named:
         return found
     if named[0] == SourceTool.HELM and local_charts.CHART_FILE not in names:
-        return Remark(spec.at("helm"), Grade.ERROR, f"helm is set, and {path} has no {local_charts.CHART_FILE}")
+        return Diagnostic.error("?", f"helm is set, and {path} has no {local_charts.CHART_FILE}", at=spec.at("helm"))
     if named[0] == SourceTool.KUSTOMIZE and not set(KUSTOMIZATIONS) & set(names):
-        return Remark(spec.at("kustomize"), Grade.ERROR, f"kustomize is set, and {path} has no kustomization.yaml")
+        return Diagnostic.error("?", f"kustomize is set, and {path} has no kustomization.yaml", at=spec.at("kustomize"))
     return named[0]
 
 
@@ -94,13 +94,13 @@ def kustomized(spec: SourceSpec, path: str, scope: ReadScope) -> DirectoryConten
     over = kustomize.Overlay(spec.at("kustomize"), fields) if fields else None
     built = scope.build(path, over)
     definitions = [_adjusted(of_manifest(each), options) for each in built.manifests]
-    remarks = list(built.remarks)
+    diagnostics = list(built.diagnostics)
     if built.charts and not scope.settings.builds_charts:
         message = "kustomize builds helmCharts only if argocd-cm has kustomize.buildOptions: --enable-helm"
         place = built.charts[0].origin or spec.at("path")
-        remarks.append(Remark(place, Grade.WARNING, f"{message}, and nothing in this repo says so"))
+        diagnostics.append(Diagnostic.warning("?", f"{message}, and nothing in this repo says so", at=place))
     remotes = tuple(each.remote for each in built.remotes)
-    return DirectoryContents(tuple(definitions), built.charts, remotes, tuple(remarks))
+    return DirectoryContents(tuple(definitions), built.charts, remotes, tuple(diagnostics))
 
 
 def images(written: list[Any]) -> list[dict[str, str]]:
@@ -120,18 +120,18 @@ def plain(spec: SourceSpec, path: str, tree: WorkTree) -> DirectoryContents:
     """The files of a directory as they are."""
     options = mapping(spec.value.get("directory"))
     definitions: list[Definition] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for file in _files(path, options, tree):
         if file.endswith(".jsonnet"):
             message = f"{file} is jsonnet, which is not run"
-            remarks.append(Remark(spec.at("path"), Grade.UNKNOWN, message))
+            diagnostics.append(Diagnostic.unknown("?", message, at=spec.at("path")))
             continue
         if _SKIP in (tree.text(file) or ""):
             continue
         for document in tree.documents(file):
             objects = of_document(document)
             definitions += [each for each in objects if text(each.value.get("apiVersion")) and each.kind]
-    return DirectoryContents(tuple(definitions), remarks=tuple(remarks))
+    return DirectoryContents(tuple(definitions), diagnostics=tuple(diagnostics))
 
 
 def _files(path: str, options: Mapping[str, Any], tree: WorkTree) -> Iterator[str]:

@@ -5,7 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 
 _SCP = re.compile(r"^(?:[^@/:\s]+@)?([^/:\s]+):(?!//)(.*)$")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -35,7 +36,7 @@ class OwnRepository:
     place: Place | None = None
     revision: str = ""
     """The branch or tag that most of its Applications follow."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def has(self, url: str) -> bool:
         """Whether an address is this repo's."""
@@ -80,8 +81,10 @@ def own(evidence: Sequence[UrlEvidence], *, given: Collection[str] = (), directo
     if inferred.urls and not any(normalised(each.url) in known for each in evidence):
         place = inferred.place or Place(".")
         message = f"no Application reads {without_password(first)}; {inferred.how}"
-        remark = Remark(place, Grade.WARNING, message, "Give the address that the Applications use.")
-        return dataclasses.replace(inferred, urls=inferred.urls | known, remarks=(*inferred.remarks, remark))
+        diagnostic = Diagnostic.warning("?", message, at=place, fix="Give the address that the Applications use.")
+        return dataclasses.replace(
+            inferred, urls=inferred.urls | known, diagnostics=(*inferred.diagnostics, diagnostic)
+        )
     used = next((each.at() for each in evidence if normalised(each.url) in known), None)
     return OwnRepository(known, first, "it was given as this repo's address", used)
 
@@ -101,10 +104,12 @@ def _inferred(evidence: Sequence[UrlEvidence], directory: str) -> OwnRepository:
     first = next(each for each in evidence if each.url == forms.most_common(1)[0][0])
     shown = without_password(first.url)
     how = f"{shown} is taken for this repo: {here[best]} of {everywhere[best]} of its paths are here"
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     rivals = [url for url in likely if url != best]
     place = first.at()
     if here[best] < everywhere[best] or rivals:
         message = how + (f", and {here[max(rivals, key=weight)]} of {max(rivals, key=weight)}" if rivals else "")
-        remarks.append(Remark(place, Grade.WARNING, message, "Give the repo's address in firstlight.yaml."))
-    return OwnRepository(frozenset([best]), shown, how, place, remarks=tuple(remarks))
+        diagnostics.append(
+            Diagnostic.warning("?", message, at=place, fix="Give the repo's address in firstlight.yaml.")
+        )
+    return OwnRepository(frozenset([best]), shown, how, place, diagnostics=tuple(diagnostics))

@@ -7,7 +7,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.repo import go_template, work_tree
 from firstlight.repo.argocd import definitions as argocd_definitions
@@ -178,7 +179,7 @@ class RenderedApplications:
     """What the templates make."""
 
     definitions: tuple[Definition, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def chart_applications(
@@ -194,14 +195,14 @@ def chart_applications(
     helpers = "".join(scope.tree.text(each) or "" for each in files if each.endswith(".tpl"))
     data = _data(chart, values, release)
     definitions: list[Definition] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path in spoken:
         if path.endswith(".tpl"):
             continue
         found = _file(path, scope.tree.text(path) or "", data, helpers, scope.budget)
         definitions += found.definitions
-        remarks += found.remarks
-    return RenderedApplications(tuple(definitions), tuple(remarks))
+        diagnostics += found.diagnostics
+    return RenderedApplications(tuple(definitions), tuple(diagnostics))
 
 
 def charts_of_applications(scope: ReadScope) -> list[ChartDirectory]:
@@ -242,17 +243,17 @@ def _file(path: str, text: str, data: Mapping[str, Any], helpers: str, budget: R
         with budget.measured():
             rendered = go_template.render_leniently(text, data, functions=_functions(helpers))
     except go_template.GoTemplateError as error:
-        return RenderedApplications(remarks=(_unread(path, text, error.reason, error.line),))
+        return RenderedApplications(diagnostics=(_unread(path, text, error.reason, error.line),))
     except GeneratorNotKnown as error:
-        return RenderedApplications(remarks=(_unread(path, text, str(error), 0),))
+        return RenderedApplications(diagnostics=(_unread(path, text, str(error), 0),))
     contents = yaml_reader.read(rendered.text.encode(errors="replace"), path)
-    wrong = next((each for each in contents.remarks if each.grade == Grade.ERROR), None)
-    remarks = [_unread(path, text, wrong.message, 0)] if wrong else []
+    wrong = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
+    diagnostics = [_unread(path, text, wrong.message, 0)] if wrong else []
     found = [
         _definition(document, each, rendered, number, path, text)
         for number, (document, each) in enumerate(_objects(contents.documents))
     ]
-    return RenderedApplications(tuple(found), tuple(remarks))
+    return RenderedApplications(tuple(found), tuple(diagnostics))
 
 
 def _objects(documents: tuple[YamlDocument, ...]) -> list[tuple[YamlDocument, Mapping[str, Any]]]:
@@ -287,10 +288,10 @@ def _plain(value: Any, unknown: list[str]) -> Any:
     return [_plain(each, unknown) for each in value] if isinstance(value, list) else value
 
 
-def _unread(path: str, text: str, reason: str, line: int) -> Remark:
+def _unread(path: str, text: str, reason: str, line: int) -> Diagnostic:
     number = len(_KIND.findall(text))
     what = "an object" if number == 1 else f"{number} objects"
-    return Remark(Place(path, line), Grade.UNKNOWN, f"{what} of Argo CD in a chart's template, not read: {reason}")
+    return Diagnostic.unknown("?", f"{what} of Argo CD in a chart's template, not read: {reason}", at=Place(path, line))
 
 
 def _functions(helpers: str) -> go_template.Functions:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo.argocd import git_generator, merge_rules, set_templates
 from firstlight.repo.argocd.argocd_settings import IN_CLUSTER, IN_CLUSTER_SERVER
 from firstlight.repo.argocd.definitions import items, mapping, selector_selects, text
@@ -94,7 +94,7 @@ def _list(written: Mapping[str, Any], templates: SetTemplates, _: ReadScope, __:
     if isinstance(more, str) and more.strip():
         contents = yaml_reader.read(more.encode(errors="replace"), "")
         value = contents.documents[0].value if contents.documents else []
-        is_broken = any(each.grade == Grade.ERROR for each in contents.remarks)
+        is_broken = any(each.severity == Severity.ERROR for each in contents.diagnostics)
         if is_broken or not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
             raise GeneratorFailed("elementsYaml is no list of mappings")
         sets += [set_templates.numbers_as_go(each) for each in value]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from firstlight.model import argocd_names
 from firstlight.model.component import ComponentNeed
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.argocd import definitions
 from firstlight.repo.argocd.application_tree import ApplicationNode
 from firstlight.repo.argocd.definitions import Definition, items, mapping, text
@@ -24,7 +25,7 @@ class Waves:
     needs: Mapping[ApplicationNode, tuple[ComponentNeed, ...]]
     numbers: Mapping[ApplicationNode, int]
     """The wave of each Application that has one."""
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
@@ -35,9 +36,9 @@ def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
         has_health: Whether Argo CD waits for the health of Applications.
     """
     numbers: dict[ApplicationNode, int] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for node in nodes:
-        number = _number(node, remarks)
+        number = _number(node, diagnostics)
         if number is not None:
             numbers[node] = number
     needs: dict[ApplicationNode, list[ComponentNeed]] = {node: [] for node in nodes}
@@ -56,11 +57,11 @@ def read(nodes: Sequence[ApplicationNode], *, has_health: bool) -> Waves:
             message = (
                 "a sync wave of Applications does not wait for the one before to be healthy: Argo CD has no health"
             )
-            remarks.append(Remark(first, Grade.WARNING, f"{message} check for Applications", _HEALTH_HINT))
+            diagnostics.append(Diagnostic.warning("?", f"{message} check for Applications", at=first, fix=_HEALTH_HINT))
     for node, more in _rolling(nodes):
         needs[node] += more
-    remarks += [*_replaced(nodes), *_idle(nodes, numbers)]
-    return Waves({node: tuple(each) for node, each in needs.items()}, numbers, tuple(remarks))
+    diagnostics += [*_replaced(nodes), *_idle(nodes, numbers)]
+    return Waves({node: tuple(each) for node, each in needs.items()}, numbers, tuple(diagnostics))
 
 
 def _annotated(one: Definition) -> int | None:
@@ -71,15 +72,17 @@ def _annotated(one: Definition) -> int | None:
         return None
 
 
-def _number(node: ApplicationNode, remarks: list[Remark]) -> int | None:
+def _number(node: ApplicationNode, diagnostics: list[Diagnostic]) -> int | None:
     """The wave that counts: the ApplicationSet's own before the one that it gives to its Applications."""
     for one in (node.app_set, node.definition):
         if one is not None and (written := one.annotation(argocd_names.SYNC_WAVE_ANNOTATION)):
             number = _annotated(one)
             if number is None:
                 message = f"the sync wave {written!r} is no number, so it counts as 0"
-                remarks.append(
-                    Remark(one.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION), Grade.ERROR, message)
+                diagnostics.append(
+                    Diagnostic.error(
+                        "?", message, at=one.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
+                    )
                 )
                 return 0
             return number
@@ -141,7 +144,7 @@ def _step(node: ApplicationNode, steps: list[object]) -> int:
     return 0
 
 
-def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Remark]:
+def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Diagnostic]:
     """Waves that a kustomization writes over."""
     for node in nodes:
         if node.app_set is not None:
@@ -153,15 +156,15 @@ def _replaced(nodes: Sequence[ApplicationNode]) -> Iterator[Remark]:
         )
         if before and before != after:
             place = node.definition.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
-            yield Remark(place, Grade.WARNING, f"a kustomization replaces this sync wave by {after or 'nothing'}")
+            yield Diagnostic.warning("?", f"a kustomization replaces this sync wave by {after or 'nothing'}", at=place)
 
 
-def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, int]) -> Iterator[Remark]:
+def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, int]) -> Iterator[Diagnostic]:
     """Waves that order nothing."""
     alone = [node for node in numbers if node.parent is None and node.app_set is None]
     if len({numbers[node] for node in alone}) > 1:
         message = "sync waves order nothing here: no Application of this repo brings these Applications"
-        yield Remark(min(_place(node) for node in alone), Grade.WARNING, message)
+        yield Diagnostic.warning("?", message, at=min(_place(node) for node in alone))
     seen: set[int] = set()
     for node in nodes:
         if node.app_set is None or id(node.app_set.value) in seen:
@@ -170,4 +173,6 @@ def _idle(nodes: Sequence[ApplicationNode], numbers: Mapping[ApplicationNode, in
         if node.definition.annotation(argocd_names.SYNC_WAVE_ANNOTATION):
             message = "a sync wave on the Applications of an ApplicationSet orders nothing: no sync creates them"
             place = node.app_set.at("spec", "template", "metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
-            yield Remark(place, Grade.WARNING, message, "Use its strategy RollingSync, or a wave on the set itself.")
+            yield Diagnostic.warning(
+                "?", message, at=place, fix="Use its strategy RollingSync, or a wave on the set itself."
+            )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.change import ChangedField, ChangeVerb
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.changes import list_keys
 
 Steps = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.changes import compare_fields, file_documents, list_keys
 from firstlight.repo.changes.compare_fields import ABSENT, PLAIN, FieldManner, Way
 from firstlight.repo.secrecy import secret_fields

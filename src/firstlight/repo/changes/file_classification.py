@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firstlight.model.change import Matter
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo import team_files, work_tree
 from firstlight.repo.changes import command_changes, file_documents, line_changes
 from firstlight.repo.changes.kustomization_uses import KustomizationUse
@@ -228,7 +228,7 @@ def _is_applied(tree: WorkTree, path: str, known: PlatformFiles) -> bool:
         return False
     if not path.endswith(work_tree.YAML) or not tree.is_file(path):
         return False
-    if any(each.grade is Grade.ERROR for each in tree.contents(path).remarks):
+    if any(each.severity is Severity.ERROR for each in tree.contents(path).diagnostics):
         return of_broken(tree.text(path) or "") is not Matter.UNKNOWN
     return any(of_document(each.value, path) not in (None, Matter.TOOLING) for each in tree.documents(path))
 

@@ -11,7 +11,8 @@ from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.changes.compare_fields import Steps
 from firstlight.repo.go_template import unknown_values
@@ -27,7 +28,7 @@ _LINE = re.compile(r"\(at line (\d+)")
 
 def documents_of_file(
     tree: WorkTree, path: str, *, is_yaml: bool = False
-) -> tuple[tuple[YamlDocument, ...] | None, Remark | None]:
+) -> tuple[tuple[YamlDocument, ...] | None, Diagnostic | None]:
     """The documents of a file; None where it has none, with what is wrong if it should."""
     name = posixpath.basename(path)
     if name.endswith(".toml"):
@@ -36,7 +37,7 @@ def documents_of_file(
     if not is_yaml:
         return None, None
     contents = tree.contents(path)
-    wrong = next((each for each in contents.remarks if each.grade is Grade.ERROR), None)
+    wrong = next((each for each in contents.diagnostics if each.severity is Severity.ERROR), None)
     return (contents.documents, None) if wrong is None else (None, wrong)
 
 
@@ -45,7 +46,7 @@ def documents_of_template(tree: WorkTree, path: str) -> tuple[YamlDocument, ...]
     if path.endswith(config_files.JINJA):
         found = config_files.read_talos_file(tree, path)
         documents, unknowns = found.documents, found.unknowns
-        is_broken = any(each.message.startswith("read line by line") for each in found.remarks)
+        is_broken = any(each.message.startswith("read line by line") for each in found.diagnostics)
     else:
         try:
             skeleton = machine_templates.read_go_template(unknown_values.remove_marks(tree.text(path) or ""), {})
@@ -53,7 +54,7 @@ def documents_of_template(tree: WorkTree, path: str) -> tuple[YamlDocument, ...]
             return None
         contents = yaml_reader.read_text(skeleton.text, path)
         documents, unknowns = contents.documents, skeleton.unknowns
-        is_broken = any(each.grade is Grade.ERROR for each in contents.remarks)
+        is_broken = any(each.severity is Severity.ERROR for each in contents.diagnostics)
     if is_broken or not documents:
         return None
     return tuple(dataclasses.replace(each, value=_restored(each.value, unknowns)) for each in documents)
@@ -68,12 +69,12 @@ def _restored(value: Any, unknowns: Sequence[Unknown]) -> Any:
     return [_restored(each, unknowns) for each in value] if isinstance(value, list) else value
 
 
-def _toml(tree: WorkTree, path: str) -> tuple[tuple[YamlDocument, ...] | None, Remark | None]:
+def _toml(tree: WorkTree, path: str) -> tuple[tuple[YamlDocument, ...] | None, Diagnostic | None]:
     try:
         value = tomllib.loads(tree.text(path) or "")
     except tomllib.TOMLDecodeError as error:
         line = _LINE.search(str(error))
-        return None, Remark(Place(path, int(line[1]) if line else 0), Grade.ERROR, str(error)[:200])
+        return None, Diagnostic.error("?", str(error)[:200], at=Place(path, int(line[1]) if line else 0))
     return (YamlDocument(path, 1, 0, value, ""),), None
 
 
@@ -150,7 +151,7 @@ def _parsed(text: str) -> Any:
     if ":" not in text or text.startswith("@"):
         return text
     contents = yaml_reader.read_text(text, "")
-    if any(each.grade is Grade.ERROR for each in contents.remarks):
+    if any(each.severity is Severity.ERROR for each in contents.diagnostics):
         return text
     found = [each.value for each in contents.documents]
     if not found or not all(isinstance(each, Mapping | list) for each in found):

@@ -9,7 +9,8 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.change import Matter
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.changes import compared_pieces, file_classification, file_documents, line_changes
 from firstlight.repo.changes.compare_fields import PLAIN, FieldManner, Way
 from firstlight.repo.changes.compared_pieces import Piece
@@ -40,7 +41,7 @@ class FilePieces:
     is_template: bool = False
     is_secret: bool = False
     doubt: str = ""
-    mistake: Remark | None = None
+    mistake: Diagnostic | None = None
     """Why it cannot be read."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from firstlight.document import within
 from firstlight.model.change import Change, ChangedField, ChangeVerb
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo.changes import compared_pieces, file_documents, list_keys
 from firstlight.repo.changes.compared_pieces import Piece
 from firstlight.repo.kustomize import kustomization_file
@@ -193,7 +193,7 @@ def _content(tree: WorkTree, file: str, name: str) -> _Contents | None:
     if not tree.is_file(path):
         return None
     contents = tree.contents(path)
-    if any(each.grade is Grade.ERROR for each in contents.remarks):
+    if any(each.severity is Severity.ERROR for each in contents.diagnostics):
         return None
     return frozenset(_told_apart(each.value) for each in contents.documents)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from firstlight.model import secret_words
 from firstlight.model.change import ChangedField, ChangeVerb
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.changes import command_changes, file_documents
 from firstlight.repo.changes.compare_fields import ABSENT, DocumentDifference, Steps
 from firstlight.repo.secrecy import secret_fields, secret_text

@@ -5,8 +5,9 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place, Remark
 from firstlight.repo import team_files
 from firstlight.repo.changes import compared_pieces, file_pieces, kustomization_uses, line_changes, platform_files
 from firstlight.repo.changes.compared_pieces import Piece
@@ -225,8 +226,8 @@ def _has_clear(file: FilePieces | None) -> bool:
     return any(field.is_clear for each in made if each is not None for field in each.fields)
 
 
-def _message(mistake: Remark) -> str:
-    return f"{mistake.message}. {mistake.hint}" if mistake.hint else mistake.message
+def _message(mistake: Diagnostic) -> str:
+    return f"{mistake.message}. {mistake.fix}" if mistake.fix else mistake.message
 
 
 def _is_lost(one: FilePieces | None, other: FilePieces | None) -> bool:

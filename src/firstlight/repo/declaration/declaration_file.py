@@ -10,7 +10,8 @@ from msgspec import UNSET
 from firstlight.document import mistakes
 from firstlight.document.mistakes import OwnExplanation
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.declaration import declaration_form
 from firstlight.repo.work_tree import WorkTree
 
@@ -76,31 +77,31 @@ class Declaration:
         return self.document.place(*steps)
 
 
-def read(tree: WorkTree) -> tuple[Declaration | None, tuple[Remark, ...]]:
+def read(tree: WorkTree) -> tuple[Declaration | None, tuple[Diagnostic, ...]]:
     """The declaration of a repo, if there is one and it is right; and what is wrong with it."""
     if not tree.is_file(declaration_form.FILE):
         return None, ()
     documents = tree.documents(declaration_form.FILE)
-    if not documents and any(each.place.path == declaration_form.FILE for each in tree.remarks):
+    if not documents and any(each.place.path == declaration_form.FILE for each in tree.diagnostics):
         return None, ()  # what is wrong with it is said already
     if not documents:
         hint = "Let it be written: firstlight init --force"
-        return None, (Remark(Place(declaration_form.FILE), Grade.ERROR, "there is no platform in it", hint),)
+        return None, (Diagnostic.error("?", "there is no platform in it", at=Place(declaration_form.FILE), fix=hint),)
     document, *others = documents
-    remarks = [
-        Remark(
-            Place(declaration_form.FILE, other.line),
-            Grade.ERROR,
+    diagnostics = [
+        Diagnostic.error(
+            "?",
             "a platform is one document",
-            "Remove the --- before it.",
+            at=Place(declaration_form.FILE, other.line),
+            fix="Remove the --- before it.",
         )
         for other in others
     ]
     try:
         platform = msgspec.convert(document.value, declaration_form.PlatformSection, strict=True)
     except msgspec.ValidationError:
-        return None, (*remarks, *mistakes.problems(document, declaration_form.schema(), hints=_HINTS))
-    return Declaration(platform, document), tuple(remarks)
+        return None, (*diagnostics, *mistakes.problems(document, declaration_form.schema(), hints=_HINTS))
+    return Declaration(platform, document), tuple(diagnostics)
 
 
 # The scripts that firstlight.yaml declares as hooks and gates: what they do is no bootstrap of its own.

@@ -9,7 +9,7 @@ from firstlight import errors
 from firstlight.document import within, yaml_editor
 from firstlight.model.component import ObjectId, Origin, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Values
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import (

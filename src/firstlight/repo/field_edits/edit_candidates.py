@@ -7,7 +7,7 @@ from typing import Any
 
 from firstlight.model.component import ObjectId
 from firstlight.model.finding import FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 
 Steps = tuple[str | int, ...]

@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight.model.component import ObjectId, Origin
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import component_sites, derived_values, field_steps, kustomization_edits, patch_edits
 from firstlight.repo.field_edits.component_sites import ClusterRepo

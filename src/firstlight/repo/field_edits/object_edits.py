@@ -8,7 +8,7 @@ from typing import Any
 from firstlight.document import yaml_reader, yaml_writer
 from firstlight.model.component import Origin, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.ownership.field_values import is_same
 from firstlight.repo.field_edits import component_sites, kustomization_edits, manifest_edits, patch_edits

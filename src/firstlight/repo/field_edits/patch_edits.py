@@ -7,7 +7,7 @@ from firstlight import errors
 from firstlight.document import go_regex, within, yaml_editor, yaml_reader, yaml_writer
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.finding import EditVerb, FileEdit
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.ownership.field_values import ABSENT
 from firstlight.repo.field_edits import field_steps, kustomization_edits
 from firstlight.repo.field_edits.edit_candidates import EditCandidate, EditRank, Steps, WantedField

@@ -8,7 +8,7 @@ from typing import Any
 
 from firstlight.model import flux_names
 from firstlight.model.component import Origin, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, RemoteSource
 from firstlight.repo.flux import flux_objects, secret_needs
 from firstlight.repo.flux.flux_objects import mapping, text

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ComponentNeed, ObjectId, Origin, SecretNeed, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, ObjectReference, RemoteSource, Unresolved
 from firstlight.repo.flux import flux_objects, post_build
 from firstlight.repo.flux.flux_objects import entries, mapping, text

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from firstlight.model.cluster import Cluster, Engine, Network
 from firstlight.model.component import Origin
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import (
     flux_bootstrap,
@@ -28,8 +29,8 @@ from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.work_tree import WorkTree
 
 
-def cycle_remarks(origins: Sequence[Origin]) -> Iterator[Remark]:
-    """One remark for each circle."""
+def cycle_diagnostics(origins: Sequence[Origin]) -> Iterator[Diagnostic]:
+    """One diagnostic for each circle."""
     needs = {each.id: [(need.id, need.place) for need in each.needs] for each in origins if each.needs}
     state: dict[str, int] = {}
     for start in needs:
@@ -48,8 +49,8 @@ def cycle_remarks(origins: Sequence[Origin]) -> Iterator[Remark]:
             if state.get(other) == 1:
                 circle = [*way[way.index(other) :], other]
                 message = f"dependsOn leads in a circle: {' › '.join(each.partition('/')[2] for each in circle)}"
-                yield Remark(
-                    place, Grade.ERROR, message[:400], "none of them ever becomes ready; remove one of the needs"
+                yield Diagnostic.error(
+                    "?", message[:400], at=place, fix="none of them ever becomes ready; remove one of the needs"
                 )
             elif other in needs and other not in state:
                 state[other] = 1
@@ -120,7 +121,7 @@ _SIMPLE = re.compile(r"/\*|!/(?P<kept>[\w.-]+)(?:/.*)?|(?:\*\*/)?\*\.(?!ya?ml)\w
 """What most repos write: leave everything at the top out, but for some directories; and files that are no YAML."""
 
 
-def ignored_file_remarks(tree: WorkTree, source: Manifest | None, files: Collection[str]) -> list[Remark]:
+def ignored_file_diagnostics(tree: WorkTree, source: Manifest | None, files: Collection[str]) -> list[Diagnostic]:
     """What to say of files that have a part in a cluster's tree, and that its source may leave out."""
     found = []
     for place, written in _written(tree, source):
@@ -129,13 +130,13 @@ def ignored_file_remarks(tree: WorkTree, source: Manifest | None, files: Collect
         simple = [_SIMPLE.fullmatch(line) for line in patterns]
         if any(each is None for each in simple):
             message = "patterns of files that are not fetched are not followed; some that are read here may be missing"
-            found.append(Remark(place, Grade.UNKNOWN, message))
+            found.append(Diagnostic.unknown("?", message, at=place))
         elif "/*" in patterns:
             kept = {each["kept"] for each in simple if each is not None}
             left_out = sorted(each for each in files if each.partition("/")[0] not in kept)
             if left_out:
                 message = f"{left_out[0]} is not fetched, but the cluster's tree needs it"
-                found.append(Remark(place, Grade.ERROR, message, f"add !/{left_out[0].partition('/')[0]}"))
+                found.append(Diagnostic.error("?", message, at=place, fix=f"add !/{left_out[0].partition('/')[0]}"))
     return found
 
 
@@ -171,7 +172,7 @@ def read(tree: WorkTree, *, roots: Sequence[FluxRoot] = ()) -> ReaderResult:
         clusters=tuple(found.clusters),
         origins=tuple(found.origins),
         unreached=tuple(sorted(left, key=lambda each: (each.place, each.id))),
-        remarks=tuple(dict.fromkeys(found.remarks)),
+        diagnostics=tuple(dict.fromkeys(found.diagnostics)),
     )
 
 
@@ -194,18 +195,20 @@ class _Found:
         self._tree = tree
         self.clusters: list[Cluster] = []
         self.origins: list[Origin] = []
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def add(self, start: FluxStart, reached: Reached) -> None:
         settings, said = _settings(reached)
         taken = {each.name for each in self.clusters}
         name = start.cluster or cluster_name(start.path, settings, repo=self._tree.root.name, taken=taken)
         origins = list(self._origins(start, reached, name))
-        self.remarks += [*reached.remarks, *_shared(reached), *cycle_remarks(origins)]
-        self.remarks += ignored_file_remarks(self._tree, _source(start, reached).manifest, reached.files)
+        self.diagnostics += [*reached.diagnostics, *_shared(reached), *cycle_diagnostics(origins)]
+        self.diagnostics += ignored_file_diagnostics(self._tree, _source(start, reached).manifest, reached.files)
         if start.is_inferred:
             message = f"the cluster {name} is inferred: {start.why}"
-            self.remarks.append(Remark(start.place, Grade.WARNING, message, "declare its path in firstlight.yaml"))
+            self.diagnostics.append(
+                Diagnostic.warning("?", message, at=start.place, fix="declare its path in firstlight.yaml")
+            )
         self.origins += origins
         self.clusters.append(self._cluster(start, reached, name, settings, said))
 
@@ -225,7 +228,7 @@ class _Found:
                 doubt=visited.doubt,
             )
         for manifest, parent in reached.helm_releases.values():
-            origin, remarks = helm_releases.origin(
+            origin, diagnostics = helm_releases.origin(
                 manifest,
                 cluster=cluster,
                 parent=parent,
@@ -233,7 +236,7 @@ class _Found:
                 holders=reached.holders,
                 is_own=own.is_own,
             )
-            self.remarks += remarks
+            self.diagnostics += diagnostics
             yield origin
         for manifest, parent in reached.instances.values():
             yield flux_bootstrap.instance_origin(manifest, cluster=cluster, parent=parent)
@@ -308,7 +311,7 @@ def _settings(reached: Reached) -> tuple[dict[str, str], dict[str, Place]]:
     return settings, said
 
 
-def _shared(reached: Reached) -> Iterator[Remark]:
+def _shared(reached: Reached) -> Iterator[Diagnostic]:
     """What to say of objects that two Kustomizations apply."""
     for (first, second), objects in reached.shared.items():
         example = objects[0]
@@ -316,4 +319,4 @@ def _shared(reached: Reached) -> Iterator[Remark]:
         more = f" and {len(objects) - 1} more" if len(objects) > 1 else ""
         message = f"{second} applies what {first} applies too: {named}{more}"
         place = reached.kustomizations[second].manifest.place
-        yield Remark(place, Grade.WARNING, message, "let one of them own each object")
+        yield Diagnostic.warning("?", message, at=place, fix="let one of them own each object")

@@ -7,7 +7,7 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import Origin
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_kustomizations, flux_objects, helm_releases
 from firstlight.repo.flux.flux_objects import mapping, spec, text

@@ -9,7 +9,8 @@ import collections
 import dataclasses
 
 from firstlight.model.component import ObjectId, SecretNeed
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import ObjectReference, RemoteSource, Unresolved
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_kustomizations, flux_objects, post_build, secret_needs
@@ -70,7 +71,7 @@ class Reached:
     files: set[str] = dataclasses.field(default_factory=set)
     places: set[Place] = dataclasses.field(default_factory=set)
     """Where the objects that were reached are written."""
-    remarks: dict[Remark, None] = dataclasses.field(default_factory=dict)
+    diagnostics: dict[Diagnostic, None] = dataclasses.field(default_factory=dict)
 
 
 def follow(tree: WorkTree, scan: FluxScan, start: FluxStart) -> Reached:
@@ -83,7 +84,7 @@ def follow(tree: WorkTree, scan: FluxScan, start: FluxStart) -> Reached:
         reached.holders.before = None
         holders = reached.holders
     message = "variables lead to ConfigMaps with further variables, again and again; the last ones are left as they are"
-    reached.remarks[Remark(start.place, Grade.UNKNOWN, message)] = None
+    reached.diagnostics[Diagnostic.unknown("?", message, at=start.place)] = None
     return reached
 
 
@@ -134,8 +135,10 @@ class _Follower:
         named = [each for each in build.manifests if flux_objects.is_kustomization(each) and each.id == manifest.id]
         return next(iter([*same, *named]), manifest)
 
-    def _remark(self, place: Place, grade: Grade, message: str, hint: str = "") -> None:
-        self._reached.remarks[Remark(place, grade, message, hint)] = None
+    def _diagnostic(self, place: Place, severity: Severity, message: str, hint: str = "") -> None:
+        self._reached.diagnostics[
+            Diagnostic(code="?", severity=severity, message=message, places=(place,), fix=hint)
+        ] = None
 
     def _add(self, manifest: Manifest, parent: str) -> None:
         visited = Visited(manifest, parent)
@@ -143,7 +146,7 @@ class _Follower:
         if known is not None:
             self._repeated(manifest, known.manifest, parent, known.parent)
         elif len(self._reached.kustomizations) >= KUSTOMIZATIONS:
-            self._remark(manifest.place, Grade.ERROR, f"a cluster has more than {KUSTOMIZATIONS} Kustomizations")
+            self._diagnostic(manifest.place, Severity.ERROR, f"a cluster has more than {KUSTOMIZATIONS} Kustomizations")
         else:
             self._reached.kustomizations[visited.id] = visited
             self._waiting.append((manifest, parent))
@@ -153,7 +156,7 @@ class _Follower:
         what = f"{again.id.kind} {called(again)}"
         if again.place != first.place:
             message = f"there is another {what} at {first.place}, and Flux applies them in turn"
-            self._remark(again.place, Grade.ERROR, message, "give each its own name")
+            self._diagnostic(again.place, Severity.ERROR, message, "give each its own name")
         elif first_parent and parent != first_parent:
             self._share(first_parent, parent, again.id)
 
@@ -165,7 +168,9 @@ class _Follower:
         visited.secrets += secret_needs.of_kustomization(manifest)
         visited.doubt = flux_kustomizations.elsewhere(manifest)
         if visited.doubt:
-            self._remark(manifest.at("spec", "kubeConfig"), Grade.UNKNOWN, f"{called(manifest)}: {visited.doubt}")
+            self._diagnostic(
+                manifest.at("spec", "kubeConfig"), Severity.UNKNOWN, f"{called(manifest)}: {visited.doubt}"
+            )
         visited.variables = post_build.resolve_variables(spec(manifest), manifest.id.namespace, self._reached.holders)
         path = self._path(visited)
         if path is None:
@@ -173,19 +178,19 @@ class _Follower:
         visited.path = path
         overlay = flux_kustomizations.overlay(manifest, self._tree, path)
         build = kustomize.build(self._tree, path, over=overlay, generate=True)
-        self._reached.remarks.update(dict.fromkeys(build.remarks))
+        self._reached.diagnostics.update(dict.fromkeys(build.diagnostics))
         self._reached.files |= build.files
         if build.charts:
             place = build.charts[0].origin or manifest.place
-            self._remark(place, Grade.ERROR, "Flux does not inflate helmCharts", "write a HelmRelease instead")
+            self._diagnostic(place, Severity.ERROR, "Flux does not inflate helmCharts", "write a HelmRelease instead")
         if self._tree.real(path) != path:
-            self._remark(
-                manifest.at("spec", "path"), Grade.WARNING, "the path is a link, and Flux does not fetch links"
+            self._diagnostic(
+                manifest.at("spec", "path"), Severity.WARNING, "the path is a link, and Flux does not fetch links"
             )
         unknown = post_build.Substituted(None)
         for each in build.manifests:
             if len(self._reached.owners) > OBJECTS:
-                self._remark(manifest.place, Grade.ERROR, f"a cluster has more than {OBJECTS} objects")
+                self._diagnostic(manifest.place, Severity.ERROR, f"a cluster has more than {OBJECTS} objects")
                 break
             self._sort(self._substituted(each, visited, unknown), visited)
         self._note_variables(visited, unknown)
@@ -202,27 +207,27 @@ class _Follower:
                 RemoteSource(url=found.url, revision=found.revision, path=visited.path) if found.url else None
             )
             visited.remote = visited.remote or Unresolved(text=str(found.reference), reason=elsewhere)
-            self._remark(manifest.at("spec", "sourceRef"), Grade.UNKNOWN, f"not followed: {elsewhere}")
+            self._diagnostic(manifest.at("spec", "sourceRef"), Severity.UNKNOWN, f"not followed: {elsewhere}")
             return None
         doubt = self._own.doubt(found)
         if doubt:
             visited.doubt = "; ".join(each for each in (visited.doubt, doubt) if each)
-            self._remark(manifest.at("spec", "sourceRef"), Grade.WARNING, doubt)
+            self._diagnostic(manifest.at("spec", "sourceRef"), Severity.WARNING, doubt)
         if not visited.parent:
             visited.secrets += secret_needs.of_source(found.manifest)
         if flux_objects.normal_path(written) is not None and self._tree.is_dir(visited.path):
             return visited.path
         place = manifest.at("spec", "path")
         if flux_objects.normal_path(written) is None:
-            self._remark(place, Grade.ERROR, f"the path {written[:120]} leads out of the repo")
+            self._diagnostic(place, Severity.ERROR, f"the path {written[:120]} leads out of the repo")
         elif "${" in written:
             message = f"not followed: the path {written[:120]} has a variable that is not known"
-            self._remark(place, Grade.UNKNOWN, message)
+            self._diagnostic(place, Severity.UNKNOWN, message)
         else:
             near = flux_objects.path_near(self._tree, visited.path)
             what = "is a file" if self._tree.is_file(visited.path) else "does not exist"
             hint = f"perhaps ./{near} is meant" if near else ""
-            self._remark(place, Grade.ERROR, f"the path {written[:120]} {what}", hint)
+            self._diagnostic(place, Severity.ERROR, f"the path {written[:120]} {what}", hint)
         return None
 
     def _source(self, manifest: Manifest) -> FluxSource:
@@ -236,10 +241,14 @@ class _Follower:
                 done = post_build.substitute(manifest.value, visited.variables.lookup, self._budget)
             except SubstitutionTooLarge as error:
                 message = f"variables in {manifest.id.kind} {called(manifest)} are left as they are: {error}"
-                self._remark(manifest.place, Grade.UNKNOWN, message, "look for a variable that is used very often")
+                self._diagnostic(
+                    manifest.place, Severity.UNKNOWN, message, "look for a variable that is used very often"
+                )
             except BadSubstitution as error:
                 message = f"Flux refuses to substitute variables in {manifest.id.kind} {called(manifest)}: {error}"
-                self._remark(manifest.place, Grade.ERROR, message, "write $${ for a brace that is none of Flux's")
+                self._diagnostic(
+                    manifest.place, Severity.ERROR, message, "write $${ for a brace that is none of Flux's"
+                )
             else:
                 unknown.unknown.update(done.unknown)
                 unknown.assumed.update(done.assumed)
@@ -254,7 +263,7 @@ class _Follower:
         if visited.variables.invalid:
             names = ", ".join(sorted(visited.variables.invalid)[:5])
             message = f"Flux refuses the names of variables: {names[:120]}"
-            self._remark(place, Grade.ERROR, message, "use letters, digits and _")
+            self._diagnostic(place, Severity.ERROR, message, "use letters, digits and _")
         for names_of, what in ((unknown.unknown, "left as they are"), (unknown.assumed, "taken by their defaults")):
             by_source: dict[str, list[str]] = {}
             for name in names_of:
@@ -262,7 +271,7 @@ class _Follower:
             for come_from, several in by_source.items():
                 listed = ", ".join(f"${{{name}}}" for name in sorted(several)[:10])
                 more = f" and {len(several) - 10} more" if len(several) > 10 else ""
-                self._remark(place, Grade.UNKNOWN, f"{what}: {listed[:400]}{more}, which {come_from[:200]}")
+                self._diagnostic(place, Severity.UNKNOWN, f"{what}: {listed[:400]}{more}, which {come_from[:200]}")
 
     def _sort(self, manifest: Manifest, visited: Visited) -> None:
         reached = self._reached
@@ -294,7 +303,7 @@ class _Follower:
             reached.pools.append(manifest)
         if flux_objects.is_resource_set(manifest):
             message = f"ResourceSet {called(manifest)} makes objects of templates, which are not followed"
-            self._remark(manifest.place, Grade.UNKNOWN, message)
+            self._diagnostic(manifest.place, Severity.UNKNOWN, message)
         self._own_object(manifest, visited)
 
     def _own_object(self, manifest: Manifest, visited: Visited, *, is_listed: bool = True) -> None:
@@ -315,4 +324,4 @@ class _Follower:
     def _check_namespace(self, manifest: Manifest) -> None:
         if not manifest.id.namespace:
             message = f"{manifest.id.kind} {manifest.id.name} has no namespace, and nothing gives it one"
-            self._remark(manifest.place, Grade.ERROR, message, "write metadata.namespace, or a targetNamespace")
+            self._diagnostic(manifest.place, Severity.ERROR, message, "write metadata.namespace, or a targetNamespace")

@@ -9,7 +9,8 @@ from firstlight.document import yaml_reader
 from firstlight.engines import engine_marks
 from firstlight.model import flux_names
 from firstlight.model.component import Origin, Side, SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Unresolved, Values
 from firstlight.repo.flux import flux_kustomizations, flux_objects, post_build, secret_needs
 from firstlight.repo.flux.flux_objects import called, entries, mapping, text
@@ -25,11 +26,11 @@ VALUES_KEY = "values.yaml"
 def parsed_values(written: str) -> Any:
     """The values in a text; None where it is no YAML."""
     contents = yaml_reader.read(written.encode(), VALUES_KEY)
-    broken = any(each.grade == Grade.ERROR for each in contents.remarks)
+    broken = any(each.severity == Severity.ERROR for each in contents.diagnostics)
     return contents.documents[0].value if contents.documents and not broken else None
 
 
-def values_of(release: Manifest, holders: VariableHolders) -> tuple[tuple[Values, ...], list[Remark]]:
+def values_of(release: Manifest, holders: VariableHolders) -> tuple[tuple[Values, ...], list[Diagnostic]]:
     """The values of a release.
 
     Flux merges references first, in their order, then the release's own values; a reference with a target path
@@ -38,19 +39,19 @@ def values_of(release: Manifest, holders: VariableHolders) -> tuple[tuple[Values
     spec = flux_objects.spec(release)
     plain: list[Values] = []
     single: list[Values] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for number, entry in enumerate(entries(spec.get("valuesFrom"))):
         found, problem = _reference(mapping(entry), release, number, holders)
         (single if found.target else plain).append(found)
-        remarks += problem
+        diagnostics += problem
     own = mapping(spec.get("values"))
     inline = [Values(place=release.at("spec", "values"), inline=own)] if own else []
     if own and post_build.is_encrypted(release):
         inline = [Values(place=release.at("spec", "values"), unresolved="they are encrypted")]
-    return (*plain, *inline, *single), remarks
+    return (*plain, *inline, *single), diagnostics
 
 
-def _reference(entry: Any, release: Manifest, number: int, holders: VariableHolders) -> tuple[Values, list[Remark]]:
+def _reference(entry: Any, release: Manifest, number: int, holders: VariableHolders) -> tuple[Values, list[Diagnostic]]:
     kind, name = text(entry.get("kind")), text(entry.get("name"))
     namespace = release.id.namespace
     place = release.at("spec", "valuesFrom", number)
@@ -67,15 +68,15 @@ def _reference(entry: Any, release: Manifest, number: int, holders: VariableHold
         return Values(**known, unresolved=why), []
     held = holders.config_maps.get((namespace, name))
     if held is None:
-        remarks = [] if known["optional"] else [_missing(place, namespace, name, holders)]
-        return Values(**known, unresolved="no such ConfigMap is in the cluster's tree"), remarks
+        diagnostics = [] if known["optional"] else [_missing(place, namespace, name, holders)]
+        return Values(**known, unresolved="no such ConfigMap is in the cluster's tree"), diagnostics
     if post_build.is_encrypted(held):
         return Values(**known, unresolved="it is encrypted"), []
     written = mapping(held.value.get("data")).get(key)
     if written is None:
         message = f"ConfigMap {namespace}/{name} has no key {key}"
-        remarks = [] if known["optional"] else [Remark(place, Grade.ERROR, message, f"see {held.place}")]
-        return Values(**known, unresolved=f"it has no key {key}"), remarks
+        diagnostics = [] if known["optional"] else [Diagnostic.error("?", message, at=place, fix=f"see {held.place}")]
+        return Values(**known, unresolved=f"it has no key {key}"), diagnostics
     if target:
         is_quoted = len(str(written)) > 1 and str(written)[0] == str(written)[-1] and str(written)[0] in "'\""
         return Values(**known, text=str(written), is_text=entry.get("literal") is True or is_quoted), []
@@ -87,7 +88,7 @@ def _reference(entry: Any, release: Manifest, number: int, holders: VariableHold
     return Values(**known, inline=read or {}), []
 
 
-def _missing(place: Place, namespace: str, name: str, holders: VariableHolders) -> Remark:
+def _missing(place: Place, namespace: str, name: str, holders: VariableHolders) -> Diagnostic:
     message = f"ConfigMap {namespace}/{name} is not in the cluster's tree"
     hashed = [each for at, each in holders.config_maps if at == namespace and each[:-11] == name]
     elsewhere = [at for at, each in holders.config_maps if each == name]
@@ -96,11 +97,13 @@ def _missing(place: Place, namespace: str, name: str, holders: VariableHolders) 
         hint = f"it is called {hashed[0]}; turn the hash off, or let a nameReference in configurations put it here"
     elif elsewhere:
         hint = f"there is one in namespace {elsewhere[0] or 'default'}"
-    return Remark(place, Grade.ERROR if hint else Grade.UNKNOWN, message, hint)
+    return Diagnostic(
+        code="?", severity=Severity.ERROR if hint else Severity.UNKNOWN, message=message, places=(place,), fix=hint
+    )
 
 
-def _broken(place: Place, held: Place, key: str) -> Remark:
-    return Remark(place, Grade.ERROR, f"the values at {key} cannot be read", f"see {held}")
+def _broken(place: Place, held: Place, key: str) -> Diagnostic:
+    return Diagnostic.error("?", f"the values at {key} cannot be read", at=place, fix=f"see {held}")
 
 
 # HelmReleases: their charts found through sources, their values through ConfigMaps, their names as Flux makes them.
@@ -112,7 +115,7 @@ IsOwn = Callable[[FluxSource], bool]
 
 def origin(
     manifest: Manifest, *, cluster: str, parent: str, sources: FluxSources, holders: VariableHolders, is_own: IsOwn
-) -> tuple[Origin, list[Remark]]:
+) -> tuple[Origin, list[Diagnostic]]:
     """A HelmRelease as an origin, and what is wrong with it.
 
     Args:
@@ -124,14 +127,16 @@ def origin(
         is_own: Tells whether a source is this repo.
     """
     spec = flux_objects.spec(manifest)
-    given, remarks = values_of(manifest, holders)
+    given, diagnostics = values_of(manifest, holders)
     located = _Located(manifest, sources, is_own)
     chart = located.chart(_release(manifest, given))
-    if located.remark is not None:
-        remarks.append(located.remark)
+    if located.diagnostic is not None:
+        diagnostics.append(located.diagnostic)
     elsewhere = flux_kustomizations.elsewhere(manifest)
     if elsewhere:
-        remarks.append(Remark(manifest.at("spec", "kubeConfig"), Grade.UNKNOWN, f"{called(manifest)}: {elsewhere}"))
+        diagnostics.append(
+            Diagnostic.unknown("?", f"{called(manifest)}: {elsewhere}", at=manifest.at("spec", "kubeConfig"))
+        )
     found = Origin(
         form=SourceForm.HELM_RELEASE,
         side=Side.GITOPS,
@@ -148,7 +153,7 @@ def origin(
         definition=manifest.value,
         doubt="; ".join(each for each in (elsewhere, located.doubt) if each),
     )
-    return found, remarks
+    return found, diagnostics
 
 
 def _release(manifest: Manifest, given: tuple[Values, ...]) -> dict[str, Any]:
@@ -172,7 +177,7 @@ class _Located:
         self._is_own = is_own
         self.source: Manifest | None = None
         self.doubt = ""
-        self.remark: Remark | None = None
+        self.diagnostic: Diagnostic | None = None
 
     def chart(self, release: Mapping[str, Any]) -> ChartSource | Unresolved:
         spec = flux_objects.spec(self._manifest)
@@ -182,7 +187,7 @@ class _Located:
             return self._referenced(reference, release)
         if template:
             return self._templated(template, ("spec", "chart", "spec"), self._manifest.id.namespace, release)
-        return self._unresolved("", "it names no chart", Grade.ERROR, "spec")
+        return self._unresolved("", "it names no chart", Severity.ERROR, "spec")
 
     def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
         kind = text(reference.get("kind")) or flux_names.OCI_REPOSITORY
@@ -196,7 +201,7 @@ class _Located:
             )
         if kind != flux_names.OCI_REPOSITORY:
             return self._unresolved(
-                str(found.reference), f"a {kind} holds its chart", Grade.UNKNOWN, "spec", "chartRef"
+                str(found.reference), f"a {kind} holds its chart", Severity.UNKNOWN, "spec", "chartRef"
             )
         repository, _, name = found.url.rstrip("/").rpartition("/")
         pinned = source_ref(found.manifest)
@@ -248,15 +253,20 @@ class _Located:
         at = text(reference.get("namespace")) or namespace or self._manifest.id.namespace
         found = self._sources.find(kind, name, at)
         if found.manifest is None:
-            return self._unresolved(str(found.reference), f"there is no {found.reference}", Grade.ERROR, *steps)
+            return self._unresolved(str(found.reference), f"there is no {found.reference}", Severity.ERROR, *steps)
         self.source = found.manifest
         if not found.is_reached:
             self.doubt = f"{found.reference} is at {found.manifest.place}, and not in the cluster's tree"
-            self.remark = Remark(self._manifest.at(*steps), Grade.WARNING, self.doubt)
+            self.diagnostic = Diagnostic.warning("?", self.doubt, at=self._manifest.at(*steps))
         return found
 
-    def _unresolved(self, written: str, reason: str, grade: Grade, *steps: str) -> Unresolved:
-        self.remark = Remark(self._manifest.at(*steps), grade, f"the chart is not known: {reason}")
+    def _unresolved(self, written: str, reason: str, severity: Severity, *steps: str) -> Unresolved:
+        self.diagnostic = Diagnostic(
+            code="?",
+            severity=severity,
+            message=f"the chart is not known: {reason}",
+            places=(self._manifest.at(*steps),),
+        )
         return Unresolved(text=written, reason=reason)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from firstlight.document import scalars, yaml_reader
 from firstlight.model import flux_names
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.source import ObjectReference
 from firstlight.repo.flux import envsubst, flux_objects
 from firstlight.repo.flux.envsubst import BadSubstitution, Lookup, SubstitutionBudget
@@ -254,7 +254,7 @@ def _key(name: str, lookup: Lookup, found: Substituted) -> str:
         expanded = _expanded("'" + name.replace("'", "''") + "'", lookup, Substituted(None, budget=found.budget))
     contents = yaml_reader.read(f"{expanded}: value\n".encode(), "")
     read = contents.documents[0].value if len(contents.documents) == 1 else None
-    if not isinstance(read, dict) or any(each.grade == Grade.ERROR for each in contents.remarks):
+    if not isinstance(read, dict) or any(each.severity == Severity.ERROR for each in contents.diagnostics):
         raise BadSubstitution("what a variable stands for breaks the key that it is in")
     return str(next(iter(read)))
 
@@ -283,7 +283,7 @@ def _scalar(text: str) -> Any:
 def _read(written: str) -> Any:
     """What stands behind the key or the dash of a line that is read again."""
     contents = yaml_reader.read(f"{written}\n".encode(), "")
-    if len(contents.documents) != 1 or any(each.grade == Grade.ERROR for each in contents.remarks):
+    if len(contents.documents) != 1 or any(each.severity == Severity.ERROR for each in contents.diagnostics):
         raise BadSubstitution("what a variable stands for breaks the YAML around it")
     read = contents.documents[0].value
     if isinstance(read, dict) and len(read) == 1:

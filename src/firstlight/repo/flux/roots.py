@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.model import flux_names
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import kustomize
 from firstlight.repo.flux import flux_bootstrap, flux_objects, flux_scan, helm_releases
 from firstlight.repo.flux.flux_bootstrap import FluxRoot, FluxStart

@@ -47,8 +47,8 @@ def to_yaml(value: Any) -> str:
 def from_yaml(text: str, dialect: yaml_reader.YamlDialect = yaml_reader.YamlDialect.KUBERNETES) -> Any:
     """The first document of a YAML text."""
     contents = yaml_reader.read(text.encode("utf-8", errors="replace"), "", dialect=dialect)
-    if any(each.grade == "error" for each in contents.remarks):
-        raise GoTemplateError(f"fromYaml: {contents.remarks[0].message}", name="fromYaml")
+    if any(each.severity == "error" for each in contents.diagnostics):
+        raise GoTemplateError(f"fromYaml: {contents.diagnostics[0].message}", name="fromYaml")
     return contents.documents[0].value if contents.documents else {}
 
 

@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.go_template import Unknown, template_errors
 from firstlight.repo.go_template.template_errors import MAX_DEPTH
@@ -86,7 +87,7 @@ def load(
     directory: str,
     context: HelmfileEnvironment,
     is_optional: bool,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> dict[str, Any]:
     """The values of files and maps; later ones win."""
     found: dict[str, Any] = {}
@@ -94,7 +95,11 @@ def load(
         if isinstance(entry.value, Mapping):
             found = override(found, entry.value)
         elif isinstance(entry.value, Unknown):
-            say(Remark(entry.place, Grade.UNKNOWN, f"values of {entry.value.text} are not known: {entry.value.reason}"))
+            say(
+                Diagnostic.unknown(
+                    "?", f"values of {entry.value.text} are not known: {entry.value.reason}", at=entry.place
+                )
+            )
         else:
             for path in paths(tree, entry, directory=directory, is_optional=is_optional, say=say):
                 found = override(found, _file(tree, path, context, say))
@@ -102,19 +107,19 @@ def load(
 
 
 def paths(
-    tree: WorkTree, entry: EnvironmentEntry, *, directory: str, is_optional: bool, say: Callable[[Remark], None]
+    tree: WorkTree, entry: EnvironmentEntry, *, directory: str, is_optional: bool, say: Callable[[Diagnostic], None]
 ) -> list[str]:
     """The files that an entry names; it may be a pattern."""
     written = str(entry.value)
     if "://" in written or written.startswith("git::"):
-        say(Remark(entry.place, Grade.UNKNOWN, f"values of {written} are not in the repo"))
+        say(Diagnostic.unknown("?", f"values of {written} are not in the repo", at=entry.place))
         return []
     found = matches(tree, directory, written)
     if not found and not is_optional:
         message = f"there is no file {work_tree.join(directory, written) or written}"
         say(
-            Remark(
-                entry.place, Grade.ERROR, message, "helmfile fails here; say missingFileHandler: Warn if that is meant."
+            Diagnostic.error(
+                "?", message, at=entry.place, fix="helmfile fails here; say missingFileHandler: Warn if that is meant."
             )
         )
     return found
@@ -140,7 +145,9 @@ def _fits(path: list[str], pattern: list[str]) -> bool:
     return len(path) == len(pattern) and all(fnmatch.fnmatchcase(a, b) for a, b in zip(path, pattern, strict=True))
 
 
-def _file(tree: WorkTree, path: str, context: HelmfileEnvironment, say: Callable[[Remark], None]) -> Mapping[str, Any]:
+def _file(
+    tree: WorkTree, path: str, context: HelmfileEnvironment, say: Callable[[Diagnostic], None]
+) -> Mapping[str, Any]:
     text = tree.text(path) or ""
     part = rendered_files.read(
         tree,
@@ -150,11 +157,11 @@ def _file(tree: WorkTree, path: str, context: HelmfileEnvironment, say: Callable
         directory=posixpath.dirname(path) or ".",
         is_template=path.endswith(rendered_files.GOTMPL),
     )
-    for remark in (*part.remarks, *rendered_files.doubts(part)):
-        say(remark)
+    for diagnostic in (*part.diagnostics, *rendered_files.doubts(part)):
+        say(diagnostic)
     value = part.values[0] if part.values else {}
     if not isinstance(value, Mapping):
-        say(Remark(Place(path), Grade.ERROR, "the values are no map"))
+        say(Diagnostic.error("?", "the values are no map", at=Place(path)))
         return {}
     return hidden(value, path) if "sops" in value else value
 
@@ -165,7 +172,7 @@ def secrets(
     *,
     directory: str,
     is_optional: bool,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> dict[str, Any]:
     """The keys of encrypted files, with values that are not known."""
     found: dict[str, Any] = {}
@@ -173,7 +180,7 @@ def secrets(
         for path in paths(tree, entry, directory=directory, is_optional=is_optional, say=say):
             documents = tree.documents(path)
             value = documents[0].value if documents else {}
-            say(Remark(entry.place, Grade.UNKNOWN, f"values of {path} are encrypted"))
+            say(Diagnostic.unknown("?", f"values of {path} are encrypted", at=entry.place))
             if isinstance(value, Mapping):
                 found = override(found, hidden(value, path))
     return found

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import Origin
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo.helmfile import environments, helmfile_state, release_origins, releases
 from firstlight.repo.helmfile.environments import DEFAULT, EnvironmentEntry
 from firstlight.repo.helmfile.helmfile_state import HelmfileItem, HelmfileState
@@ -104,7 +105,7 @@ def read(tree: WorkTree) -> ReaderResult:
     return ReaderResult(
         origins=tuple(release_origins.unique(reader.origins)),
         unreached=tuple(reader.unreached),
-        remarks=tuple(dict.fromkeys(masked_lines.plain_remark(each) for each in reader.remarks)),
+        diagnostics=tuple(dict.fromkeys(masked_lines.plain_diagnostic(each) for each in reader.diagnostics)),
     )
 
 
@@ -115,7 +116,7 @@ class _Reader:
         self._left = MAX_STATES
         self.origins: list[Origin] = []
         self.unreached: list[Origin] = []
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
         self.included: set[str] = set()
         """Files that others lead to."""
         self.bases: set[str] = set()
@@ -140,10 +141,10 @@ class _Reader:
         clusters = [name for name in names if name != DEFAULT][:MAX_ENVIRONMENTS]
         if clusters and DEFAULT in names:
             message = "the environment default is taken for values of the others, not for a cluster"
-            self.remarks.append(Remark(Place(path), Grade.UNKNOWN, message))
+            self.diagnostics.append(Diagnostic.unknown("?", message, at=Place(path)))
         if len([name for name in names if name != DEFAULT]) > MAX_ENVIRONMENTS:
-            self.remarks.append(
-                Remark(Place(path), Grade.UNKNOWN, f"more than {MAX_ENVIRONMENTS} environments are left out")
+            self.diagnostics.append(
+                Diagnostic.unknown("?", f"more than {MAX_ENVIRONMENTS} environments are left out", at=Place(path))
             )
         for name in clusters or [DEFAULT]:
             self._left = MAX_STATES
@@ -156,22 +157,24 @@ class _Reader:
             path = posixpath.normpath(f"{parent}/{name}")
             if self._tree.is_file(path):
                 message = f"helmfile refuses to choose between this and {directory} unless it is given --file"
-                self.remarks.append(Remark(Place(path), Grade.WARNING, message, "Keep one of them."))
+                self.diagnostics.append(Diagnostic.warning("?", message, at=Place(path), fix="Keep one of them."))
 
     def _file(
         self, path: str, name: str, *, selectors: Sequence[str], given: Mapping[str, Any] | None, seen: tuple[str, ...]
     ) -> None:
         self._left -= 1
         if self._left < 0 or len(seen) > MAX_DEPTH:
-            self.remarks.append(Remark(Place(path), Grade.UNKNOWN, "too many helmfiles lead to each other"))
+            self.diagnostics.append(Diagnostic.unknown("?", "too many helmfiles lead to each other", at=Place(path)))
             return
         self.visited.add(path)
-        found = helmfile_state.load(self._tree, path, name, say=self.remarks.append, given=given)
+        found = helmfile_state.load(self._tree, path, name, say=self.diagnostics.append, given=given)
         if found is None:
             return
         if not found.is_defined:
             message = f"helmfile passes over this file for the environment {name}, which it does not declare"
-            self.remarks.append(Remark(Place(path), Grade.WARNING, message, f"Add {name} to its environments."))
+            self.diagnostics.append(
+                Diagnostic.warning("?", message, at=Place(path), fix=f"Add {name} to its environments.")
+            )
             return
         for item in found.items("helmfiles"):
             self._nested(found, item, name, selectors, given, seen)
@@ -199,12 +202,12 @@ class _Reader:
         ]
         more = environments.load(
             self._tree, entries, directory=parent.directory, context=parent.environment, is_optional=False,
-            say=self.remarks.append,
+            say=self.diagnostics.append,
         )  # fmt: skip
         inner = {**more, **(given or {})} if entries or given else None
         for path in self._targets(parent, item, say=True):
             if path in seen:
-                self.remarks.append(Remark(item.place(), Grade.ERROR, f"{path} leads to itself"))
+                self.diagnostics.append(Diagnostic.error("?", f"{path} leads to itself", at=item.place()))
             else:
                 self._file(path, name, selectors=chosen, given=inner, seen=(*seen, path))
 
@@ -217,23 +220,31 @@ class _Reader:
             found = files_of(self._tree, directory) if self._tree.is_dir(directory) else []
         if not found and say:
             is_remote = "://" in written or written.startswith("git::") or "{{" in written
-            grade = Grade.UNKNOWN if is_remote else Grade.ERROR
+            grade = Severity.UNKNOWN if is_remote else Severity.ERROR
             hint = "" if is_remote else "helmfile only warns, and installs less than is meant."
             if environments.matches(self._tree, parent.directory, f"{written}.gotmpl"):
                 hint = f"Write {written}.gotmpl, which is there."
-            self.remarks.append(Remark(item.place(), grade, f"the helmfile {written} is not in the repo", hint))
+            self.diagnostics.append(
+                Diagnostic(
+                    code="?",
+                    severity=grade,
+                    message=f"the helmfile {written} is not in the repo",
+                    places=(item.place(),),
+                    fix=hint,
+                )
+            )
         return found
 
     def _releases(self, found: HelmfileState, selectors: Sequence[str]) -> None:
         made: list[release_origins.ReleaseOrigin] = []
         for item in found.items("releases"):
-            release = releases.read(self._tree, found, item, self.remarks.append)
+            release = releases.read(self._tree, found, item, self.diagnostics.append)
             if release is None:
                 continue
             if not selects(selectors, release.labels):
                 release = dataclasses.replace(release, left_out=f"the selectors {', '.join(selectors)} leave it out")
             made.append(
-                release_origins.make(self._tree, found, release, say=self.remarks.append, calls=self._of(found))
+                release_origins.make(self._tree, found, release, say=self.diagnostics.append, calls=self._of(found))
             )
         every = release_origins.hooked(self._tree, found, made)
         self.origins += every.origins

@@ -8,7 +8,8 @@ from typing import Any
 from firstlight.document import yaml_tree, yaml_values
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.document.yaml_tree import YamlNode
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.helmfile import environments, rendered_files
 from firstlight.repo.helmfile.environments import DEFAULT, EnvironmentEntry, HelmfileEnvironment
@@ -133,7 +134,7 @@ def listed(value: Any) -> list[HelmfileItem]:
 _LISTS = ("releases", "helmfiles", "repositories", "hooks", "values", "bases")
 
 
-def names(tree: WorkTree, path: str, say: Callable[[Remark], None]) -> list[str]:
+def names(tree: WorkTree, path: str, say: Callable[[Diagnostic], None]) -> list[str]:
     """The environments that a helmfile declares."""
     state = load(tree, path, DEFAULT, say=say)
     declared = state.spec.get("environments") if state else None
@@ -145,7 +146,7 @@ def load(
     path: str,
     name: str,
     *,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
     given: Mapping[str, Any] | None = None,
     inherited: HelmfileEnvironment | None = None,
     home: str | None = None,
@@ -178,7 +179,7 @@ def load(
         forgotten = [_name(each) for each in listed(spec.get("releases"))]
         if forgotten and (replacing := listed(current.get("releases"))):
             message = f"these releases replace {', '.join(forgotten[:5])} of an earlier part, which helmfile forgets"
-            say(Remark(replacing[0].place(), Grade.WARNING, message, "Write all releases into one part."))
+            say(Diagnostic.warning("?", message, at=replacing[0].place(), fix="Write all releases into one part."))
         spec = _over(spec, current)
     declared = spec.get("environments")
     declared = declared if isinstance(declared, Mapping) else {}
@@ -202,28 +203,34 @@ def _part(
     environment: HelmfileEnvironment,
     directory: str,
     offset: int,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> RenderedPart:
     is_template = path.endswith(rendered_files.GOTMPL)
     data = environment.data()
     part = rendered_files.read(tree, text, path, data, directory=directory, offset=offset, is_template=is_template)
-    if not is_template and part.remarks and "{{" in text:
+    if not is_template and part.diagnostics and "{{" in text:
         rendered = rendered_files.read(tree, text, path, data, directory=directory, offset=offset, is_template=True)
-        if not rendered.remarks:
+        if not rendered.diagnostics:
             message = "it is read as a template, which helmfile 1 only does with files that end with .gotmpl"
-            say(Remark(Place(path, part.remarks[0].place.line), Grade.WARNING, message, f"Rename it to {path}.gotmpl."))
+            say(
+                Diagnostic.warning(
+                    "?", message, at=Place(path, part.diagnostics[0].place.line), fix=f"Rename it to {path}.gotmpl."
+                )
+            )
             part = rendered
-    for remark in (*part.remarks, *rendered_files.doubts(part)):
-        say(remark)
+    for diagnostic in (*part.diagnostics, *rendered_files.doubts(part)):
+        say(diagnostic)
     return part
 
 
-def _spec(part: RenderedPart, say: Callable[[Remark], None]) -> dict[str, Any]:
+def _spec(part: RenderedPart, say: Callable[[Diagnostic], None]) -> dict[str, Any]:
     """The keys of a part's documents, with the entries of lists wrapped so that their places stay known."""
     spec: dict[str, Any] = {}
     for index, value in enumerate(part.values):
         if not isinstance(value, Mapping):
-            say(Remark(part.place(index), Grade.ERROR, "a helmfile is a map with releases, environments and so on"))
+            say(
+                Diagnostic.error("?", "a helmfile is a map with releases, environments and so on", at=part.place(index))
+            )
             continue
         found = restore_texts(part.documents[index], value)
         for key in _LISTS:
@@ -231,7 +238,7 @@ def _spec(part: RenderedPart, say: Callable[[Remark], None]) -> dict[str, Any]:
             if isinstance(entries, list):
                 found[key] = [HelmfileItem(each, part, index, (key, n)) for n, each in enumerate(entries)]
             elif entries is not None:
-                say(Remark(part.place(index, key), Grade.ERROR, f"{key} is no list"))
+                say(Diagnostic.error("?", f"{key} is no list", at=part.place(index, key)))
         declared = found.get("environments")
         if isinstance(declared, Mapping):
             found["environments"] = {name: _wrapped(each, part, index, name) for name, each in declared.items()}
@@ -255,7 +262,7 @@ def _with_bases(
     directory: str,
     environment: HelmfileEnvironment,
     name: str,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> dict[str, Any]:
     bases = listed(spec.get("bases"))[:MAX_BASES]
     below: dict[str, Any] = {}
@@ -263,8 +270,12 @@ def _with_bases(
         written = str(base.value)
         target = work_tree.join(directory, written)
         if target is None or not tree.is_file(target) or target == path:
-            grade = Grade.UNKNOWN if "://" in written or "{{" in written else Grade.ERROR
-            say(Remark(base.place(), grade, f"the base {written} is not in the repo"))
+            grade = Severity.UNKNOWN if "://" in written or "{{" in written else Severity.ERROR
+            say(
+                Diagnostic(
+                    code="?", severity=grade, message=f"the base {written} is not in the repo", places=(base.place(),)
+                )
+            )
             continue
         state = load(tree, target, name, say=say, inherited=environment, home=directory)
         if state is not None:
@@ -273,7 +284,11 @@ def _with_bases(
 
 
 def _environment(
-    tree: WorkTree, spec: Mapping[str, Any], directory: str, context: HelmfileEnvironment, say: Callable[[Remark], None]
+    tree: WorkTree,
+    spec: Mapping[str, Any],
+    directory: str,
+    context: HelmfileEnvironment,
+    say: Callable[[Diagnostic], None],
 ) -> HelmfileEnvironment:
     """The environment after a part: its values over those of the parts before."""
     declared = spec.get("environments")

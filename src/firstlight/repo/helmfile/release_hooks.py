@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import ComponentNeed, Origin, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.go_template import Unknown
 from firstlight.repo.helmfile import releases
 from firstlight.repo.helmfile.helmfile_state import HelmfileItem, HelmfileState

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.component import Certainty, ComponentNeed, Origin, Phase, Side, SourceForm
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, DirectorySource, Source, Unresolved
 from firstlight.repo import well_known_components, work_tree
 from firstlight.repo.go_template import Unknown
@@ -115,7 +115,7 @@ def make(
     state: HelmfileState,
     release: HelmfileRelease,
     *,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
     calls: Sequence[HelmfileCall],
 ) -> ReleaseOrigin:
     """A release as an origin."""
@@ -149,7 +149,7 @@ def make(
         definition=_definition(state, release, found),
     )
     if not release.name:
-        say(Remark(release.item.place(), Grade.ERROR, "this release has no name"))
+        say(Diagnostic.error("?", "this release has no name", at=release.item.place()))
     return ReleaseOrigin(release, masked_lines.plain_origin(origin), found)
 
 

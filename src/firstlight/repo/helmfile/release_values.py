@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from firstlight.model import secret_words
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.repo.go_template import Unknown
 from firstlight.repo.helmfile import environments, releases, rendered_files
@@ -18,7 +19,7 @@ from firstlight.repo.work_tree import WorkTree
 
 
 def read(
-    tree: WorkTree, state: HelmfileState, release: HelmfileRelease, say: Callable[[Remark], None]
+    tree: WorkTree, state: HelmfileState, release: HelmfileRelease, say: Callable[[Diagnostic], None]
 ) -> Iterator[Values]:
     """The values in the order in which they are merged; later ones win."""
     spec = release.spec
@@ -48,7 +49,7 @@ def _entry(
     release: HelmfileRelease,
     value: Any,
     place: Place,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> Iterator[Values]:
     if isinstance(value, Unknown):
         found = PathLookup(tree).find(state.directory, ExpandedText(value.text, (value.name or value.text,)))
@@ -77,7 +78,7 @@ def _file(
     release: HelmfileRelease,
     path: str,
     place: Place,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> Iterator[Values]:
     if not path.endswith(rendered_files.GOTMPL):
         yield Values(place=place, file=path)
@@ -86,10 +87,10 @@ def _file(
         tree, tree.text(path) or "", path, releases.data(state, release.spec),
         directory=posixpath.dirname(path) or ".", is_template=True,
     )  # fmt: skip
-    for remark in (*part.remarks, *rendered_files.doubts(part)):
-        say(remark)
+    for diagnostic in (*part.diagnostics, *rendered_files.doubts(part)):
+        say(diagnostic)
     value = part.values[0] if part.values else {}
-    if part.remarks or not isinstance(value, Mapping):
+    if part.diagnostics or not isinstance(value, Mapping):
         reason = f"{path} gives no map"
         if isinstance(value, Unknown):
             reason = f"{path}: {value.reason}"
@@ -114,14 +115,14 @@ def _secret(
     release: HelmfileRelease,
     value: Any,
     place: Place,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
 ) -> Iterator[Values]:
     if isinstance(value, Unknown):
         yield Values(place=place, unresolved=f"{value.text}: {value.reason}")
         return
     found = environments.matches(tree, state.directory, str(value)) if isinstance(value, str) else []
     if not found and isinstance(value, str):
-        say(Remark(place, Grade.ERROR, f"there is no file {value}"))
+        say(Diagnostic.error("?", f"there is no file {value}", at=place))
     for path in found or [""]:
         yield Values(place=place, file=path, unresolved="the values are encrypted")
 

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.go_template import Unknown
 from firstlight.repo.helmfile import environments, rendered_files
@@ -58,11 +59,11 @@ def text(value: Any) -> str:
 
 
 def read(
-    tree: WorkTree, state: HelmfileState, item: HelmfileItem, say: Callable[[Remark], None]
+    tree: WorkTree, state: HelmfileState, item: HelmfileItem, say: Callable[[Diagnostic], None]
 ) -> HelmfileRelease | None:
-    """A release of a state; None, and a remark, if it is none."""
+    """A release of a state; None, and a diagnostic, if it is none."""
     if not isinstance(item.value, Mapping):
-        say(Remark(item.place(), Grade.ERROR, "this release is no map"))
+        say(Diagnostic.error("?", "this release is no map", at=item.place()))
         return None
     spec = _inherited(item.value, state, item.place(), say, (), is_top=True)
     if state.spec.get("namespace"):
@@ -100,7 +101,7 @@ def _inherited(
     spec: Mapping[str, Any],
     state: HelmfileState,
     place: Place,
-    say: Callable[[Remark], None],
+    say: Callable[[Diagnostic], None],
     above: Sequence[str],
     *,
     is_top: bool = False,
@@ -119,7 +120,7 @@ def _inherited(
         name = str(each.get("template") or "")
         if name not in templates or name in above or len(above) > MAX_INHERITANCE:
             why = "is not defined" if name not in templates else "inherits itself"
-            say(Remark(place, Grade.ERROR, f"the template {name} {why}"))
+            say(Diagnostic.error("?", f"the template {name} {why}", at=place))
             continue
         below = _inherited(_map(templates[name]), state, place, say, (*above, name))
         left_out = each.get("except")

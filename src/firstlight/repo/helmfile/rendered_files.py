@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.helmfile import helmfile_functions
 from firstlight.repo.work_tree import WorkTree
@@ -27,7 +28,7 @@ class RenderedPart:
     """Lines of the file before this part."""
     rendered: go_template.RenderedTemplate | None = None
     unknowns: tuple[go_template.Unknown, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def place(self, index: int, *steps: str | int) -> Place:
         """Where a value of one of the documents was written."""
@@ -83,34 +84,38 @@ def read(
     if not is_template:
         contents = _yaml(text, path)
         part = RenderedPart((), contents.documents, path, offset)
-        remarks = tuple(dataclasses.replace(each, place=part.at(each.place)) for each in contents.remarks)
-        return dataclasses.replace(part, values=tuple(each.value for each in contents.documents), remarks=remarks)
+        diagnostics = tuple(dataclasses.replace(each, places=(part.at(each.place),)) for each in contents.diagnostics)
+        return dataclasses.replace(
+            part, values=tuple(each.value for each in contents.documents), diagnostics=diagnostics
+        )
     rendered = render(tree, text, data, directory=directory)
     if isinstance(rendered, go_template.GoTemplateError):
-        remark = Remark(Place(path, rendered.line + offset), Grade.ERROR, f"the template is wrong: {rendered.reason}")
-        return RenderedPart((), (), path, offset, remarks=(remark,))
+        diagnostic = Diagnostic.error(
+            "?", f"the template is wrong: {rendered.reason}", at=Place(path, rendered.line + offset)
+        )
+        return RenderedPart((), (), path, offset, diagnostics=(diagnostic,))
     contents = _yaml(rendered.text, path)
     part = RenderedPart((), contents.documents, path, offset, rendered, rendered.unknowns)
-    remarks = tuple(
+    diagnostics = tuple(
         dataclasses.replace(
-            each, place=part.at(each.place), message=go_template.restore(each.message, rendered.unknowns)
+            each, places=(part.at(each.place),), message=go_template.restore(each.message, rendered.unknowns)
         )
-        for each in contents.remarks
+        for each in contents.diagnostics
     )
     values = tuple(go_template.settle(each.value, rendered.unknowns) for each in contents.documents)
-    return dataclasses.replace(part, values=values, remarks=remarks)
+    return dataclasses.replace(part, values=values, diagnostics=diagnostics)
 
 
-def doubts(part: RenderedPart) -> list[Remark]:
+def doubts(part: RenderedPart) -> list[Diagnostic]:
     """What to say of a rendering: where helmfile would fail, and which conditions were taken for true."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for each in part.unknowns:
         place = Place(part.path, each.line + part.offset)
         if each.is_wrong:
-            remarks.append(Remark(place, Grade.ERROR, f"helmfile fails here: {each.reason}"))
+            diagnostics.append(Diagnostic.error("?", f"helmfile fails here: {each.reason}", at=place))
         elif _is_block(each):
-            remarks.append(Remark(place, Grade.UNKNOWN, f"{each.text} is taken for true: {each.reason}"))
-    return remarks
+            diagnostics.append(Diagnostic.unknown("?", f"{each.text} is taken for true: {each.reason}", at=place))
+    return diagnostics
 
 
 def _is_block(unknown: go_template.Unknown) -> bool:

@@ -8,8 +8,9 @@ from msgspec import UNSET
 
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.source import DirectorySource
 from firstlight.repo import well_known_components
 from firstlight.repo.declaration import declaration_form
@@ -90,7 +91,7 @@ def aliases(declaration: Declaration, found: Sequence[Cluster]) -> dict[tuple[st
     return names
 
 
-def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Remark]:
+def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Diagnostic]:
     """Paths that are not there, and needs that nobody is called."""
     platform = declaration.platform
     for name, each in platform.clusters.items():
@@ -107,7 +108,9 @@ def problems(declaration: Declaration, tree: WorkTree) -> Iterator[Remark]:
         for index, cluster in enumerate(component.clusters):
             if cluster not in platform.clusters:
                 place = declaration.place("components", name, "clusters", index)
-                yield Remark(place, Grade.ERROR, f"there is no cluster {cluster}", _near(cluster, platform.clusters))
+                yield Diagnostic.error(
+                    "?", f"there is no cluster {cluster}", at=place, fix=_near(cluster, platform.clusters)
+                )
 
 
 def _patch_files(cluster: declaration_form.ClusterSection) -> Iterator[tuple[tuple[str | int, ...], tuple[str, ...]]]:
@@ -124,19 +127,19 @@ def _clean(path: str) -> str:
     return path.strip("/").removeprefix("./")
 
 
-def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Remark]:
+def _missing(declaration: Declaration, tree: WorkTree, path: str, *steps: str | int) -> Iterator[Diagnostic]:
     clean = _clean(path)
     if path and not tree.is_file(clean) and not tree.is_dir(clean):
         hint = _near(clean, tree.files) or "Write a path from the top of the repo."
-        yield Remark(declaration.place(*steps), Grade.ERROR, f"there is no {clean} in the repo", hint)
+        yield Diagnostic.error("?", f"there is no {clean} in the repo", at=declaration.place(*steps), fix=hint)
 
 
 def components(
     declaration: Declaration, cluster: str, inferred: Sequence[Component]
-) -> tuple[list[Component], list[Remark]]:
+) -> tuple[list[Component], list[Diagnostic]]:
     """The components of a cluster, with what is declared of them."""
     found = list(inferred)
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for name, wish in declaration.platform.components.items():
         if wish.clusters and cluster not in wish.clusters:
             continue
@@ -149,26 +152,26 @@ def components(
             declared_gates_and_hooks.hooks_of(declaration, name),
         )
         found[index] = dataclasses.replace(declared, gates=gates, hooks=hooks)
-        remarks += declared_gates_and_hooks.useless_hooks(declaration, found[index])
+        diagnostics += declared_gates_and_hooks.useless_hooks(declaration, found[index])
     names = {each.name for each in found}
     for name, wish in declaration.platform.components.items():
         for number, need in enumerate(wish.needs):
             if name in names and need not in names:
                 place = declaration.place("components", name, "needs", number)
                 message = f"{name} needs {need}, which nothing deploys in {cluster}"
-                remarks.append(Remark(place, Grade.ERROR, message, _near(need, names)))
+                diagnostics.append(Diagnostic.error("?", message, at=place, fix=_near(need, names)))
     met = [dataclasses.replace(each, needs=tuple(need for need in each.needs if need in names)) for each in found]
-    return met, remarks
+    return met, diagnostics
 
 
-def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Iterator[Remark]:
+def undeployed(declaration: Declaration, inferred: Sequence[Component]) -> Iterator[Diagnostic]:
     """Declared components that nothing in the repo deploys anywhere."""
     names = {each.name for each in inferred}
     for name in declaration.platform.components:
         if name not in names:
             hint = _near(name, names) or "Write from: with the directory that has it."
             message = f"nothing in the repo deploys {name}"
-            yield Remark(declaration.place("components", name), Grade.ERROR, message, hint)
+            yield Diagnostic.error("?", message, at=declaration.place("components", name), fix=hint)
 
 
 def secrets(declaration: Declaration) -> tuple[FoundationSecret, ...]:

@@ -10,8 +10,9 @@ from msgspec import UNSET
 from firstlight.gates import own_gates
 from firstlight.model import own_gates as model_own_gates
 from firstlight.model.component import Component, Side
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.own_gates import Hook, OwnGate
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.repo.declaration import declaration_form
 from firstlight.repo.declaration.declaration_file import Declaration
 
@@ -30,13 +31,13 @@ def gates_of(declaration: Declaration, name: str) -> tuple[OwnGate, ...]:
     )
 
 
-def gate_problems(declaration: Declaration) -> Iterator[Remark]:
+def gate_problems(declaration: Declaration) -> Iterator[Diagnostic]:
     """Everything that is wrong with declared gates, beyond what the schema says."""
     for name, component in declaration.platform.components.items():
         for number, each in enumerate(component.gates):
             for step, message, hint in _wrong(each):
                 place = declaration.place("components", name, "gates", number, *step)
-                yield Remark(place, Grade.ERROR, f"components.{name}.gates[{number}] {message}", hint)
+                yield Diagnostic.error("?", f"components.{name}.gates[{number}] {message}", at=place, fix=hint)
 
 
 def _wrong(gate: declaration_form.GateSection) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -119,23 +120,23 @@ def hooks_of(declaration: Declaration, name: str) -> tuple[Hook, ...]:
     )
 
 
-def hook_problems(declaration: Declaration) -> Iterator[Remark]:
+def hook_problems(declaration: Declaration) -> Iterator[Diagnostic]:
     """Everything that is wrong with declared hooks, beyond what the schema says."""
     for name, component in declaration.platform.components.items():
         for number, each in enumerate(component.hooks):
             for step, message, hint in _own_hooks_wrong(each):
                 place = declaration.place("components", name, "hooks", number, *step)
-                yield Remark(place, Grade.ERROR, f"components.{name}.hooks[{number}] {message}", hint)
+                yield Diagnostic.error("?", f"components.{name}.hooks[{number}] {message}", at=place, fix=hint)
 
 
-def useless_hooks(declaration: Declaration, component: Component) -> Iterator[Remark]:
+def useless_hooks(declaration: Declaration, component: Component) -> Iterator[Diagnostic]:
     """That hooks never run, since bootstrap does not have the component."""
     if component.hooks and component.side == Side.GITOPS:
-        yield Remark(
-            component.hooks[0].place,
-            Grade.ERROR,
+        yield Diagnostic.error(
+            "?",
             f"{component.name} has hooks, and they run after bootstrap alone: Git has all of it in {component.cluster}",
-            "Write phase: core for it, or make the hook a Job in Git.",
+            at=component.hooks[0].place,
+            fix="Write phase: core for it, or make the hook a Job in Git.",
         )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.model.cluster import Cluster, Network
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.declaration import declaration_form
 
 LONGEST = 253
@@ -29,7 +30,7 @@ def name_like(directory: str) -> str:
 
 def checked_names(
     found: Sequence[Cluster], environments: Mapping[str, Place], *, fallback: str
-) -> tuple[list[Cluster], dict[str, Place], list[Remark]]:
+) -> tuple[list[Cluster], dict[str, Place], list[Diagnostic]]:
     """The clusters that may be called what they are, or have no name; and what to say of the others.
 
     Args:
@@ -43,19 +44,19 @@ def checked_names(
         **{name: place for name, place in places.items() if name and not is_name(name)},
         **{each.name: each.place for each in reversed(named) if each.name and not is_name(each.name)},
     }
-    remarks = [_remark(name, place) for name, place in wrong.items()]
+    diagnostics = [_diagnostic(name, place) for name, place in wrong.items()]
     kept = [each for each in named if each.name not in wrong]
-    return kept, {name: place for name, place in places.items() if name not in wrong}, remarks
+    return kept, {name: place for name, place in places.items() if name not in wrong}, diagnostics
 
 
-def _remark(name: str, place: Place) -> Remark:
+def _diagnostic(name: str, place: Place) -> Diagnostic:
     shown = "".join(each if each.isprintable() else "?" for each in name)
     shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
     hint = (
         f"Write lower-case letters, digits, - and dots, such as {name_like(name)}; "
         "or name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
     )
-    return Remark(place, Grade.ERROR, f"a cluster cannot be called '{shown}': it is left out", hint)
+    return Diagnostic.error("?", f"a cluster cannot be called '{shown}': it is left out", at=place, fix=hint)
 
 
 # Which clusters of the readers are one and the same, and what they say together.
@@ -72,7 +73,7 @@ class Joined:
     clusters: tuple[Cluster, ...]
     aliases: Mapping[str, str]
     """A reader's name for a cluster, and the name it has here."""
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, Place] | None = None) -> Joined:
@@ -90,8 +91,8 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     for each in found:
         if each.name:
             named.setdefault(each.name, []).append(each)
-    aliases, remarks = _same(named, fallback)
-    remarks += wrong
+    aliases, diagnostics = _same(named, fallback)
+    diagnostics += wrong
     for alias, name in aliases.items():
         named[name] += named.pop(alias)
     if directory != fallback:
@@ -111,8 +112,8 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
         aliases[""] = only
     else:
         listed = {place.path for parts in named.values() for each in parts for place in each.files}
-        remarks += [
-            Remark(each.place, Grade.WARNING, "nothing says which cluster this is for", _NAME_HINT)
+        diagnostics += [
+            Diagnostic.warning("?", "nothing says which cluster this is for", at=each.place, fix=_NAME_HINT)
             for each in nameless
             if not each.files or not listed.issuperset(place.path for place in each.files)
         ]
@@ -120,8 +121,8 @@ def join(found: Sequence[Cluster], *, fallback: str, environments: Mapping[str, 
     for name, parts in named.items():
         whole, contradictions = _merged(name, parts)
         clusters.append(whole)
-        remarks += contradictions
-    return Joined(tuple(sorted(clusters, key=lambda each: each.name)), aliases, tuple(remarks))
+        diagnostics += contradictions
+    return Joined(tuple(sorted(clusters, key=lambda each: each.name)), aliases, tuple(diagnostics))
 
 
 _FACTS = (
@@ -131,12 +132,12 @@ _FACTS = (
 _NAME_HINT = "Name it in firstlight.yaml: clusters.NAME.machines or clusters.NAME.path."
 
 
-def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[str, str], list[Remark]]:
+def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[str, str], list[Diagnostic]]:
     """Clusters with machines and clusters with a path that are one under two names."""
     bare = [name for name, parts in named.items() if all(not each.path for each in parts)]
     owned = [name for name, parts in named.items() if all(not each.machines and not each.files for each in parts)]
     aliases: dict[str, str] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for machine_name in list(bare):
         segments = {
             segment
@@ -153,26 +154,26 @@ def _same(named: Mapping[str, Sequence[Cluster]], fallback: str) -> tuple[dict[s
         (machine_name,), (name,) = bare, owned
         if name == fallback:
             # Called after the directory of the clone, which is another one for everybody; Talos has a real name.
-            return {**aliases, name: machine_name}, remarks
+            return {**aliases, name: machine_name}, diagnostics
         aliases[machine_name] = name
         message = f"the machines of {machine_name} are taken for those of {name}: there is no other cluster"
-        remarks.append(Remark(named[machine_name][0].place, Grade.WARNING, message, _NAME_HINT))
-    return aliases, remarks
+        diagnostics.append(Diagnostic.warning("?", message, at=named[machine_name][0].place, fix=_NAME_HINT))
+    return aliases, diagnostics
 
 
 def _tail(parts: Sequence[Cluster]) -> str:
     return next((posixpath.basename(each.path) for each in parts if each.path), "")
 
 
-def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Remark]]:
+def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Diagnostic]]:
     """One cluster out of what several readers know; the first that says something is believed."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     said: dict[str, Place] = {}
     for part in reversed(parts):
         said |= part.said
     first = next((each for each in parts if each.path or each.machines), parts[0])
-    facts = {field: _first(parts, field, remarks) for field in _FACTS}
-    network = {field.name: _first(parts, f"network.{field.name}", remarks) for field in dataclasses.fields(Network)}
+    facts = {field: _first(parts, field, diagnostics) for field in _FACTS}
+    network = {field.name: _first(parts, f"network.{field.name}", diagnostics) for field in dataclasses.fields(Network)}
     machines = next((each.machines for each in parts if each.machines), ())
     files = tuple(sorted({place for each in parts for place in each.files}))
     documents = {path: kinds for each in reversed(parts) for path, kinds in each.documents.items()}
@@ -183,11 +184,11 @@ def _merged(name: str, parts: Sequence[Cluster]) -> tuple[Cluster, list[Remark]]
         name=name, place=first.place, machines=machines, network=Network(**network), settings=settings, files=files,
         said=said, documents=documents, parts=tuple(part for each in parts for part in each.parts), **facts,
     )  # fmt: skip
-    return whole, remarks
+    return whole, diagnostics
 
 
-def _first(parts: Sequence[Cluster], field: str, remarks: list[Remark]) -> Any:
-    """The first value that somebody has; a remark where another one differs."""
+def _first(parts: Sequence[Cluster], field: str, diagnostics: list[Diagnostic]) -> Any:
+    """The first value that somebody has; a diagnostic where another one differs."""
     chosen: object = None
     chooser: Cluster | None = None
     for part in parts:
@@ -201,7 +202,7 @@ def _first(parts: Sequence[Cluster], field: str, remarks: list[Remark]) -> Any:
             where = chooser.said.get(field, chooser.place)
             message = f"{field} is {_shown(value)} here and {_shown(chosen)} in {where}"
             place = part.said.get(field, part.place)
-            remarks.append(Remark(place, Grade.ERROR, message, "Say it once, or say the same in both."))
+            diagnostics.append(Diagnostic.error("?", message, at=place, fix="Say it once, or say the same in both."))
     if chooser is not None:
         return chosen
     # The empty value of the field's own kind.

@@ -1,7 +1,7 @@
 """Objects of a kustomization and of everything that it is made of, in the order in which kustomize works.
 
-Resources, then generators, then components, then transformers. What cannot be done becomes a remark, and the work goes
-on with the rest: kustomize would stop, but a reader wants to know what else is there.
+Resources, then generators, then components, then transformers. What cannot be done becomes a diagnostic, and the work
+goes on with the rest: kustomize would stop, but a reader wants to know what else is there.
 """
 
 import dataclasses
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, RemoteSource
 from firstlight.repo.kustomize import (
     config_generators,
@@ -51,7 +52,7 @@ class Accumulated:
     specs: FieldSpecs = dataclasses.field(default=field_specs.DEFAULT, repr=False)
     charts: tuple[ChartSource, ...] = ()
     remotes: tuple[Elsewhere, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     files: frozenset[str] = frozenset()
 
 
@@ -106,7 +107,7 @@ class _Work:
         self._specs = start.specs
         self._charts = list(start.charts)
         self._remotes = list(start.remotes)
-        self._remarks = dict.fromkeys([*start.remarks, *file.remarks])
+        self._diagnostics = dict.fromkeys([*start.diagnostics, *file.diagnostics])
         self._files = set(start.files) | ({file.file} if file.file else set())
 
     def done(self) -> Accumulated:
@@ -119,8 +120,8 @@ class _Work:
         for number, entry in enumerate(self._file.entries("components")):
             with self._noting("components", number):
                 self._component(entry, number)
-        self._resources, remarks = transformers.transform(self._resources, self._file, self._specs, self._loader)
-        self._remark(*remarks)
+        self._resources, diagnostics = transformers.transform(self._resources, self._file, self._specs, self._loader)
+        self._diagnostic(*diagnostics)
         return self._so_far()
 
     def _so_far(self) -> Accumulated:
@@ -129,7 +130,7 @@ class _Work:
             self._specs,
             tuple(self._charts),
             tuple(self._remotes),
-            tuple(self._remarks),
+            tuple(self._diagnostics),
             frozenset(self._files | self._loader.files),
         )
 
@@ -138,10 +139,18 @@ class _Work:
         try:
             yield
         except KustomizeProblem as problem:
-            self._remark(Remark(self._file.place(*steps), problem.grade, problem.message, problem.hint))
+            self._diagnostic(
+                Diagnostic(
+                    code="?",
+                    severity=problem.severity,
+                    message=problem.message,
+                    places=(self._file.place(*steps),),
+                    fix=problem.hint,
+                )
+            )
 
-    def _remark(self, *remarks: Remark) -> None:
-        self._remarks.update(dict.fromkeys(remarks))
+    def _diagnostic(self, *diagnostics: Diagnostic) -> None:
+        self._diagnostics.update(dict.fromkeys(diagnostics))
 
     def _resource(self, entry: Any, field: str, number: int) -> None:
         if not isinstance(entry, str) or not entry:
@@ -151,7 +160,7 @@ class _Work:
             real = self._tree.real(path)
             self._files.add(real)
             found = self._whole.objects(real)
-            self._remark(*found.remarks)
+            self._diagnostic(*found.diagnostics)
             self._append(found.resources)
         elif (elsewhere := remote_resources.parse_remote(entry)) is not None:
             self._elsewhere(elsewhere, field, number)
@@ -196,7 +205,7 @@ class _Work:
                 where = self._ids[each.id].source.place
                 message = f"{each.gvk.kind} {each.name} is in the same kustomization as the one at {where}"
                 if repeated <= _REPEATED:
-                    self._remark(Remark(each.source.place, Grade.ERROR, message, "name each object once"))
+                    self._diagnostic(Diagnostic.error("?", message, at=each.source.place, fix="name each object once"))
             else:
                 self._ids[each.id] = each
                 self._resources.append(each)
@@ -209,7 +218,7 @@ class _Work:
         own = self._file.text("namespace")
         self._charts += [dataclasses.replace(each, namespace=each.namespace or own) for each in other.charts]
         self._remotes += other.remotes
-        self._remark(*other.remarks)
+        self._diagnostic(*other.diagnostics)
         self._files |= other.files
         self._append(other.resources)
 
@@ -234,7 +243,7 @@ class _Work:
         self._specs = done.specs
         self._charts = list(done.charts)
         self._remotes = list(done.remotes)
-        self._remarks = dict.fromkeys(done.remarks)
+        self._diagnostics = dict.fromkeys(done.diagnostics)
         self._files = set(done.files)
 
     def _configurations(self) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource, labels_of
 from firstlight.repo.manifest import Manifest
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from firstlight.document import within
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo.work_tree import YAML, WorkTree
 
 EMPTY = "the kustomization is empty"
@@ -56,7 +57,7 @@ class Kustomization:
     file: str = ""
     """Where they are written; empty where there is no file and Flux would make one up."""
     document: YamlDocument | None = dataclasses.field(default=None, repr=False, compare=False)
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     origin: Place | None = None
     """Who else adds to them: the Flux Kustomization, whose own patches and components have no place in the file."""
     own: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -126,61 +127,61 @@ def load(tree: WorkTree, directory: str) -> Kustomization | None:
         return None
     documents = tree.documents(file)
     if not documents:
-        return Kustomization(directory, {}, file, remarks=_empty(tree, file))
+        return Kustomization(directory, {}, file, diagnostics=_empty(tree, file))
     document = documents[0]
     value = document.value
     if not isinstance(value, dict):
-        remark = Remark(document.place(), Grade.ERROR, "a kustomization must be a mapping")
-        return Kustomization(directory, {}, file, document, (remark,))
+        diagnostic = Diagnostic.error("?", "a kustomization must be a mapping", at=document.place())
+        return Kustomization(directory, {}, file, document, (diagnostic,))
     found = Kustomization(directory, value, file, document)
-    return dataclasses.replace(found, remarks=tuple(_checked(tree, found)))
+    return dataclasses.replace(found, diagnostics=tuple(_checked(tree, found)))
 
 
-def forgiven(remarks: Iterable[Remark], file: str) -> tuple[Remark, ...]:
-    """Remarks without those on what Flux puts right: it writes the first file anew, with what it knows of it."""
+def forgiven(diagnostics: Iterable[Diagnostic], file: str) -> tuple[Diagnostic, ...]:
+    """Diagnostics without those on what Flux puts right: it writes the first file anew, with what it knows of it."""
     found = []
-    for each in remarks:
+    for each in diagnostics:
         if each.place.path == file and each.message == EMPTY:
             continue
         if each.place.path == file and each.message.startswith(UNKNOWN_FIELD):
-            each = dataclasses.replace(each, grade=Grade.WARNING, message=f"{each.message}, and Flux drops it")
+            each = dataclasses.replace(each, severity=Severity.WARNING, message=f"{each.message}, and Flux drops it")
         found.append(each)
     return tuple(found)
 
 
-def _empty(tree: WorkTree, file: str) -> tuple[Remark, ...]:
+def _empty(tree: WorkTree, file: str) -> tuple[Diagnostic, ...]:
     """What to say of a file without documents, unless it is broken, which the tree has said."""
-    broken = any(each.place.path == tree.real(file) and each.grade == Grade.ERROR for each in tree.remarks)
-    return () if broken else (Remark(Place(file), Grade.ERROR, EMPTY),)
+    broken = any(each.place.path == tree.real(file) and each.severity == Severity.ERROR for each in tree.diagnostics)
+    return () if broken else (Diagnostic.error("?", EMPTY, at=Place(file)),)
 
 
-def _checked(tree: WorkTree, found: Kustomization) -> list[Remark]:
-    remarks = []
+def _checked(tree: WorkTree, found: Kustomization) -> list[Diagnostic]:
+    diagnostics = []
     base = "" if found.directory == "." else f"{found.directory}/"
     also = [name for name in NAMES if tree.is_file(base + name) and base + name != found.file]
     if also:
         message = f"the directory has {also[0]} too, and kustomize refuses to choose"
-        remarks.append(Remark(Place(found.file), Grade.ERROR, message, "keep one of them"))
+        diagnostics.append(Diagnostic.error("?", message, at=Place(found.file), fix="keep one of them"))
     kind = str(found.value.get("kind") or "Kustomization")
     version = found.value.get("apiVersion")
     if kind not in _VERSIONS:
         message = f"kind must be Kustomization or Component, not {kind[:40]}"
-        remarks.append(Remark(found.place("kind"), Grade.ERROR, message))
+        diagnostics.append(Diagnostic.error("?", message, at=found.place("kind")))
     elif version and version != _VERSIONS[kind]:
         message = f"kustomize refuses apiVersion {str(version)[:60]} for a {kind}"
-        remarks.append(Remark(found.place("apiVersion"), Grade.ERROR, message, f"write {_VERSIONS[kind]}"))
+        diagnostics.append(Diagnostic.error("?", message, at=found.place("apiVersion"), fix=f"write {_VERSIONS[kind]}"))
     for name, value in found.value.items():
         if name not in _FIELDS:
             near = difflib.get_close_matches(str(name), _FIELDS, n=1)
             hint = f"write {near[0]}" if near else ""
             message = f"{UNKNOWN_FIELD} {str(name)[:60]!r}"
-            remarks.append(Remark(found.place(str(name)), Grade.ERROR, message, hint))
+            diagnostics.append(Diagnostic.error("?", message, at=found.place(str(name)), fix=hint))
         elif value is not None and not isinstance(value, _type(name)):
             what = {list: "a list", dict: "a mapping", str: "a text"}[_type(name)]
-            remarks.append(Remark(found.place(name), Grade.ERROR, f"{name} must be {what}"))
+            diagnostics.append(Diagnostic.error("?", f"{name} must be {what}", at=found.place(name)))
     if all(value in (None, "") for name, value in found.value.items() if name not in ("apiVersion", "kind")):
-        remarks.append(Remark(Place(found.file), Grade.ERROR, EMPTY))
-    return remarks
+        diagnostics.append(Diagnostic.error("?", EMPTY, at=Place(found.file)))
+    return diagnostics
 
 
 def _type(name: str) -> type[list[Any]] | type[dict[str, Any]] | type[str]:

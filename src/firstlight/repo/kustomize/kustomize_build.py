@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.repo.kustomize import config_generators, field_specs, kustomization_file
 from firstlight.repo.kustomize.accumulate import Accumulated, Accumulator, Elsewhere
@@ -158,7 +159,7 @@ class KustomizeBuild:
     """Charts that kustomize would have Helm inflate."""
     remotes: tuple[Elsewhere, ...] = ()
     """Resources that are not in the repo; what they bring is not among the manifests."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     files: frozenset[str] = frozenset()
     """Every file that has a part in it."""
 
@@ -205,9 +206,9 @@ def _built(
     found = _accumulated(accumulator, real, over, generate=generate)
     if found is None:
         what = "has no kustomization.yaml" if tree.is_dir(path) else "does not exist"
-        return KustomizeBuild(remarks=(Remark(Place(path), Grade.ERROR, f"the directory {what}"),))
-    manifests, remarks = _finished(found)
-    said = (*found.remarks, *remarks)
+        return KustomizeBuild(diagnostics=(Diagnostic.error("?", f"the directory {what}", at=Place(path)),))
+    manifests, diagnostics = _finished(found)
+    said = (*found.diagnostics, *diagnostics)
     if over is not None:
         said = kustomization_file.forgiven(said, kustomization_file.file_of(tree, real))
     return KustomizeBuild(manifests, found.charts, found.remotes, said, found.files)
@@ -230,9 +231,9 @@ def _accumulated(
     return accumulator.kustomization(file, Accumulated(), ())
 
 
-def _finished(found: Accumulated) -> tuple[tuple[Manifest, ...], list[Remark]]:
+def _finished(found: Accumulated) -> tuple[tuple[Manifest, ...], list[Diagnostic]]:
     """What is done once, at the top: hashes, names that changed, and objects that are only for local use."""
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     resources = [config_generators.hashed(each) if each.is_hashed else each for each in found.resources]
     if any(each.previous for each in resources):
         references = References(resources)
@@ -242,9 +243,17 @@ def _finished(found: Accumulated) -> tuple[tuple[Manifest, ...], list[Remark]]:
                 fixed.append(references.fixed(each, found.specs))
             except KustomizeProblem as problem:
                 fixed.append(each)
-                remarks.append(Remark(each.source.place, problem.grade, problem.message, problem.hint))
+                diagnostics.append(
+                    Diagnostic(
+                        code="?",
+                        severity=problem.severity,
+                        message=problem.message,
+                        places=(each.source.place,),
+                        fix=problem.hint,
+                    )
+                )
         resources = fixed
-    return tuple(_manifest(each) for each in resources if not _is_local(each)), remarks
+    return tuple(_manifest(each) for each in resources if not _is_local(each)), diagnostics
 
 
 def _is_local(resource: KustomizeResource) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.document import yaml_reader
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.repo.kustomize import json_patch, object_loader, selectors, strategic_merge
 from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource
 from firstlight.repo.manifest import Manifest
@@ -130,7 +131,7 @@ def parsed(text: str) -> tuple[Any, ...]:
         Problem: It is no YAML.
     """
     contents = yaml_reader.read(text.encode(), "patch", dialect=object_loader.DIALECT)
-    broken = next((each for each in contents.remarks if each.grade == Grade.ERROR), None)
+    broken = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if broken is not None and not contents.documents:
         raise KustomizeProblem(f"the patch cannot be read: line {broken.place.line} of it: {broken.message}")
     if contents.documents and isinstance(contents.documents[0].value, list):

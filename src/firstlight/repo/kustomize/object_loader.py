@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource, unknown_problem
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
@@ -24,21 +25,21 @@ class Objects:
     """What a file holds."""
 
     resources: tuple[KustomizeResource, ...] = dataclasses.field(default=(), repr=False)
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def read_objects(tree: WorkTree, path: str) -> Objects:
     """The objects of a file; what is wrong with it is said."""
     resources: list[KustomizeResource] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for document in tree.documents(path, dialect=DIALECT):
         for steps, value in _flattened(document.value, (), 0):
             if problem := _problem(value):
                 message = f"{problem}, so kustomize refuses the whole file"
-                remarks.append(Remark(document.place(*steps), Grade.ERROR, message))
+                diagnostics.append(Diagnostic.error("?", message, at=document.place(*steps)))
             else:
                 resources.append(KustomizeResource(value, _manifest(document, steps, value)))
-    return Objects(tuple(resources), tuple(remarks))
+    return Objects(tuple(resources), tuple(diagnostics))
 
 
 def objects_of(tree: WorkTree, path: str) -> tuple[Manifest, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, RemoteSource, Values
 
 _SCHEMES = ("ssh://", "https://", "http://", "file://")

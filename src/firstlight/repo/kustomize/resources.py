@@ -4,23 +4,23 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo.manifest import Manifest
 
 
 class KustomizeProblem(Exception):
-    """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a remark."""
+    """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a diagnostic."""
 
-    def __init__(self, message: str, *, grade: Grade = Grade.ERROR, hint: str = "") -> None:
+    def __init__(self, message: str, *, severity: Severity = Severity.ERROR, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.grade = grade
+        self.severity = severity
         self.hint = hint
 
 
 def unknown_problem(message: str) -> KustomizeProblem:
     """Something that is left out, since reading alone cannot tell what it does."""
-    return KustomizeProblem(message, grade=Grade.UNKNOWN)
+    return KustomizeProblem(message, severity=Severity.UNKNOWN)
 
 
 # An object on its way through a build, with all the names that it had.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.kustomize import field_specs, kustomize_patches, replacements, selector_patterns
 from firstlight.repo.kustomize.field_specs import FieldSpec, FieldSpecs, field_spec
 from firstlight.repo.kustomize.kustomization_file import Kustomization
@@ -233,7 +233,9 @@ _LEFT_OUT = {
 """What is not followed, each with the reason."""
 
 
-def transform(objects: Objects, file: Kustomization, specs: FieldSpecs, loader: Loader) -> tuple[Objects, list[Remark]]:
+def transform(
+    objects: Objects, file: Kustomization, specs: FieldSpecs, loader: Loader
+) -> tuple[Objects, list[Diagnostic]]:
     """Objects as a kustomization transforms them, and what it could not do to them.
 
     Args:
@@ -244,13 +246,13 @@ def transform(objects: Objects, file: Kustomization, specs: FieldSpecs, loader: 
     """
     work = _Transformation(objects, file, specs, loader)
     work.run()
-    return work.objects, work.remarks
+    return work.objects, work.diagnostics
 
 
 class _Transformation:
     def __init__(self, objects: Objects, file: Kustomization, specs: FieldSpecs, loader: Loader) -> None:
         self.objects = objects
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
         self._file = file
         self._specs = specs
         self._loader = loader
@@ -292,7 +294,15 @@ class _Transformation:
             self._do(lambda found, each=entry: work(found, each), field, number)  # type: ignore[misc]
 
     def _note(self, problem: KustomizeProblem, *steps: str | int) -> None:
-        self.remarks.append(Remark(self._file.place(*steps), problem.grade, problem.message, problem.hint))
+        self.diagnostics.append(
+            Diagnostic(
+                code="?",
+                severity=problem.severity,
+                message=problem.message,
+                places=(self._file.place(*steps),),
+                fix=problem.hint,
+            )
+        )
 
     def _patched(self, found: Objects, entry: Any) -> Objects:
         """A patch as it is written: inline, or in a file."""

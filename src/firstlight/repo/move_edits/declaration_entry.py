@@ -8,8 +8,8 @@ from firstlight.document.within import mapping
 from firstlight.model.component import Component, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal, MoveRequest, Seat
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.repo.declaration import declaration_form
 from firstlight.repo.work_tree import WorkTree
 

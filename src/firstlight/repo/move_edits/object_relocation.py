@@ -14,8 +14,8 @@ from firstlight.document.within import sequence
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.move import Instruction, MoveProposal, Relocation
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource
 from firstlight.repo.kustomize import kustomization_file
 from firstlight.repo.move_edits import owner_edits

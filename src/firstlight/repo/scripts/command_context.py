@@ -10,7 +10,7 @@ from typing import Any
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, ObjectId, Origin, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import SeveralSources, Source
 from firstlight.repo import work_tree
 from firstlight.repo.scripts import masked_lines

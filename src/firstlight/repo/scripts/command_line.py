@@ -4,7 +4,7 @@ import dataclasses
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.scripts.shell.shell_expansion import ExpandedText
 
 

@@ -5,7 +5,8 @@ import posixpath
 import re
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.scripts import just_expression
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
@@ -45,7 +46,7 @@ class JustfileReader:
         self._tree = tree
         self.tasks: list[Task] = []
         self.included: set[str] = set()
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
         self._left = MAX_FILES
 
     def read(self, path: str) -> None:
@@ -101,13 +102,15 @@ class JustfileReader:
             return
         if path is None:
             if not optional:
-                self.remarks.append(Remark(place, Grade.ERROR, f"there is no file for {statement}", "just fails here."))
+                self.diagnostics.append(
+                    Diagnostic.error("?", f"there is no file for {statement}", at=place, fix="just fails here.")
+                )
             return
         self.included.add(path)
         self._left -= 1
         if path in seen or self._left < 0:
             message = "it leads to itself" if path in seen else f"there are more than {MAX_FILES} files"
-            self.remarks.append(Remark(place, Grade.ERROR, f"{statement} is not read again: {message}"))
+            self.diagnostics.append(Diagnostic.error("?", f"{statement} is not read again: {message}", at=place))
             return
         inner = posixpath.dirname(path) or "." if name else directory
         full = f"{namespace}{name}::" if name else namespace

@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import go_template, work_tree
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.scripts.justfile import linewise
@@ -32,7 +33,7 @@ class MakefileReader:
         self._tree = tree
         self.tasks: list[Task] = []
         self.included: set[str] = set()
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def read(self, path: str) -> None:
         """Read a Makefile."""

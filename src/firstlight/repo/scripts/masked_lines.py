@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from firstlight.model import secret_words
 from firstlight.model.component import Origin
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import ChartSource, RemoteSource, SeveralSources, Source, Unresolved
 from firstlight.repo.scripts.shell.shell_expansion import REPO, ExpandedText
 
@@ -206,9 +206,9 @@ def one_line(text: str) -> str:
     return _UNPRINTABLE.sub(" ", short).strip()
 
 
-def plain_remark(value: Remark) -> Remark:
-    """A remark that can be printed."""
-    return dataclasses.replace(value, message=one_line(masked_text(value.message)), hint=one_line(value.hint))
+def plain_diagnostic(value: Diagnostic) -> Diagnostic:
+    """A diagnostic that can be printed."""
+    return dataclasses.replace(value, message=one_line(masked_text(value.message)), fix=one_line(value.fix))
 
 
 def plain_origin(value: Origin) -> Origin:

@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
 from firstlight.repo.work_tree import WorkTree
 
@@ -28,7 +29,7 @@ class MiseReader:
     def __init__(self, tree: WorkTree) -> None:
         self._tree = tree
         self.tasks: list[Task] = []
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def read(self, path: str) -> None:
         """Read a config."""
@@ -40,7 +41,7 @@ class MiseReader:
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             found = re.search(r"line (\d+)", str(error))
             place = Place(path, int(found[1]) if found else 0)
-            self.remarks.append(Remark(place, Grade.ERROR, "this is not TOML, so its tasks are not known"))
+            self.diagnostics.append(Diagnostic.error("?", "this is not TOML, so its tasks are not known", at=place))
             return
         tasks = value.get("tasks")
         root = posixpath.dirname(path) or "."

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Certainty, ComponentNeed, Origin, SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.repo.declaration import declaration_file, declaration_form
 from firstlight.repo.reader_result import ReaderResult
@@ -33,7 +34,7 @@ class ScriptSurvey:
     clusters: tuple[Cluster, ...]
     steps: tuple[ScriptStep, ...]
     helmfiles: tuple[HelmfileCall, ...]
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
     entries: tuple[str, ...]
     """Names of the tasks that a bootstrap starts with."""
     book: TaskBook = dataclasses.field(repr=False)
@@ -63,7 +64,7 @@ class _Surveyor:
         self._clusters: dict[str, Cluster] = {}
         self._steps: dict[tuple[Place, str, tuple[str, ...]], ScriptStep] = {}
         self._helmfiles: dict[tuple[Place, str, bool], HelmfileCall] = {}
-        self._remarks: dict[Remark, None] = {}
+        self._diagnostics: dict[Diagnostic, None] = {}
         self._entry = ""
 
     def run(self) -> ScriptSurvey:
@@ -85,14 +86,14 @@ class _Surveyor:
                 why = f"not called from {names}" if starts else "there is no bootstrap"
                 other = f"task {task.name} is not part of a bootstrap ({why})"
                 walk.follow(task, aside=self._of_declaration(task) or other)
-        remarks = [*self._book.remarks, *walk.remarks, *self._remarks, *_folded(self._book)]
+        diagnostics = [*self._book.diagnostics, *walk.diagnostics, *self._diagnostics, *_folded(self._book)]
         return ScriptSurvey(
             origins=tuple(self._origins.values()),
             unreached=tuple(each for key, each in self._unreached.items() if key not in self._seen),
             clusters=tuple(self._clusters.values()),
             steps=tuple(self._steps.values()),
             helmfiles=tuple(self._helmfiles.values()),
-            remarks=tuple(dict.fromkeys(masked_lines.plain_remark(each) for each in remarks)),
+            diagnostics=tuple(dict.fromkeys(masked_lines.plain_diagnostic(each) for each in diagnostics)),
             entries=tuple(task.name for task in starts),
             book=self._book,
         )
@@ -121,7 +122,7 @@ class _Surveyor:
         last = pipeline[-1]
         if not aside and last.program in _SHELLS and len(pipeline) > 1 and len(last.words) == 1:
             message = f"what is piped into {last.program} is only known when it runs"
-            self._remarks[Remark(last.place, Grade.UNKNOWN, message)] = None
+            self._diagnostics[Diagnostic.unknown("?", message, at=last.place)] = None
         for feeding in (each for invocation in pipeline for each in invocation.inner.values()):
             for invocation, reading in recognised_commands.recognise(feeding, self._context):
                 self._step(invocation, reading, task, aside)
@@ -207,7 +208,7 @@ class _Surveyor:
             if origin.version != first.version:
                 versions = f"{origin.version or 'no version'} here, {first.version or 'no version'} in {first.place}"
                 message = f"two bootstraps deploy {origin.name} differently: {versions}"
-                self._remarks[Remark(origin.place, Grade.WARNING, message, "Keep one of them.")] = None
+                self._diagnostics[Diagnostic.warning("?", message, at=origin.place, fix="Keep one of them.")] = None
         made = dataclasses.replace(origin, certainty=Certainty.GUESSED, doubt=where)
         self._unreached[origin.place, origin.cluster, f"again/{origin.id}"] = made
 
@@ -232,12 +233,12 @@ def _cluster_names(tree: WorkTree) -> set[str]:
     return found
 
 
-def _folded(book: TaskBook) -> list[Remark]:
+def _folded(book: TaskBook) -> list[Diagnostic]:
     """Commands in which a backslash was meant to continue a line that YAML has already joined."""
     message = "YAML makes one line of these, so the backslash escapes a space instead of continuing the line"
     return [
-        Remark(
-            Place(task.place.path, shell.lines[0]), Grade.WARNING, message, "Begin the command with |, on its own line."
+        Diagnostic.warning(
+            "?", message, at=Place(task.place.path, shell.lines[0]), fix="Begin the command with |, on its own line."
         )
         for task in book.tasks
         if task.dialect == TaskDialect.TASK
@@ -253,7 +254,7 @@ def read(tree: WorkTree) -> ReaderResult:
     """What Taskfiles, justfiles, Makefiles, mise tasks and shell scripts deploy; nothing is run."""
     found = survey_of(tree)
     return ReaderResult(
-        clusters=found.clusters, origins=found.origins, unreached=found.unreached, remarks=found.remarks
+        clusters=found.clusters, origins=found.origins, unreached=found.unreached, diagnostics=found.diagnostics
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 class TaskDialect(enum.StrEnum):

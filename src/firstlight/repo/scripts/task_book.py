@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo import work_tree
 from firstlight.repo.scripts import justfile, makefile, mise_and_shell, taskfile
 from firstlight.repo.scripts.command_line import Invocation
@@ -17,9 +17,9 @@ from firstlight.repo.work_tree import WorkTree
 class TaskBook:
     """The tasks by their names."""
 
-    def __init__(self, tasks: Sequence[Task], remarks: Sequence[Remark] = ()) -> None:
+    def __init__(self, tasks: Sequence[Task], diagnostics: Sequence[Diagnostic] = ()) -> None:
         self.tasks = tuple(tasks)
-        self.remarks = tuple(remarks)
+        self.diagnostics = tuple(diagnostics)
         self._by_name: dict[tuple[TaskDialect, str, str], Task] = {}
         for task in tasks:
             # A later file of the same name does not replace what was read first.
@@ -89,7 +89,7 @@ def read_tasks(tree: WorkTree) -> TaskBook:
     readers = (taskfiles, justfiles, makefiles, configs)
     return TaskBook(
         [*(task for reader in readers for task in reader.tasks), *scripts],
-        [remark for reader in readers for remark in reader.remarks],
+        [diagnostic for reader in readers for diagnostic in reader.diagnostics],
     )
 
 

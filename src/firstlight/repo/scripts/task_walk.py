@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.scripts import command_line, task_book, task_variables
 from firstlight.repo.scripts.command_line import Invocation
@@ -86,7 +87,7 @@ class TaskWalk:
         """Keys of tasks that were followed as part of a bootstrap."""
         self.calls: dict[tuple[str, int], set[tuple[str, int]]] = {}
         """Who calls whom, by key."""
-        self.remarks: dict[Remark, None] = {}
+        self.diagnostics: dict[Diagnostic, None] = {}
 
     def follow(self, task: Task, *, aside: str = "") -> None:
         """Follow a task that people start; ``aside`` says why it is not part of a bootstrap."""
@@ -103,7 +104,7 @@ class TaskWalk:
             return
         if len(self._done) >= MAX_VISITS or self._depth >= MAX_DEPTH:
             message = f"{task.name} is not followed: too many tasks call each other"
-            self.remarks[Remark(task.place, Grade.UNKNOWN, message)] = None
+            self.diagnostics[Diagnostic.unknown("?", message, at=task.place)] = None
             return
         self._done[key] = ()
         aside = self._aside
@@ -144,8 +145,12 @@ class TaskWalk:
                     if name.unknowns
                     else "there is no such task"
                 )
-                grade = Grade.UNKNOWN if name.unknowns else Grade.ERROR
-                self.remarks[Remark(place, grade, f"task {name.text} is not followed: {why}")] = None
+                grade = Severity.UNKNOWN if name.unknowns else Severity.ERROR
+                self.diagnostics[
+                    Diagnostic(
+                        code="?", severity=grade, message=f"task {name.text} is not followed: {why}", places=(place,)
+                    )
+                ] = None
             return
         self.calls.setdefault(task.key, set()).add(called.key)
         given = {key: task_variables.value(task, raw, values) for key, raw in call.variables.items()}
@@ -158,7 +163,7 @@ class TaskWalk:
             rendered = task_variables.render(task, shell.text, values)
         except go_template.GoTemplateError as error:
             place = Place(task.place.path, shell.line(error.line))
-            self.remarks[Remark(place, Grade.ERROR, f"the template is wrong: {error.reason}")] = None
+            self.diagnostics[Diagnostic.error("?", f"the template is wrong: {error.reason}", at=place)] = None
             rendered = go_template.RenderedTemplate(go_template.remove_marks(shell.text))
         known: dict[str, Value] = {
             name: task_variables.as_text(task_variables.value(task, raw, values)) for name, raw in task.exported
@@ -175,25 +180,27 @@ class TaskWalk:
         )  # fmt: skip
         if len(rendered.text) > MAX_SCRIPT:
             message = f"it is not read, since it has more than {MAX_SCRIPT} characters"
-            self.remarks[Remark(Place(task.place.path, shell.line(1)), Grade.UNKNOWN, message)] = None
+            self.diagnostics[Diagnostic.unknown("?", message, at=Place(task.place.path, shell.line(1)))] = None
             return
         parsed = shell_parser.parse(rendered.text)
         for line, problem in parsed.problems:
             place = Place(task.place.path, state.line(line))
-            self.remarks[Remark(place, Grade.WARNING, f"{problem}, so what follows may be read wrongly")] = None
+            self.diagnostics[Diagnostic.warning("?", f"{problem}, so what follows may be read wrongly", at=place)] = (
+                None
+            )
         self._items(parsed.items, state)
 
     def _items(self, items: Sequence[shell_tree.Item], state: ShellState) -> None:
         if self._depth >= MAX_DEPTH:
             message = f"it is not followed deeper than {MAX_DEPTH} blocks, functions and tasks"
-            self.remarks[Remark(state.task.place, Grade.UNKNOWN, message)] = None
+            self.diagnostics[Diagnostic.unknown("?", message, at=state.task.place)] = None
             return
         self._depth += 1
         for item in items:
             self._steps += 1
             if self._steps > MAX_STEPS:
                 message = f"what follows is left out: there are more than {MAX_STEPS} steps"
-                self.remarks[Remark(state.task.place, Grade.UNKNOWN, message)] = None
+                self.diagnostics[Diagnostic.unknown("?", message, at=state.task.place)] = None
                 break
             match item:
                 case shell_tree.ShellFunction(name):
@@ -312,7 +319,7 @@ class TaskWalk:
             return False
         for name in called.missing:
             message = f"{name} is run here, and is not in the repo"
-            self.remarks[Remark(invocation.place, Grade.UNKNOWN, message)] = None
+            self.diagnostics[Diagnostic.unknown("?", message, at=invocation.place)] = None
         for task, arguments in called.tasks:
             self.calls.setdefault(state.task.key, set()).add(task.key)
             if called.is_sourced:

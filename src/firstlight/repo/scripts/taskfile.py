@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import go_template, work_tree
 from firstlight.repo.scripts.script_tasks import Shell, Task, TaskCall, TaskDialect, shell_of_text
 from firstlight.repo.scripts.shell.shell_expansion import REPO
@@ -37,7 +38,7 @@ class TaskfileReader:
         self.tasks: list[Task] = []
         self.included: set[str] = set()
         """Files that others include."""
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
         self._left = MAX_INCLUDES
         self._documents: dict[str, YamlDocument | None] = {}
 
@@ -91,7 +92,7 @@ class TaskfileReader:
         if path not in self._documents:
             data = self._tree.bytes(path)
             contents = yaml_reader.read(data, path, dialect=yaml_reader.YamlDialect.TALOS) if data is not None else None
-            self.remarks += contents.remarks if contents is not None else ()
+            self.diagnostics += contents.diagnostics if contents is not None else ()
             self._documents[path] = contents.documents[0] if contents is not None and contents.documents else None
         return self._documents[path]
 
@@ -115,22 +116,24 @@ class TaskfileReader:
                 written, {**dict(own), "ROOT_DIR": f"{REPO}/{root}"}, missing_key=go_template.MissingKey.UNKNOWN
             )
         except go_template.GoTemplateError as error:
-            self.remarks.append(Remark(place, Grade.UNKNOWN, f"the Taskfile {written} is not known: {error.reason}"))
+            self.diagnostics.append(
+                Diagnostic.unknown("?", f"the Taskfile {written} is not known: {error.reason}", at=place)
+            )
             return
         if "://" in target:
-            self.remarks.append(Remark(place, Grade.UNKNOWN, f"the Taskfile {written} is not in the repo"))
+            self.diagnostics.append(Diagnostic.unknown("?", f"the Taskfile {written} is not in the repo", at=place))
             return
         path = self._locate(here, target)
         if path is None:
             if not spec.get("optional"):
                 hint = "Task fails here; say optional: true if that is meant."
-                self.remarks.append(Remark(place, Grade.ERROR, f"there is no Taskfile {written}", hint))
+                self.diagnostics.append(Diagnostic.error("?", f"there is no Taskfile {written}", at=place, fix=hint))
             return
         self.included.add(path)
         self._left -= 1
         if path in seen or self._left < 0:
             message = "it includes itself" if path in seen else f"more than {MAX_INCLUDES} files are included"
-            self.remarks.append(Remark(place, Grade.ERROR, f"{written} is not read again: {message}"))
+            self.diagnostics.append(Diagnostic.error("?", f"{written} is not read again: {message}", at=place))
             return
         inner = directory
         if spec.get("dir"):

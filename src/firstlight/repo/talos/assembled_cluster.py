@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.cluster import Cluster, Machine, MachinePart, MachineRole, Network
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.talos import config_facts, document_kinds, exposed_secrets, manifest_origins
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration
@@ -30,7 +31,7 @@ _SHOWN = {
 
 def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration]) -> ReaderResult:
     """One cluster out of everything that declares it."""
-    chosen, remarks = _choose(declarations)
+    chosen, diagnostics = _choose(declarations)
     parts = [part for each in declarations for part in each.parts]
     machines, more = _machines(declarations, parts)
     roles = {machine.id or machine.name: machine.role for machine in machines}
@@ -54,16 +55,16 @@ def cluster(tree: WorkTree, name: str, declarations: Sequence[TalosDeclaration])
         ),
         **{field: fact.value for field, fact in chosen.items() if not field.startswith("network.")},
     )
-    said = [remark for each in declarations for remark in each.remarks]
+    said = [diagnostic for each in declarations for diagnostic in each.diagnostics]
     everything = (
-        *said, *remarks, *_conditional(chosen), *more, *unknown_fields(part.config for part in parts),
-        *_static_pods(parts), *origins.remarks, *exposed_secrets.exposed(part.config for part in parts),
+        *said, *diagnostics, *_conditional(chosen), *more, *unknown_fields(part.config for part in parts),
+        *_static_pods(parts), *origins.diagnostics, *exposed_secrets.exposed(part.config for part in parts),
     )  # fmt: skip
     return ReaderResult(
         clusters=(whole,),
         origins=origins.origins,
         unreached=origins.unreached,
-        remarks=tuple(dict.fromkeys(everything)),
+        diagnostics=tuple(dict.fromkeys(everything)),
     )
 
 
@@ -79,7 +80,7 @@ class _Said:
     """Said in a field that the tool has for it."""
 
 
-def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], list[Remark]]:
+def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], list[Diagnostic]]:
     """What counts, by field: of the least special the highest rank, of that the last.
 
     A patch may differ from what it patches. What is not patched must agree, and with a field that the tool has for it.
@@ -89,7 +90,7 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], 
         for said in _said(declaration):
             by_field.setdefault(said.fact.field, []).append(said)
     chosen: dict[str, Fact] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for field, entries in sorted(by_field.items()):
         winner = max(reversed(entries), key=_weight)
         chosen[field] = winner.fact
@@ -103,8 +104,10 @@ def _choose(declarations: Iterable[TalosDeclaration]) -> tuple[dict[str, Fact], 
                 message = (
                     f"{_SHOWN[field]}: {_shown(other.value)} here, {_shown(winner.fact.value)} in {chosen[field].place}"
                 )
-                remarks.append(Remark(other.place, Grade.WARNING, message, "Say it once, or the same in both."))
-    return chosen, remarks
+                diagnostics.append(
+                    Diagnostic.warning("?", message, at=other.place, fix="Say it once, or the same in both.")
+                )
+    return chosen, diagnostics
 
 
 def _weight(said: _Said) -> tuple[int, int, bool]:
@@ -134,23 +137,25 @@ def _shown(value: Any) -> str:
 
 def _machines(
     declarations: Sequence[TalosDeclaration], parts: Sequence[ConfigPart]
-) -> tuple[tuple[Machine, ...], list[Remark]]:
+) -> tuple[tuple[Machine, ...], list[Diagnostic]]:
     """The machines, each with what the patches say about it."""
     machines: dict[str, Machine] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     filled = _Filler(parts)
     for declared in (machine for each in declarations for machine in each.machines):
         machine = filled.machine(declared)
         first = machines.setdefault(machine.name, machine)
         if first is not machine and first.place != machine.place:
             message = f"two machines are called {machine.name}, the first in {first.place}"
-            remarks.append(Remark(machine.place, Grade.WARNING, message, "Give each a name of its own."))
+            diagnostics.append(Diagnostic.warning("?", message, at=machine.place, fix="Give each a name of its own."))
     addresses: dict[str, Machine] = {}
     for machine in machines.values():
         if machine.address and addresses.setdefault(machine.address, machine) is not machine:
             message = f"{machine.name} has the address of {addresses[machine.address].name}, {machine.address}"
-            remarks.append(Remark(machine.place, Grade.WARNING, message, "Give each an address of its own."))
-    return tuple(machines.values()), remarks
+            diagnostics.append(
+                Diagnostic.warning("?", message, at=machine.place, fix="Give each an address of its own.")
+            )
+    return tuple(machines.values()), diagnostics
 
 
 class _Filler:
@@ -184,7 +189,7 @@ class _Filler:
         )
 
 
-def _conditional(chosen: Mapping[str, Fact]) -> Iterable[Remark]:
+def _conditional(chosen: Mapping[str, Fact]) -> Iterable[Diagnostic]:
     """Facts that a template says only under a condition, which is taken for true."""
     by_path: dict[str, list[Fact]] = {}
     for fact in chosen.values():
@@ -193,23 +198,23 @@ def _conditional(chosen: Mapping[str, Fact]) -> Iterable[Remark]:
     for found in by_path.values():
         listed = ", ".join(f"{_SHOWN[each.field]} (line {each.place.line})" for each in found)
         message = f"said only under a condition of the template, which is taken for true: {listed}"
-        yield Remark(min(each.place for each in found), Grade.UNKNOWN, message)
+        yield Diagnostic.unknown("?", message, at=min(each.place for each in found))
 
 
-def _static_pods(parts: Iterable[ConfigPart]) -> Iterable[Remark]:
+def _static_pods(parts: Iterable[ConfigPart]) -> Iterable[Diagnostic]:
     """Pods that kubelets run by themselves: nothing else says what they are."""
     for part in parts:
         is_document = config_facts.kind_of(part.config) == "KubeStaticPodConfig"
         if is_document or part.config.get("machine", "pods"):
             place = part.config.place() if is_document else part.config.place("machine", "pods")
-            yield Remark(place, Grade.UNKNOWN, "static pods of a machine config are not counted as components")
+            yield Diagnostic.unknown("?", "static pods of a machine config are not counted as components", at=place)
 
 
-def unknown_fields(configs: Iterable[ConfigDocument]) -> Iterable[Remark]:
+def unknown_fields(configs: Iterable[ConfigDocument]) -> Iterable[Diagnostic]:
     """Fields that no version of Talos has: it refuses the whole config."""
     for config in configs:
         if config_facts.kind_of(config):
             continue
         for steps in document_kinds.unknown_fields(mapping(config.value)):
             message = f"Talos has no field {config.shown('.'.join(map(str, steps)))}, and refuses a config with it"
-            yield Remark(config.place(*steps), Grade.WARNING, message, "Look for it in Talos's reference.")
+            yield Diagnostic.warning("?", message, at=config.place(*steps), fix="Look for it in Talos's reference.")

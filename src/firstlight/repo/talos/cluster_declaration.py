@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Mapping
 
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.talos.config_facts import Fact
 from firstlight.repo.talos.config_files import ConfigDocument
 from firstlight.repo.talos.config_manifests import ListedManifest
@@ -64,7 +65,7 @@ class TalosDeclaration:
     """Manifests that stand in no machine config."""
     kinds: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """What each file holds."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def directory(self) -> str:

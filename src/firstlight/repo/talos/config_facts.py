@@ -8,7 +8,7 @@ from typing import Any
 
 from firstlight.model import versions
 from firstlight.model.cluster import MachineRole
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.talos.config_files import DELETE, ConfigDocument, mapping, sequence, text_of
 from firstlight.repo.talos.embedded_yaml import Step
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.go_template.unknown_values import Unknown
 from firstlight.repo.talos import embedded_yaml, machine_templates
@@ -46,7 +47,7 @@ class TalosFile:
     """What the marks in texts stand for."""
     conditional: frozenset[int] = frozenset()
     """Lines of a template that depend on what is not known."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     is_template: bool = False
 
     def shown(self, text: str) -> str:
@@ -86,8 +87,8 @@ def read_talos_file(
     if text is None or "$" not in text:
         return TalosFile(path, tree.documents(path))
     substituted, unknowns = substitute(text, variables or {})
-    remarks = (*_not_known(path, unknowns), *_not_escaped(path, text))
-    return _from_skeleton(path, Skeleton(substituted, unknowns, frozenset()), remarks)
+    diagnostics = (*_not_known(path, unknowns), *_not_escaped(path, text))
+    return _from_skeleton(path, Skeleton(substituted, unknowns, frozenset()), diagnostics)
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, tuple[Unknown, ...]]:
@@ -102,16 +103,16 @@ def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, tuple[Unkn
     return "\n".join(lines), tuple(unknowns)
 
 
-def _not_escaped(path: str, text: str) -> Iterator[Remark]:
+def _not_escaped(path: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
         if _PATCH.search(line) and not line.lstrip().startswith("#"):
             message = "talhelper takes $patch for a variable, and fails since there is none"
-            yield Remark(Place(path, number), Grade.ERROR, message, "Write $$patch.")
+            yield Diagnostic.error("?", message, at=Place(path, number), fix="Write $$patch.")
 
 
 def _value(match: re.Match[str], *, variables: Mapping[str, str], unknowns: list[Unknown], line: int) -> str:
     name = match["braced"] or match["bare"]
-    if match["dollar"] or match["bare"] == "patch":  # the second is a mistake that has a remark of its own
+    if match["dollar"] or match["bare"] == "patch":  # the second is a mistake that has a diagnostic of its own
         return "$" if match["dollar"] else match[0]
     default = (match["rest"] or "").lstrip(":")
     if name in variables:
@@ -123,24 +124,24 @@ def _value(match: re.Match[str], *, variables: Mapping[str, str], unknowns: list
 
 
 def _jinja(tree: WorkTree, path: str) -> TalosFile:
-    given, remarks = machine_templates.jinja_settings(tree, path)
+    given, diagnostics = machine_templates.jinja_settings(tree, path)
     text = tree.text(path)
     if text is None:
         return TalosFile(path, is_template=True)
     try:
         found = machine_templates.read_jinja(unknown_values.remove_marks(text), given)
     except JinjaError as error:
-        broken = Remark(Place(path, error.line), Grade.ERROR, f"this is no template: {error}")
-        return TalosFile(path, remarks=(*remarks, broken), is_template=True)
+        broken = Diagnostic.error("?", f"this is no template: {error}", at=Place(path, error.line))
+        return TalosFile(path, diagnostics=(*diagnostics, broken), is_template=True)
     if found.missing:
         first = min(lines[0] for lines in found.missing.values())
         listed = ", ".join(f"{name} ({_lines(lines)})" for name, lines in found.missing.items())
         message = f"a template whose variables only a run knows: {listed}; the rest of it is read"
         hint = "defines in .minijinja.toml are known"
-        remarks.append(Remark(Place(path, first), Grade.UNKNOWN, message, hint))
+        diagnostics.append(Diagnostic.unknown("?", message, at=Place(path, first), fix=hint))
     elif found.reason:
-        remarks.append(Remark(Place(path), Grade.UNKNOWN, f"a template that is not rendered: {found.reason}"))
-    return _from_skeleton(path, found.skeleton, tuple(remarks), rendered=found.rendered)
+        diagnostics.append(Diagnostic.unknown("?", f"a template that is not rendered: {found.reason}", at=Place(path)))
+    return _from_skeleton(path, found.skeleton, tuple(diagnostics), rendered=found.rendered)
 
 
 def _go(tree: WorkTree, path: str, data: Any) -> TalosFile:
@@ -150,12 +151,12 @@ def _go(tree: WorkTree, path: str, data: Any) -> TalosFile:
     try:
         found = machine_templates.read_go_template(unknown_values.remove_marks(text), data)
     except JinjaError as error:
-        broken = Remark(Place(path, error.line), Grade.ERROR, f"this is no template: {error}")
-        return TalosFile(path, remarks=(broken,), is_template=True)
+        broken = Diagnostic.error("?", f"this is no template: {error}", at=Place(path, error.line))
+        return TalosFile(path, diagnostics=(broken,), is_template=True)
     return _from_skeleton(path, found, _not_known(path, found.unknowns))
 
 
-def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Remark, ...]:
+def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Diagnostic, ...]:
     if not unknowns:
         return ()
     places: dict[str, list[int]] = {}
@@ -163,19 +164,19 @@ def _not_known(path: str, unknowns: tuple[Unknown, ...]) -> tuple[Remark, ...]:
         places.setdefault(each.text, []).append(each.line)
     listed = ", ".join(f"{text} ({_lines(lines)})" for text, lines in places.items())
     message = f"the repo alone does not tell: {listed}; the rest of it is read"
-    return (Remark(Place(path, unknowns[0].line), Grade.UNKNOWN, message),)
+    return (Diagnostic.unknown("?", message, at=Place(path, unknowns[0].line)),)
 
 
 def _from_skeleton(
-    path: str, found: Skeleton, remarks: tuple[Remark, ...], *, rendered: str | None = None
+    path: str, found: Skeleton, diagnostics: tuple[Diagnostic, ...], *, rendered: str | None = None
 ) -> TalosFile:
     contents = yaml_reader.read(found.text.encode(errors="replace"), path)
-    documents, problems = contents.documents, contents.remarks
+    documents, problems = contents.documents, contents.diagnostics
     if rendered is not None:
         full = yaml_reader.read(rendered.encode(errors="replace"), path)
-        documents, problems = _with_places(full.documents, contents.documents), _without_lines(full.remarks)
+        documents, problems = _with_places(full.documents, contents.documents), _without_lines(full.diagnostics)
     return TalosFile(
-        path, documents, found.unknowns, found.conditional, (*remarks, *_softened(problems)), is_template=True
+        path, documents, found.unknowns, found.conditional, (*diagnostics, *_softened(problems)), is_template=True
     )
 
 
@@ -190,16 +191,18 @@ def _with_places(rendered: tuple[YamlDocument, ...], templates: tuple[YamlDocume
     )  # fmt: skip
 
 
-def _without_lines(remarks: tuple[Remark, ...]) -> tuple[Remark, ...]:
-    return tuple(dataclasses.replace(each, place=Place(each.place.path)) for each in remarks)
+def _without_lines(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    return tuple(dataclasses.replace(each, places=(Place(each.place.path),)) for each in diagnostics)
 
 
-def _softened(remarks: tuple[Remark, ...]) -> tuple[Remark, ...]:
+def _softened(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What is wrong with the YAML of a template is perhaps only wrong in the way it was read."""
     return tuple(
-        dataclasses.replace(each, grade=Grade.UNKNOWN, message=f"read line by line, this is no YAML: {each.message}")
-        for each in remarks
-        if each.grade is Grade.ERROR
+        dataclasses.replace(
+            each, severity=Severity.UNKNOWN, message=f"read line by line, this is no YAML: {each.message}"
+        )
+        for each in diagnostics
+        if each.severity is Severity.ERROR
     )
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import helm_names, versions
 from firstlight.model.component import ObjectId, SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.manifest import Manifest
@@ -91,7 +92,7 @@ class ListedManifest:
     doubt: str = ""
     mode: str = ""
     """Of Omni: ``one-time`` or ``full``."""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def listed_manifests(tree: WorkTree, config: ConfigDocument) -> Iterator[ListedManifest]:
@@ -121,18 +122,22 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
     listed = ListedManifest(form=SourceForm.INLINE_MANIFEST, name=name, place=place, source=source)
     if entry.get(DELETE) == "delete":
         return dataclasses.replace(listed, is_deletion=True)
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     if not name:
-        remarks.append(Remark(place, Grade.ERROR, "an inline manifest has no name", "Give it one: Talos refuses it."))
+        diagnostics.append(
+            Diagnostic.error("?", "an inline manifest has no name", at=place, fix="Give it one: Talos refuses it.")
+        )
         listed = dataclasses.replace(listed, name=f"line-{place.line}")
     text = entry.get(key)
     if not isinstance(text, str):
         message = f"{key} of the inline manifest {name} is not a text" if key in entry else f"{name} has no {key}"
-        remarks.append(Remark(place, Grade.ERROR, message, f"Write {key}: | and the manifests below it."))
-        return dataclasses.replace(listed, remarks=tuple(remarks))
+        diagnostics.append(Diagnostic.error("?", message, at=place, fix=f"Write {key}: | and the manifests below it."))
+        return dataclasses.replace(listed, diagnostics=tuple(diagnostics))
     if text.startswith("ENC["):
         source_unknown = Unresolved(text="encrypted contents", reason="it is encrypted")
-        return dataclasses.replace(listed, source=source_unknown, doubt="it is encrypted", remarks=tuple(remarks))
+        return dataclasses.replace(
+            listed, source=source_unknown, doubt="it is encrypted", diagnostics=tuple(diagnostics)
+        )
     contents = config.inside(text, *steps, key)
     objects, wrong = objects_in(contents)
     assert isinstance(listed.source, Embedded)
@@ -144,22 +149,22 @@ def _inline(config: ConfigDocument, entry: Mapping[str, Any], steps: tuple[Step,
         version=version_of((each.value for each in objects), name),
         text=text,
         doubt=_doubt(config, text, *steps, key),
-        remarks=(*remarks, *contents.remarks, *wrong),
+        diagnostics=(*diagnostics, *contents.diagnostics, *wrong),
     )
 
 
-def objects_in(contents: embedded_yaml.EmbeddedContents) -> tuple[list[Manifest], list[Remark]]:
+def objects_in(contents: embedded_yaml.EmbeddedContents) -> tuple[list[Manifest], list[Diagnostic]]:
     """The Kubernetes objects of a text, those of lists too, and what is none."""
     found: list[Manifest] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for document in contents.documents:
         place = Place(document.path, document.file_line)
         objects = list(objects_of_document(document, place))
         found += objects
         if not objects:
             message = "this is no Kubernetes object: it needs apiVersion and kind"
-            remarks.append(Remark(place, Grade.ERROR, message, "Talos refuses the manifest with it."))
-    return found, remarks
+            diagnostics.append(Diagnostic.error("?", message, at=place, fix="Talos refuses the manifest with it."))
+    return found, diagnostics
 
 
 def objects_of_document(document: YamlDocument, place: Place | None = None) -> Iterator[Manifest]:
@@ -191,17 +196,19 @@ def _extra(
 ) -> ListedManifest:
     place = config.place(*steps)
     url = config.shown(entry) if isinstance(entry, str) else ""
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     source: Source = RemoteSource(url=url)
     if not url:
-        remarks = (Remark(place, Grade.ERROR, "an extra manifest is not a URL", "Write the URL of a manifest."),)
+        diagnostics = (
+            Diagnostic.error("?", "an extra manifest is not a URL", at=place, fix="Write the URL of a manifest."),
+        )
         source = Unresolved(text="", reason="it is not a text")
     elif isinstance(entry, str) and unknown_values.has_mark(entry):
         source = Unresolved(text=url, reason="parts of it are variables of a template")
     elif tree.is_file(posixpath.normpath(url)):
         source = DirectorySource(path=posixpath.normpath(url), kustomize=False, recurse=False)
         message = f"Talos takes URLs, and {url} is a file of the repo"
-        remarks = (Remark(place, Grade.WARNING, message, "Write a URL that the machines can reach."),)
+        diagnostics = (Diagnostic.warning("?", message, at=place, fix="Write a URL that the machines can reach."),)
     doubt = source.reason if isinstance(source, Unresolved) else _doubt(config, "", *steps)
     return ListedManifest(
         form=SourceForm.EXTRA_MANIFEST,
@@ -211,7 +218,7 @@ def _extra(
         version=versions.version_in_url(url),
         text=url,
         doubt=doubt,
-        remarks=remarks,
+        diagnostics=diagnostics,
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from firstlight.document import yaml_reader, yaml_tree
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 Step = str | int
 _SEPARATOR = re.compile(r"(?m)^---(?=\s|$)")
@@ -40,7 +41,7 @@ class EmbeddedContents:
     """What is inside of a scalar."""
 
     documents: tuple[Inner, ...]
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def read(outer: YamlDocument, steps: Sequence[Step], text: str) -> EmbeddedContents:
@@ -53,16 +54,16 @@ def read(outer: YamlDocument, steps: Sequence[Step], text: str) -> EmbeddedConte
     """
     lines = _lines(outer, steps, text.count("\n") + 1)
     found = _read(text, outer, tuple(steps), lines)
-    if not any(each.grade is Grade.ERROR for each in found.remarks):
+    if not any(each.severity is Severity.ERROR for each in found.diagnostics):
         return found
     # What is broken ends a reading: the documents are read one by one, so that the others are known all the same.
     documents: list[Inner] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for number, (shift, piece) in enumerate(_pieces(text)):
         each = _read(piece, outer, tuple(steps), lines[shift:])
         documents += (dataclasses.replace(inner, number=number) for inner in each.documents)
-        remarks += each.remarks
-    return EmbeddedContents(tuple(documents), tuple(remarks))
+        diagnostics += each.diagnostics
+    return EmbeddedContents(tuple(documents), tuple(diagnostics))
 
 
 def _read(text: str, outer: YamlDocument, steps: tuple[Step, ...], lines: tuple[int, ...]) -> EmbeddedContents:
@@ -71,10 +72,11 @@ def _read(text: str, outer: YamlDocument, steps: tuple[Step, ...], lines: tuple[
         Inner(each.path, each.line, each.index, each.value, each.text, each.dialect, outer, steps, lines, each.index)
         for each in found.documents
     )
-    remarks = tuple(
-        dataclasses.replace(each, place=Place(outer.path, _line(lines, each.place.line))) for each in found.remarks
+    diagnostics = tuple(
+        dataclasses.replace(each, places=(Place(outer.path, _line(lines, each.place.line)),))
+        for each in found.diagnostics
     )
-    return EmbeddedContents(documents, remarks)
+    return EmbeddedContents(documents, diagnostics)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:

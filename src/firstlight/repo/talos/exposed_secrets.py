@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.talos import document_kinds
 from firstlight.repo.talos.config_files import ConfigDocument, mapping
@@ -52,7 +52,7 @@ def is_complete(value: Any) -> bool:
     return all(isinstance(each, str) and bool(each) and not each.startswith(elsewhere) for each in found)
 
 
-def exposed(configs: Iterable[ConfigDocument]) -> Iterator[Remark]:
+def exposed(configs: Iterable[ConfigDocument]) -> Iterator[Diagnostic]:
     """A warning for each document of machine config, or bundle of secrets, that holds them as plain text."""
     for config in configs:
         kind = document_kinds.of(config.value, is_near=True)
@@ -63,10 +63,12 @@ def exposed(configs: Iterable[ConfigDocument]) -> Iterator[Remark]:
         if found:
             listed = ", ".join(".".join(steps) for steps in found)
             hint = "Encrypt it with sops or keep references, and make new secrets: Git remembers these."
-            yield Remark(config.place(*found[0]), Grade.WARNING, f"unencrypted Talos secrets in Git: {listed}", hint)
+            yield Diagnostic.warning(
+                "?", f"unencrypted Talos secrets in Git: {listed}", at=config.place(*found[0]), fix=hint
+            )
 
 
-def exposed_client(document: YamlDocument) -> Iterator[Remark]:
+def exposed_client(document: YamlDocument) -> Iterator[Diagnostic]:
     """A warning for a talosconfig with the key of a client."""
     contexts = mapping(mapping(document.value).get("contexts"))
     for name, context in contexts.items():
@@ -74,7 +76,7 @@ def exposed_client(document: YamlDocument) -> Iterator[Remark]:
             steps: tuple[Step, ...] = ("contexts", str(name), "key")
             message = "unencrypted Talos secrets in Git: the key of a client, which may do anything to its machines"
             hint = "Keep talosconfig out of Git, and roll the certificate authority: Git remembers this key."
-            yield Remark(document.place(*steps), Grade.WARNING, message, hint)
+            yield Diagnostic.warning("?", message, at=document.place(*steps), fix=hint)
             return
 
 

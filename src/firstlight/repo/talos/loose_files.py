@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from firstlight.model.cluster import MachineRole
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.talos import config_facts, config_files, document_kinds, exposed_secrets
 from firstlight.repo.talos.config_facts import MachineFacts, is_address
@@ -180,17 +181,17 @@ def read_loose(tree: WorkTree, path: str) -> LooseFile | None:
     )
 
 
-def encrypted_remarks(path: str, file: TalosFile) -> Iterator[Remark]:
+def encrypted_diagnostics(path: str, file: TalosFile) -> Iterator[Diagnostic]:
     """What to say about a file that sops encrypted."""
     if any(
         document_kinds.is_encrypted(each.value) and document_kinds.of(each.value) != document_kinds.SECRETS
         for each in file.documents
     ):
         message = "sops encrypted parts of this file: what they say is not known"
-        yield Remark(Place(path), Grade.UNKNOWN, message)
+        yield Diagnostic.unknown("?", message, at=Place(path))
 
 
-def client_remarks(tree: WorkTree) -> Iterator[Remark]:
+def client_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
     """Warnings for keys of clients that are not encrypted."""
     for path in tree.files:
         name = path.rpartition("/")[2]
@@ -199,16 +200,16 @@ def client_remarks(tree: WorkTree) -> Iterator[Remark]:
                 yield from exposed_secrets.exposed_client(document)
 
 
-def template_tool_remarks(tree: WorkTree) -> Iterator[Remark]:
+def template_tool_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
     """Files of talhelper and topf that are made from templates."""
     for path in tree.files:
         name = path.rpartition("/")[2]
         if name.startswith(("talconfig.", "topf.")) and name.endswith((*config_files.JINJA, *config_files.GO)):
             message = "a template, and what is made from it is read where it is written: this one is not"
-            yield Remark(Place(path), Grade.UNKNOWN, message)
+            yield Diagnostic.unknown("?", message, at=Place(path))
 
 
-def chart_remarks(tree: WorkTree) -> Iterator[Remark]:
+def chart_diagnostics(tree: WorkTree) -> Iterator[Diagnostic]:
     """Charts whose templates are machine configs, as talm has them."""
     for path in tree.files:
         chart, name = posixpath.split(path)
@@ -218,5 +219,5 @@ def chart_remarks(tree: WorkTree) -> Iterator[Remark]:
             data = tree.bytes(template)
             if data is not None and re.search(rb"(?m)^machine:\s*$", data):
                 message = "a chart whose templates are machine configs, as talm has them: they are not rendered"
-                yield Remark(Place(path), Grade.UNKNOWN, message)
+                yield Diagnostic.unknown("?", message, at=Place(path))
                 break

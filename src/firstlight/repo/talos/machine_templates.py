@@ -11,7 +11,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.talos import template_tags
 from firstlight.repo.talos.template_tags import (
@@ -75,7 +76,7 @@ class RenderedJinja:
     """Why it is not rendered, if not for a variable."""
 
 
-def jinja_settings(tree: WorkTree, path: str) -> tuple[JinjaSettings, list[Remark]]:
+def jinja_settings(tree: WorkTree, path: str) -> tuple[JinjaSettings, list[Diagnostic]]:
     """The settings for a template: those of the next ``.minijinja.toml`` above it."""
     directory = path
     while directory not in ("", "."):
@@ -86,20 +87,20 @@ def jinja_settings(tree: WorkTree, path: str) -> tuple[JinjaSettings, list[Remar
     return JinjaSettings(), []
 
 
-def _settings(tree: WorkTree, file: str) -> tuple[JinjaSettings, list[Remark]]:
+def _settings(tree: WorkTree, file: str) -> tuple[JinjaSettings, list[Diagnostic]]:
     try:
         found = tomllib.loads(tree.text(file) or "")
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         place = Place(file, int(line[1]) if line else 0)
-        return JinjaSettings(), [Remark(place, Grade.ERROR, f"this is no TOML: {error}")]
+        return JinjaSettings(), [Diagnostic.error("?", f"this is no TOML: {error}", at=place)]
     table, defines = found.get("syntax"), found.get("defines")
     given = {key.replace("-", "_"): str(value) for key, value in (table if isinstance(table, dict) else {}).items()}
     fields = {field.name for field in dataclasses.fields(JinjaSyntax)}
     try:
         syntax = JinjaSyntax(**{key: value for key, value in given.items() if key in fields})
     except ValueError as error:
-        return JinjaSettings(), [Remark(Place(file), Grade.ERROR, f"templates cannot be read: {error}")]
+        return JinjaSettings(), [Diagnostic.error("?", f"templates cannot be read: {error}", at=Place(file))]
     return JinjaSettings(
         syntax=syntax,
         trim_blocks=found.get("trim-blocks") is True,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.model.cluster import MachineRole
 from firstlight.model.component import Certainty, Origin, Phase, Side, SourceForm
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.source import DirectorySource, Embedded
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.talos import config_files, config_manifests, embedded_yaml
@@ -21,7 +21,7 @@ class ManifestOrigins:
     origins: tuple[Origin, ...]
     unreached: tuple[Origin, ...]
     """What no machine applies."""
-    remarks: tuple[Remark, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,26 +45,26 @@ def of(
         roles: Of its machines.
     """
     entries = sorted(_entries(tree, declarations), key=lambda each: each.part.rank if each.part else 0)
-    remarks = list(dict.fromkeys(remark for each in entries for remark in each.listed.remarks))
+    diagnostics = list(dict.fromkeys(diagnostic for each in entries for diagnostic in each.listed.diagnostics))
     kept: dict[object, list[_Entry]] = {}
     left: list[_Entry] = []
     for entry in entries:
         same = kept.setdefault(_key(entry.listed), [])
         if entry.listed.is_deletion:
-            remarks += _delete(entry, same, left)
+            diagnostics += _delete(entry, same, left)
         elif _is_for_workers(entry, roles):
-            remarks.append(_ignored(entry.listed))
+            diagnostics.append(_ignored(entry.listed))
             left.append(entry)
         elif not same:
             same.append(entry)
         elif problem := _repeated(entry, same):
-            remarks.append(problem)
+            diagnostics.append(problem)
             left.append(entry)
     counted = [each.listed for same in kept.values() for each in same]
     return ManifestOrigins(
         tuple(_origin(each, cluster, name) for each, name in zip(counted, _names(counted), strict=True)),
         tuple(_origin(entry.listed, cluster, entry.listed.name) for entry in left),
-        tuple(dict.fromkeys(remarks)),
+        tuple(dict.fromkeys(diagnostics)),
     )
 
 
@@ -115,9 +115,9 @@ def _is_for_workers(entry: _Entry, roles: Mapping[str, MachineRole]) -> bool:
     return (roles.get(part.machine) if part.machine in roles else part.role) is MachineRole.WORKER
 
 
-def _ignored(listed: ListedManifest) -> Remark:
+def _ignored(listed: ListedManifest) -> Diagnostic:
     message = f"Talos ignores the {listed.form.value} {listed.name} on workers"
-    return Remark(listed.place, Grade.WARNING, message, "Move it to the config of the control plane.")
+    return Diagnostic.warning("?", message, at=listed.place, fix="Move it to the config of the control plane.")
 
 
 def _key(listed: ListedManifest) -> object:
@@ -125,15 +125,15 @@ def _key(listed: ListedManifest) -> object:
     return listed.form, listed.name if listed.form is SourceForm.INLINE_MANIFEST else listed.text or listed.place
 
 
-def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Remark]:
+def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Diagnostic]:
     """Take a manifest away that an earlier patch brings."""
     place, name = entry.listed.place, entry.listed.name
     found = [each for each in same if _overlap(entry, each)]
     if not found:
-        return [Remark(place, Grade.WARNING, f"$patch: delete finds no inline manifest {name} before it")]
+        return [Diagnostic.warning("?", f"$patch: delete finds no inline manifest {name} before it", at=place)]
     if entry.part is not None and entry.part.machine:
         message = f"{name} is taken away on {entry.part.machine} alone; other control planes bring it back"
-        return [Remark(place, Grade.WARNING, message)]
+        return [Diagnostic.warning("?", message, at=place)]
     if not entry.is_applied:
         doubt = f"{place} takes it away again, if it is applied too"
         same[:] = [dataclasses.replace(each, listed=dataclasses.replace(each.listed, doubt=doubt)) for each in same]
@@ -143,19 +143,19 @@ def _delete(entry: _Entry, same: list[_Entry], left: list[_Entry]) -> list[Remar
     return []
 
 
-def _repeated(entry: _Entry, same: Sequence[_Entry]) -> Remark | None:
+def _repeated(entry: _Entry, same: Sequence[_Entry]) -> Diagnostic | None:
     """What there is to say about a manifest that is there already; None if it is the same."""
     listed, other = entry.listed, same[0].listed
     if listed.form is SourceForm.EXTRA_MANIFEST or listed.place == other.place:
         return None
     if _overlap(entry, same[0]):
         message = f"the inline manifest {listed.name} is there twice, first in {other.place}: Talos refuses that"
-        return Remark(listed.place, Grade.WARNING, message, "Rename one, or take one away.")
+        return Diagnostic.warning("?", message, at=listed.place, fix="Rename one, or take one away.")
     if listed.text == other.text:
         return None
     message = f"the inline manifest {listed.name} is another one here than in {other.place}"
     hint = "Every control-plane machine applies its own: write the same everywhere."
-    return Remark(listed.place, Grade.WARNING, message, hint)
+    return Diagnostic.warning("?", message, at=listed.place, fix=hint)
 
 
 def _overlap(one: _Entry, two: _Entry) -> bool:

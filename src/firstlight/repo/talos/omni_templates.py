@@ -1,4 +1,4 @@
-"""Omni cluster templates, read tolerantly: what omnictl would refuse is a remark, and the rest counts.
+"""Omni cluster templates, read tolerantly: what omnictl would refuse is a diagnostic, and the rest counts.
 
 The strict reader of ``repo.omni`` is the judge: everything it refuses is an error, all at once. The facts are read from
 the plain documents, so that a mistake in one place hides nothing in another.
@@ -12,7 +12,8 @@ from firstlight import errors
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import OMNI_TEMPLATE, Machine, MachineRole
 from firstlight.model.component import SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Embedded, Source, Unresolved
 from firstlight.repo import work_tree
 from firstlight.repo.manifest import Manifest
@@ -49,7 +50,7 @@ class _Reader:
             ConfigDocument(each.value, each, file) for each in file.documents if document_kinds.is_omni(each.value)
         ]
         self.kinds: dict[str, tuple[str, ...]] = {file.path: (OMNI_TEMPLATE,)}
-        self.remarks: list[Remark] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def declarations(self) -> list[TalosDeclaration]:
         """One for each document of kind Cluster; the rest of the file belongs to all of them."""
@@ -69,7 +70,7 @@ class _Reader:
                     parts=tuple(parts),
                     listed=tuple(self.manifests(cluster)),
                     kinds=self.kinds,
-                    remarks=tuple(self.remarks) if not found else (),
+                    diagnostics=tuple(self.diagnostics) if not found else (),
                 )
             )
         return found
@@ -79,12 +80,12 @@ class _Reader:
         text = self.tree.text(self.file.path)
         if text is None:
             return
-        said = {(each.place.path, each.place.line) for each in self.tree.remarks}
+        said = {(each.place.path, each.place.line) for each in self.tree.diagnostics}
         for error in omni_parser.problems(text, self.file.path, files=self.named):
             place = Place(error.path, error.line)
             message = error.message.removeprefix(f"{place}: ")
             if (place.path, place.line) not in said:  # that it is no YAML is known already
-                self.remarks.append(Remark(place, Grade.ERROR, message, error.hint))
+                self.diagnostics.append(Diagnostic.error("?", message, at=place, fix=error.hint))
 
     def named(self, name: str, line: int) -> tuple[str, str]:
         """A file for the strict reader."""
@@ -180,7 +181,7 @@ class _Reader:
         what = "control-plane machines" if document.get("kind") == "ControlPlane" else "workers"
         count = f"{size} " if size.isdecimal() else ""
         message = f"Omni chooses {count}{what} by the machine class {name or 'without a name'}: which, only Omni knows"
-        self.remarks.append(Remark(document.place("machineClass"), Grade.UNKNOWN, message))
+        self.diagnostics.append(Diagnostic.unknown("?", message, at=document.place("machineClass")))
 
     def manifests(self, cluster: ConfigDocument) -> Iterator[ListedManifest]:
         """``kubernetes.manifests``, which Omni's server applies."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.repo.talos import config_facts, config_files, document_kinds, loose_files
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
 from firstlight.repo.talos.loose_files import LooseFile
@@ -45,16 +46,16 @@ class _Group:
 
     name: str
     files: tuple[LooseFile, ...]
-    remarks: tuple[Remark, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def read(tree: WorkTree, loose: Sequence[LooseFile]) -> list[TalosDeclaration]:
     """The clusters of files that belong to no tool."""
-    counted, remarks = _without_rivals(tree, loose)
+    counted, diagnostics = _without_rivals(tree, loose)
     found = []
     for group in _groups(counted):
-        found.append(_declaration(group, remarks))
-        remarks = []
+        found.append(_declaration(group, diagnostics))
+        diagnostics = []
     return found
 
 
@@ -73,18 +74,18 @@ def _with_base(below: Mapping[str, Sequence[LooseFile]], shared: Sequence[LooseF
     """The clusters of directories, on the base of what stands above them."""
     named = next((each for each in shared if each.name), None)
     nameless = [directory for directory, own in below.items() if not any(each.name for each in own)]
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     if named and named.named and len(nameless) > 1:
         message = f"{_and(nameless)} get the same clusterName from here: {named.name}"
         hint = "Give each a name of its own: contexts and certificates of two clusters would look the same."
-        remarks.append(Remark(named.named, Grade.WARNING, message, hint))
+        diagnostics.append(Diagnostic.warning("?", message, at=named.named, fix=hint))
     found = []
     for directory, own in below.items():
         name = next((each.name for each in own if each.name), directory)
         if named and nameless == [directory]:
             name = named.name
-        found.append(_Group(name, (*shared, *own), tuple(remarks)))
-        remarks = []
+        found.append(_Group(name, (*shared, *own), tuple(diagnostics)))
+        diagnostics = []
     return found
 
 
@@ -94,7 +95,7 @@ def _named(directory: str, own: list[LooseFile]) -> Iterator[_Group]:
     if len(names) <= 1:
         yield _Group(names[0] if names else directory, tuple(own))
         return
-    remarks = []
+    diagnostics = []
     by_name: dict[str, list[LooseFile]] = {name: [] for name in names}
     for each in own:
         likely = [each.name] if each.name else [name for name in names if _names(each.path, name)]
@@ -103,9 +104,9 @@ def _named(directory: str, own: list[LooseFile]) -> Iterator[_Group]:
         else:
             message = f"nothing says for which cluster this is: {', '.join(names)}; it is not counted"
             hint = "Put it into a directory of the cluster."
-            remarks.append(Remark(Place(each.path), Grade.UNKNOWN, message, hint))
+            diagnostics.append(Diagnostic.unknown("?", message, at=Place(each.path), fix=hint))
     for index, (name, mine) in enumerate(by_name.items()):
-        yield _Group(name, tuple(mine), tuple(remarks) if index == 0 else ())
+        yield _Group(name, tuple(mine), tuple(diagnostics) if index == 0 else ())
 
 
 def _names(path: str, name: str) -> bool:
@@ -113,20 +114,20 @@ def _names(path: str, name: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", path) is not None
 
 
-def _without_rivals(tree: WorkTree, loose: Sequence[LooseFile]) -> tuple[list[LooseFile], list[Remark]]:
+def _without_rivals(tree: WorkTree, loose: Sequence[LooseFile]) -> tuple[list[LooseFile], list[Diagnostic]]:
     """Leave out templates for the same machines as another one that scripts name, if they name only that."""
     rivals: dict[str, list[LooseFile]] = {}
     for each in loose:
         if each.is_whole and each.file.is_template and not each.machine and each.role is None:
             rivals.setdefault(posixpath.dirname(each.path), []).append(each)
-    left: dict[str, Remark] = {}
+    left: dict[str, Diagnostic] = {}
     for several in (each for each in rivals.values() if len(each) > 1):
         names = {each.path: posixpath.basename(each.path) for each in several}
         used = scripts_naming(tree, names.values())
         for each in several:
             if used and names[each.path] not in used:
                 message = f"no script names this template, and {', '.join(sorted(used))} is named: it is not counted"
-                left[each.path] = Remark(Place(each.path), Grade.UNKNOWN, message)
+                left[each.path] = Diagnostic.unknown("?", message, at=Place(each.path))
     return [each for each in loose if each.path not in left], list(left.values())
 
 
@@ -134,11 +135,11 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _declaration(group: _Group, remarks: list[Remark]) -> TalosDeclaration:
+def _declaration(group: _Group, diagnostics: list[Diagnostic]) -> TalosDeclaration:
     parts = [part for each in group.files for part in _parts(each)]
     machines, more = _machines(group)
     for each in group.files:
-        remarks = [*remarks, *each.file.remarks]
+        diagnostics = [*diagnostics, *each.file.diagnostics]
     return TalosDeclaration(
         cluster=group.name,
         place=_place(group),
@@ -146,7 +147,7 @@ def _declaration(group: _Group, remarks: list[Remark]) -> TalosDeclaration:
         machines=machines,
         parts=tuple(parts),
         kinds={each.path: each.kinds for each in group.files},
-        remarks=(*remarks, *group.remarks, *more),
+        diagnostics=(*diagnostics, *group.diagnostics, *more),
     )
 
 
@@ -162,7 +163,7 @@ def _parts(loose: LooseFile) -> Iterator[ConfigPart]:
         yield ConfigPart(config, rank, loose.role, loose.machine)
 
 
-def _machines(group: _Group) -> tuple[tuple[Machine, ...], list[Remark]]:
+def _machines(group: _Group) -> tuple[tuple[Machine, ...], list[Diagnostic]]:
     """The machines that files are for."""
     by_name: dict[str, list[LooseFile]] = {}
     for each in group.files:
@@ -176,14 +177,16 @@ def _machines(group: _Group) -> tuple[tuple[Machine, ...], list[Remark]]:
         if role is None:
             guessed.append(name)
         machines.append(_machine(name, own, role or MachineRole.CONTROL_PLANE, schematics))
-    remarks = []
+    diagnostics = []
     if guessed:
         verb, what = ("is", "a control plane") if len(guessed) == 1 else ("are", "control planes")
         message = f"nothing says what {_and(guessed)} {verb}: taken for {what}"
-        remarks.append(Remark(by_name[guessed[0]][0].configs[0].place(), Grade.UNKNOWN, message, "Write machine.type."))
+        diagnostics.append(
+            Diagnostic.unknown("?", message, at=by_name[guessed[0]][0].configs[0].place(), fix="Write machine.type.")
+        )
     if not machines and any(each.is_patch for each in group.files):
-        remarks.append(Remark(_place(group), Grade.UNKNOWN, NO_MACHINES))
-    return tuple(machines), remarks
+        diagnostics.append(Diagnostic.unknown("?", NO_MACHINES, at=_place(group)))
+    return tuple(machines), diagnostics
 
 
 def _machine(name: str, own: Sequence[LooseFile], role: MachineRole, schematics: Sequence[LooseFile]) -> Machine:

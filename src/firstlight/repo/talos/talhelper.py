@@ -12,7 +12,8 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.repo import work_tree
 from firstlight.repo.talos import config_facts, config_files, config_manifests, document_kinds
@@ -43,14 +44,14 @@ def is_talconfig(path: str) -> bool:
 
 def read(tree: WorkTree, path: str) -> list[TalosDeclaration]:
     """The cluster of a talconfig.yaml."""
-    variables, remarks = _variables(tree, posixpath.dirname(path))
+    variables, diagnostics = _variables(tree, posixpath.dirname(path))
     file = config_files.read_talos_file(tree, path, variables=variables)
     found = []
     for document in file.documents:
         if isinstance(document.value, Mapping):
             reader = _Reader(tree, file, document, variables)
-            found.append(reader.declaration(remarks))
-            remarks = []
+            found.append(reader.declaration(diagnostics))
+            diagnostics = []
     return found
 
 
@@ -59,20 +60,20 @@ def variables(tree: WorkTree, path: str) -> dict[str, str]:
     return _variables(tree, posixpath.dirname(path))[0]
 
 
-def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Remark]]:
+def _variables(tree: WorkTree, directory: str) -> tuple[dict[str, str], list[Diagnostic]]:
     """What the environment files beside a talconfig.yaml say."""
     variables: dict[str, str] = {}
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for name in _ENVIRONMENTS:
         path = posixpath.join(directory, name)
         for document in tree.documents(path) if tree.is_file(path) else ():
             if document_kinds.is_encrypted(document.value):
                 message = "the variables of this file are encrypted: what they stand for is not known"
-                remarks.append(Remark(Place(path), Grade.UNKNOWN, message))
+                diagnostics.append(Diagnostic.unknown("?", message, at=Place(path)))
             for key, value in mapping(document.value).items():
                 if key != "sops" and text_of(value):
                     variables[str(key)] = text_of(value)
-    return variables, remarks
+    return variables, diagnostics
 
 
 class _Reader:
@@ -81,11 +82,11 @@ class _Reader:
     def __init__(self, tree: WorkTree, file: TalosFile, document: YamlDocument, variables: Mapping[str, str]) -> None:
         self.tree, self.file, self.document, self.variables = tree, file, document, variables
         self.config = ConfigDocument(document.value, document, file)
-        self.remarks: list[Remark] = [*file.remarks]
+        self.diagnostics: list[Diagnostic] = [*file.diagnostics]
         self.kinds: dict[str, tuple[str, ...]] = {file.path: ("talconfig",)}
         self.directory = posixpath.dirname(file.path)
 
-    def declaration(self, remarks: list[Remark]) -> TalosDeclaration:
+    def declaration(self, diagnostics: list[Diagnostic]) -> TalosDeclaration:
         """What the file declares."""
         machines, parts = [], [*self.patches(ConfigRank.ALL, ("patches",))]
         for role, group in _GROUPS.items():
@@ -95,14 +96,14 @@ class _Reader:
                 if node.get("overridePatches") is True:
                     message = "the patches of the group are not for this machine, and are counted for it all the same"
                     place = self.config.place("nodes", index, "overridePatches")
-                    self.remarks.append(Remark(place, Grade.UNKNOWN, message))
+                    self.diagnostics.append(Diagnostic.unknown("?", message, at=place))
                 own = list(self.machines(index, node))
                 machines += own
                 for machine in own:
                     parts += self.group(ConfigRank.MACHINE, ("nodes", index), role=machine.role, machine=machine.name)
         for key in ("clusterName", "nodes"):
             if not self.config.get(key):
-                self.remarks.append(Remark(self.document.place(), Grade.ERROR, f"{key} is missing"))
+                self.diagnostics.append(Diagnostic.error("?", f"{key} is missing", at=self.document.place()))
         return TalosDeclaration(
             cluster=self.config.text("clusterName"),
             place=self.config.place("clusterName"),
@@ -112,7 +113,7 @@ class _Reader:
             parts=tuple(parts),
             listed=tuple(sorted(self.inline_manifests(), key=lambda each: each.place)),
             kinds=self.kinds,
-            remarks=(*remarks, *self.remarks),
+            diagnostics=(*diagnostics, *self.diagnostics),
         )
 
     def facts(self) -> Iterator[Fact]:
@@ -144,7 +145,7 @@ class _Reader:
         interfaces = node.get("networkInterfaces") or group.get("networkInterfaces")
         if len(addresses) > ADDRESSES:
             message = f"a node with more than {ADDRESSES} addresses: the others are left out"
-            self.remarks.append(Remark(self.config.place("nodes", index), Grade.ERROR, message))
+            self.diagnostics.append(Diagnostic.error("?", message, at=self.config.place("nodes", index)))
         for address in addresses[:ADDRESSES]:
             known = address or next(config_facts.interface_addresses(interfaces), "")
             yield Machine(
@@ -178,12 +179,14 @@ class _Reader:
             here = (*steps, index)
             if not isinstance(entry, str):
                 message = "talhelper takes patches as texts, and this is none"
-                self.remarks.append(Remark(self.config.place(*here), Grade.ERROR, message, "Write |- before it."))
+                self.diagnostics.append(
+                    Diagnostic.error("?", message, at=self.config.place(*here), fix="Write |- before it.")
+                )
             elif entry.startswith("@"):
                 yield from self.from_file(entry[1:], here, rank, role=role, machine=machine)
             else:
                 contents = self.config.inside(entry, *here)
-                self.remarks += contents.remarks
+                self.diagnostics += contents.diagnostics
                 for document in contents.documents:
                     for each in config_files.configs_of_document(document, self.file):
                         yield ConfigPart(each, rank, role, machine)
@@ -196,11 +199,11 @@ class _Reader:
         if path is None:
             message = f"there is no file {self.config.shown(name)}"
             hint = "talhelper looks beside talconfig.yaml."
-            self.remarks.append(Remark(self.config.place(*steps), Grade.ERROR, message, hint))
+            self.diagnostics.append(Diagnostic.error("?", message, at=self.config.place(*steps), fix=hint))
             return
         file = config_files.read_talos_file(self.tree, path, variables=self.variables)
         if path not in self.kinds:
-            self.remarks += file.remarks
+            self.diagnostics += file.diagnostics
         self.kinds[path] = document_kinds.listed(file.documents)
         for document in file.documents:
             for each in config_files.configs_of_document(document, file):
@@ -231,10 +234,12 @@ class _Reader:
         """A manifest whose contents are a file."""
         place = self.config.place("inlineManifests", index)
         path = self.find(name)
-        remarks: tuple[Remark, ...] = ()
+        diagnostics: tuple[Diagnostic, ...] = ()
         if path is None:
-            remarks = (
-                Remark(place, Grade.ERROR, f"there is no file {name}", "talhelper looks beside talconfig.yaml."),
+            diagnostics = (
+                Diagnostic.error(
+                    "?", f"there is no file {name}", at=place, fix="talhelper looks beside talconfig.yaml."
+                ),
             )
         documents = self.tree.documents(path) if path else ()
         objects = [each for document in documents for each in config_manifests.objects_of_document(document)]
@@ -244,5 +249,5 @@ class _Reader:
             place=place,
             source=DirectorySource(path=path or name, kustomize=False, recurse=False),
             objects=tuple(each.id for each in objects),
-            remarks=remarks,
+            diagnostics=diagnostics,
         )

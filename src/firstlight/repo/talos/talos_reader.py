@@ -5,7 +5,8 @@ import posixpath
 from collections.abc import Iterable, Sequence
 
 from firstlight.model.component import Origin
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo import work_tree
 from firstlight.repo.reader_result import ReaderResult
 from firstlight.repo.talos import (
@@ -28,14 +29,14 @@ from firstlight.repo.work_tree import WorkTree
 inline_objects = manifest_origins.objects
 
 LENGTH = 500
-"""Characters of a remark; a list of variables may be long."""
+"""Characters of a diagnostic; a list of variables may be long."""
 
 
 def read(tree: WorkTree) -> ReaderResult:
     """What Talos files say: clusters with machines and networks, inline and extra manifests."""
     likely = tuple(loose_files.likely(tree))
     fragments = _fragments(tree, likely)
-    declared, rejected, remarks = _counted(_declared(tree, [path for path in likely if path not in fragments]))
+    declared, rejected, diagnostics = _counted(_declared(tree, [path for path in likely if path not in fragments]))
     claimed = {*fragments, *(path for each in (*declared, *rejected) for path in each.kinds)}
     found = [each for path in likely if path not in claimed and (each := loose_files.read_loose(tree, path))]
     declared, own, more = _left_over(tree, found, declared, rejected=rejected)
@@ -43,38 +44,38 @@ def read(tree: WorkTree) -> ReaderResult:
     parts = [assembled_cluster.cluster(tree, name, same) for name, same in _by_name([*declared, *plain_ones]).items()]
     unreached = [assembled_cluster.cluster(tree, each.cluster, [each]) for each in rejected]
     everything = [
-        *remarks,
+        *diagnostics,
         *more,
         *fragments.values(),
-        *(each for part in (*parts, *unreached) for each in part.remarks),
+        *(each for part in (*parts, *unreached) for each in part.diagnostics),
         *_empty(tree, claimed | {each.path for each in found}),
         *_about_files(tree, sorted({*likely, *claimed})),
-        *loose_files.client_remarks(tree),
-        *loose_files.chart_remarks(tree),
-        *loose_files.template_tool_remarks(tree),
+        *loose_files.client_diagnostics(tree),
+        *loose_files.chart_diagnostics(tree),
+        *loose_files.template_tool_diagnostics(tree),
     ]
     return ReaderResult(
         clusters=tuple(cluster for part in parts for cluster in part.clusters),
         origins=tuple(origin for part in parts for origin in part.origins),
         unreached=_unreached(parts, unreached),
-        remarks=tuple(dict.fromkeys(map(_printable, everything))),
+        diagnostics=tuple(dict.fromkeys(map(_printable, everything))),
     )
 
 
-def _printable(remark: Remark) -> Remark:
-    """A remark on one line: names and URLs in it are a stranger's."""
-    message = "".join(each if each.isprintable() else "?" for each in remark.message)
-    return dataclasses.replace(remark, message=message if len(message) <= LENGTH else f"{message[:LENGTH]}…")
+def _printable(diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic on one line: names and URLs in it are a stranger's."""
+    message = "".join(each if each.isprintable() else "?" for each in diagnostic.message)
+    return dataclasses.replace(diagnostic, message=message if len(message) <= LENGTH else f"{message[:LENGTH]}…")
 
 
-def _fragments(tree: WorkTree, likely: Iterable[str]) -> dict[str, Remark]:
+def _fragments(tree: WorkTree, likely: Iterable[str]) -> dict[str, Diagnostic]:
     """Parts of Omni templates in files of their own: which template they belong to, only a script knows."""
     found = {}
     for path in likely:
         documents = tree.documents(path) if path.endswith(work_tree.YAML) else ()
         if any(document_kinds.is_omni(each.value) for each in documents) and omni_templates.is_fragment(documents):
             message = "a template without a document of kind Cluster: for which cluster it is, is not known"
-            found[path] = Remark(Place(path), Grade.UNKNOWN, message, "omnictl wants a template in one file.")
+            found[path] = Diagnostic.unknown("?", message, at=Place(path), fix="omnictl wants a template in one file.")
     return found
 
 
@@ -95,13 +96,15 @@ def _declared(tree: WorkTree, likely: Iterable[str]) -> list[TalosDeclaration]:
     return found
 
 
-def _counted(found: Sequence[TalosDeclaration]) -> tuple[list[TalosDeclaration], list[TalosDeclaration], list[Remark]]:
+def _counted(
+    found: Sequence[TalosDeclaration],
+) -> tuple[list[TalosDeclaration], list[TalosDeclaration], list[Diagnostic]]:
     """Of several declarations of one cluster, the one with the fewest errors; the first if they are equal."""
     kept: list[TalosDeclaration] = []
     rejected: list[TalosDeclaration] = []
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for name, same in _by_name(found).items():
-        same.sort(key=lambda each: sum(remark.grade is Grade.ERROR for remark in each.remarks))
+        same.sort(key=lambda each: sum(diagnostic.severity is Severity.ERROR for diagnostic in each.diagnostics))
         kept.append(same[0])
         for other in same[1:]:
             rejected.append(other)
@@ -109,8 +112,8 @@ def _counted(found: Sequence[TalosDeclaration]) -> tuple[list[TalosDeclaration],
                 f"{name or 'a cluster without a name'} is declared twice: {same[0].place.path} counts, this one not"
             )
             hint = "Keep one of them; the one with fewer errors counts, else the first."
-            remarks.append(Remark(other.place, Grade.WARNING, message, hint))
-    return kept, rejected, remarks
+            diagnostics.append(Diagnostic.warning("?", message, at=other.place, fix=hint))
+    return kept, rejected, diagnostics
 
 
 def _by_name(found: Iterable[TalosDeclaration]) -> dict[str, list[TalosDeclaration]]:
@@ -126,7 +129,7 @@ def _left_over(
     declared: Sequence[TalosDeclaration],
     *,
     rejected: Sequence[TalosDeclaration],
-) -> tuple[list[TalosDeclaration], list[LooseFile], list[Remark]]:
+) -> tuple[list[TalosDeclaration], list[LooseFile], list[Diagnostic]]:
     """Files below a tool's own that it does not name: listed with the cluster, and not counted."""
     own: list[LooseFile] = []
     left: dict[str, tuple[LooseFile, tuple[TalosDeclaration, ...]]] = {}
@@ -141,20 +144,20 @@ def _left_over(
         if each.is_patch:
             left[each.path] = each, owners
     named = plain_configs.scripts_naming(tree, {posixpath.basename(path) for path in left})
-    remarks: list[Remark] = []
+    diagnostics: list[Diagnostic] = []
     for path, (each, owners) in left.items():
-        remarks.append(_not_led_to(each, owners, named.get(posixpath.basename(path), "")))
-        remarks += (*each.file.remarks, *assembled_cluster.unknown_fields(each.configs))
+        diagnostics.append(_not_led_to(each, owners, named.get(posixpath.basename(path), "")))
+        diagnostics += (*each.file.diagnostics, *assembled_cluster.unknown_fields(each.configs))
     with_extra = [dataclasses.replace(each, kinds={**each.kinds, **extra.get(each.cluster, {})}) for each in declared]
-    return with_extra, own, remarks
+    return with_extra, own, diagnostics
 
 
-def _not_led_to(each: LooseFile, owners: Sequence[TalosDeclaration], script: str) -> Remark:
+def _not_led_to(each: LooseFile, owners: Sequence[TalosDeclaration], script: str) -> Diagnostic:
     names = ", ".join(sorted({owner.place.path for owner in owners}))
     what = f"{names} does not lead to this {_what(each)}"
     named = f"{script} names it, and what comes of it is not known" if script else "no script names it either"
     hint = "Name it there, or delete it; it is listed, and not counted."
-    return Remark(each.configs[0].place(), Grade.UNKNOWN, f"{what}; {named}", hint)
+    return Diagnostic.unknown("?", f"{what}; {named}", at=each.configs[0].place(), fix=hint)
 
 
 def _what(each: LooseFile) -> str:
@@ -171,20 +174,22 @@ def _unreached(parts: Sequence[ReaderResult], rejected: Sequence[ReaderResult]) 
     return tuple(each for each in found if (each.cluster, each.place) not in counted)
 
 
-def _about_files(tree: WorkTree, paths: Iterable[str]) -> Iterable[Remark]:
+def _about_files(tree: WorkTree, paths: Iterable[str]) -> Iterable[Diagnostic]:
     """What to say about each file: secrets in it, or that it is encrypted."""
     for path in paths:
         file = config_files.read_talos_file(tree, path)
         yield from exposed_secrets.exposed(ConfigDocument(each.value, each, file) for each in file.documents)
         if any(document_kinds.of(each.value, is_near=True) for each in file.documents):
-            yield from loose_files.encrypted_remarks(path, file)
+            yield from loose_files.encrypted_diagnostics(path, file)
 
 
-def _empty(tree: WorkTree, talos: Iterable[str]) -> Iterable[Remark]:
+def _empty(tree: WorkTree, talos: Iterable[str]) -> Iterable[Diagnostic]:
     """Files without anything in them, among patches."""
     known = set(talos)
     for directory in sorted({posixpath.dirname(path) for path in known if "patch" in posixpath.dirname(path)}):
         for name in tree.listing(directory or "."):
             path = posixpath.join(directory, name)
             if name.endswith(work_tree.YAML) and path not in known and not tree.documents(path):
-                yield Remark(Place(path), Grade.WARNING, "there is nothing in this file, which stands among patches")
+                yield Diagnostic.warning(
+                    "?", "there is nothing in this file, which stands among patches", at=Place(path)
+                )

@@ -11,7 +11,7 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.cluster import Machine, MachineRole
-from firstlight.model.remark import Grade, Remark
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.repo import work_tree
 from firstlight.repo.talos import config_facts, config_files, document_kinds
 from firstlight.repo.talos.cluster_declaration import ConfigPart, ConfigRank, TalosDeclaration, TalosStyle
@@ -46,7 +46,7 @@ class _Reader:
     def __init__(self, tree: WorkTree, file: TalosFile, document: YamlDocument) -> None:
         self.tree = tree
         self.config = ConfigDocument(document.value, document, file)
-        self.remarks: list[Remark] = [*file.remarks]
+        self.diagnostics: list[Diagnostic] = [*file.diagnostics]
         self.kinds: dict[str, tuple[str, ...]] = {file.path: ("topf",)}
         base = posixpath.dirname(file.path)
         self.base = base
@@ -57,7 +57,7 @@ class _Reader:
         for key, what in _PROVIDERS.items():
             if program := self.config.text(key):
                 message = f"{what} also come from the program {program}, which is not run"
-                self.remarks.append(Remark(self.config.place(key), Grade.UNKNOWN, message))
+                self.diagnostics.append(Diagnostic.unknown("?", message, at=self.config.place(key)))
         machines = [
             self.machine(index, node) for index, node in self.config.items("nodes") if isinstance(node, Mapping)
         ]
@@ -83,7 +83,7 @@ class _Reader:
             ),
             parts=tuple(parts),
             kinds=self.kinds,
-            remarks=tuple(self.remarks),
+            diagnostics=tuple(self.diagnostics),
         )
 
     def below(self, name: str) -> str:
@@ -112,7 +112,7 @@ class _Reader:
         role = text_of(node.get("role"))
         if role not in _ROLES:
             message = f"{role or 'nothing'} is no role of a node" if role else "a node has no role"
-            self.remarks.append(Remark(place, Grade.ERROR, message, "Write control-plane or worker."))
+            self.diagnostics.append(Diagnostic.error("?", message, at=place, fix="Write control-plane or worker."))
         schematic = text_of(node.get("schematicId")) or self.config.text("schematicId")
         extensions: tuple[str, ...] = ()
         if schematic.startswith("@"):
@@ -133,9 +133,9 @@ class _Reader:
         if path is None or not self.tree.is_file(path):
             own = self.config.get("nodes", index, "schematicId") is not None
             place = self.config.place("nodes", index, "schematicId") if own else self.config.place("schematicId")
-            remark = Remark(place, Grade.ERROR, f"there is no file {name}", "topf looks beside topf.yaml.")
-            if remark not in self.remarks:
-                self.remarks.append(remark)
+            diagnostic = Diagnostic.error("?", f"there is no file {name}", at=place, fix="topf looks beside topf.yaml.")
+            if diagnostic not in self.diagnostics:
+                self.diagnostics.append(diagnostic)
             return name, ()
         file = config_files.read_talos_file(self.tree, path, data=self.data())
         self.kinds[path] = (document_kinds.SCHEMATIC,)
@@ -158,12 +158,12 @@ class _Reader:
             file = config_files.read_talos_file(self.tree, path, data=data)
             found = [document_kinds.of(each.value, is_near=True) for each in file.documents]
             self.kinds[path] = document_kinds.listed(file.documents)
-            self.remarks += file.remarks
+            self.diagnostics += file.diagnostics
             for document, kind in zip(file.documents, found, strict=True):
                 if kind == document_kinds.JSON_PATCH:
                     message = "topf takes no JSON patches"
                     hint = "Write it as a part of a machine config."
-                    self.remarks.append(Remark(document.place(), Grade.ERROR, message, hint))
+                    self.diagnostics.append(Diagnostic.error("?", message, at=document.place(), fix=hint))
                     continue
                 for each in config_files.configs_of_document(document, file):
                     yield ConfigPart(each, rank, role, machine)

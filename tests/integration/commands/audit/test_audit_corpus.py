@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from firstlight.commands.audit import matrix, rulebook
-from firstlight.model.finding import Finding, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Finding
 from firstlight.repo import overlaid_tree, platform_reader
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.secrecy import clear_secrets
@@ -111,4 +112,4 @@ class TestWhatTheDocumentFound:
         assert {each.standing for each in mesh.cells[-drawn.references :]} == {"n/a"}
 
     def test_nothing_is_critical_there(self) -> None:
-        assert not [each for each in _findings(AUDITED) if each.severity is FindingSeverity.CRITICAL]
+        assert not [each for each in _findings(AUDITED) if each.severity is Severity.CRITICAL]

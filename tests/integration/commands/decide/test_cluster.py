@@ -7,7 +7,7 @@ from firstlight.clients import kube
 from firstlight.commands.decide import cluster_look
 from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster, Engine
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.integration.commands.decide.git_repo import PEERS, Decide, replace
 
 

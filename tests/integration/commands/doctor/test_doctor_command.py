@@ -15,7 +15,7 @@ from firstlight.commands.doctor import examine
 from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster
 from firstlight.model.override import Emergency, Override, OverrideStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.doctor.things import deployment
 from tests.labs import until
 

@@ -12,7 +12,7 @@ from firstlight.commands.drift.expected_state import ExpectedState
 from firstlight.model.cluster import Cluster
 from firstlight.model.drift import Drift, DriftKind
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.ownership.drift_judgement import WantedObject
 from tests.argocd import HOME, ArgoCD

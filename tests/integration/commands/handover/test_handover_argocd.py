@@ -9,7 +9,7 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import Origin, Side, SourceForm
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.source import ChartSource

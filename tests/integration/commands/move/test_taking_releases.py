@@ -24,7 +24,7 @@ from firstlight.model import helm_chart
 from firstlight.model.cluster import Cluster
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import Install, Installation
 from firstlight.tools import install as tools_install

@@ -21,7 +21,7 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import ObjectId
 from firstlight.model.event import Told
 from firstlight.model.override import OverrideStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed
 from firstlight.tools import content

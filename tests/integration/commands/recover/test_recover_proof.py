@@ -13,7 +13,7 @@ from firstlight.commands.recover import rebuild
 from firstlight.execute.means import Means
 from firstlight.execute.world import RunPrograms
 from firstlight.model.cluster import AddressBook, Cluster
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
 from firstlight.model.secret import Secret
 from firstlight.render.chart_fetch import ChartCredentials, FetchClients
@@ -93,9 +93,7 @@ async def missing(root: Path, programs: dict[str, Path], home: Path) -> list[tup
         await own.close()
     # Whether machines answer is another question.
     return sorted(
-        (each.rule, each.message)
-        for each in found
-        if each.severity == ProblemSeverity.ERROR and each.rule != "machine-silent"
+        (each.rule, each.message) for each in found if each.severity == Severity.ERROR and each.rule != "machine-silent"
     )
 
 

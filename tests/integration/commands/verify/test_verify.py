@@ -20,8 +20,8 @@ from firstlight.journal import state_files
 from firstlight.lab.running_lab import Lab
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Phase
+from firstlight.model.place import Place
 from firstlight.model.plan import Action, Gate, Plan, Step, Subject
-from firstlight.model.remark import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, VerificationCheck, Waiting
 from firstlight.model.work import Apply, Work

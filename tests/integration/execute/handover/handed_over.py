@@ -14,7 +14,7 @@ from firstlight.model.certificate import Certificate, CertificateClaim, Certific
 from firstlight.model.cluster import Cluster
 from firstlight.model.handover import Passing
 from firstlight.model.owner import ObjectOwner
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.secret import Secret
 from firstlight.model.work import Certify

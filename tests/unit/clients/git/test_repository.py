@@ -133,7 +133,7 @@ def test_its_files_are_read_without_git_and_that_is_said(hostile: Path) -> None:
 
     assert "a.yaml" in tree.files
     assert "private.txt" not in tree.files
-    assert any("not followed" in each.message for each in tree.remarks)
+    assert any("not followed" in each.message for each in tree.diagnostics)
 
 
 def test_its_state_is_not_believed(hostile: Path) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from firstlight.commands.audit.rule_form import AuditCard
+from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import (
     Audit,
     EditVerb,
@@ -12,19 +13,18 @@ from firstlight.model.finding import (
     FileEdit,
     Finding,
     FindingEvidence,
-    FindingSeverity,
     Matrix,
     MatrixCell,
     MatrixRow,
     PatternStanding,
 )
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 EVIL = '<script>alert("x")</script> [click](http://evil.example.org) @somebody \x1b[31m`'
 EDIT = FileEdit(path="kubernetes/web.yaml", verb=EditVerb.SET, steps=("spec", "replicas"), value=2)
 
 
-def finding(rule: str = "range-differs", severity: FindingSeverity = FindingSeverity.ERROR, **given: Any) -> Finding:
+def finding(rule: str = "range-differs", severity: Severity = Severity.ERROR, **given: Any) -> Finding:
     known: dict[str, Any] = {
         "message": "pods are in 10.244.0.0/16 and in 10.246.0.0/16",
         "place": Place("talos/all.yaml", 12, 5),

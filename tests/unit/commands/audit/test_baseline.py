@@ -7,12 +7,13 @@ import pytest
 
 from firstlight.commands.audit import baseline, rulebook
 from firstlight.document.mistakes import FormMistakes
-from firstlight.model.finding import Excuse, Finding, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Excuse, Finding
+from firstlight.model.place import Place
 
 TODAY = datetime.date(2026, 11, 1)
 RULE = "cluster-id-shared"
-FINDING = Finding(rule=RULE, severity=FindingSeverity.ERROR, message="m", place=Place("a.yaml", 7), key="the key")
+FINDING = Finding(rule=RULE, severity=Severity.ERROR, message="m", place=Place("a.yaml", 7), key="the key")
 
 
 def read(**given: str) -> baseline.AuditBaseline:
@@ -63,7 +64,7 @@ def test_what_was_not_looked_for_is_not_stale() -> None:
 
 def test_findings_about_excuses_are_not_excused() -> None:
     finding = Finding(
-        rule="ignore-expired", severity=FindingSeverity.WARNING, message="m", place=Place("a.yaml"), key="the key"
+        rule="ignore-expired", severity=Severity.WARNING, message="m", place=Place("a.yaml"), key="the key"
     )
 
     assert applied(read(rule="ignore-expired"), finding)[:2] == (1, 0)

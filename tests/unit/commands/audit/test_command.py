@@ -22,8 +22,8 @@ from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.model.cluster import Cluster
 from firstlight.model.decision import ProcedureStep
 from firstlight.model.finding import Audit, EditVerb, FileEdit, Finding
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.commands.audit import repos

@@ -3,7 +3,7 @@
 import json
 
 from firstlight.commands.audit import data as audit_data
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 

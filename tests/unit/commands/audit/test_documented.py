@@ -26,7 +26,7 @@ from firstlight.commands.audit import (
 )
 from firstlight.commands.audit.rule_form import FindClause
 from firstlight.commands.audit.rulebook import PackagedRule
-from firstlight.model.finding import FindingSeverity
+from firstlight.model.finding import FINDING_SEVERITIES
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.commands.audit import audits
 
@@ -130,7 +130,7 @@ def test_all_that_can_be_written_or_read_is_named() -> None:
     groups = {each.group for each in rulebook.read_rulebook().rules.values()}
     words = {
         *groups,
-        *FindingSeverity,
+        *FINDING_SEVERITIES,
         *audit_request.FORMS,
         *(each.name for each in msgspec.structs.fields(FindClause)),
     }

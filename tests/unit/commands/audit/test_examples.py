@@ -9,7 +9,8 @@ import pytest
 from firstlight.commands.audit import audit
 from firstlight.commands.audit.audit import AuditMeans
 from firstlight.commands.audit.audit_request import AuditRequest
-from firstlight.model.finding import Audit, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Audit
 from firstlight.repo.work_tree import WorkTree
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -26,7 +27,7 @@ def audited(name: str) -> Audit:
 
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_nothing_that_will_hurt(name: str) -> None:
-    found = [each for each in audited(name).findings if each.severity is not FindingSeverity.NOTE]
+    found = [each for each in audited(name).findings if each.severity is not Severity.NOTE]
 
     assert [f"{each.place} {each.rule}: {each.message}" for each in found] == []
 

@@ -9,8 +9,9 @@ from typing import Any, Self
 from firstlight.commands.audit import audit
 from firstlight.commands.audit.audit_request import AuditRequest
 from firstlight.model.component import Component, Side
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Rendition
 from firstlight.render.component_renderer import Progress, RenderOutcome
 from firstlight.repo.work_tree import WorkTree
@@ -32,8 +33,8 @@ class Renderer:
     async def render_all(self, components: Iterable[Component]) -> list[RenderOutcome]:
         done = []
         for each in components:
-            remark = Remark(Place("a.yaml", 3), Grade.ERROR, "the chart is not to be had")
-            found = Rendition(component=each.name, cluster=each.cluster, side=Side.GITOPS, remarks=(remark,))
+            diagnostic = Diagnostic.error("?", "the chart is not to be had", at=Place("a.yaml", 3))
+            found = Rendition(component=each.name, cluster=each.cluster, side=Side.GITOPS, diagnostics=(diagnostic,))
             done.append(RenderOutcome(found, 0.1, is_cached=False))
             self._progress(each, Side.GITOPS, None)
             self._progress(each, Side.GITOPS, done[-1])

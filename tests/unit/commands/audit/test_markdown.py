@@ -1,8 +1,9 @@
 """An audit as a comment on a pull request."""
 
 from firstlight.commands.audit import markdown
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 
@@ -10,7 +11,7 @@ def test_counts_table_and_details() -> None:
     text = markdown.markdown(
         audits.audit(
             audits.fixable(audits.finding(evidence=audits.evidence(7))),
-            audits.finding("small", FindingSeverity.NOTE, message="a small thing"),
+            audits.finding("small", Severity.NOTE, message="a small thing"),
         )
     )
 

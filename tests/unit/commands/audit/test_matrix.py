@@ -9,8 +9,9 @@ import pytest
 from firstlight.commands.audit import conditions, matrix, rulebook
 from firstlight.commands.audit.rule_form import AuditPattern
 from firstlight.document import yaml_reader
-from firstlight.model.finding import Finding, FindingSeverity, MatrixCell, PatternStanding
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Finding, MatrixCell, PatternStanding
+from firstlight.model.place import Place
 from firstlight.repo import platform_reader
 from firstlight.repo.overlaid_tree import OverlaidTree
 from firstlight.repo.platform_view import PlatformView
@@ -39,7 +40,7 @@ def cell(tmp_path: Path, pattern: AuditPattern, *found: Finding, tried: tuple[st
 
 
 def finding(*clusters: str, rule: str = "one") -> Finding:
-    return Finding(rule=rule, severity=FindingSeverity.ERROR, message="it is so", place=Place("a"), clusters=clusters)
+    return Finding(rule=rule, severity=Severity.ERROR, message="it is so", place=Place("a"), clusters=clusters)
 
 
 PATTERN = AuditPattern(id="p", title="P", rules=("zero", "one"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firstlight.commands.audit import rulebook
-from firstlight.model.finding import FindingSeverity
+from firstlight.model.diagnostic import Severity
 from tests.unit.commands.audit import remedy_scenes
 
 POOLS = """\
@@ -49,27 +49,27 @@ def _off(text: str) -> str:
 @pytest.mark.parametrize(
     ("rule", "files", "severity"),
     [
-        ("pools-overlap", IN_BOTH, FindingSeverity.ERROR),
-        ("pools-overlap", {**IN_BOTH, **NO_MESH}, FindingSeverity.WARNING),
+        ("pools-overlap", IN_BOTH, Severity.ERROR),
+        ("pools-overlap", {**IN_BOTH, **NO_MESH}, Severity.WARNING),
         (
             "pools-overlap",
             {**IN_BOTH, "kubernetes/pools/pool.yaml": POOLS + "  serviceSelector: {matchLabels: {pool: x}}\n"},
-            FindingSeverity.NOTE,
+            Severity.NOTE,
         ),
-        ("storage-own-devices", {"kubernetes/clusters/apps/ceph.yaml": OWN_CEPH}, FindingSeverity.NOTE),
+        ("storage-own-devices", {"kubernetes/clusters/apps/ceph.yaml": OWN_CEPH}, Severity.NOTE),
         (
             "storage-own-devices",
             {"kubernetes/clusters/apps/ceph.yaml": OWN_CEPH, "kubernetes/clusters/infra/ceph.yaml": OWN_CEPH},
-            FindingSeverity.WARNING,
+            Severity.WARNING,
         ),
-        ("ranges-overlap", {"talos/apps/apps-1.yaml": SERVICES}, FindingSeverity.NOTE),
+        ("ranges-overlap", {"talos/apps/apps-1.yaml": SERVICES}, Severity.NOTE),
         (
             "pin-outside-pool",
             {"bootstrap/clusters/apps/cilium.yaml": _off(remedy_scenes.mesh()["bootstrap/clusters/apps/cilium.yaml"])},
-            FindingSeverity.WARNING,
+            Severity.WARNING,
         ),
     ],
 )
-def test_milder_ones_are_milder(tmp_path: Path, rule: str, files: Mapping[str, str], severity: FindingSeverity) -> None:
+def test_milder_ones_are_milder(tmp_path: Path, rule: str, files: Mapping[str, str], severity: Severity) -> None:
     found = rulebook.findings(remedy_scenes.made(tmp_path, files), rulebook.read_rulebook(), only=[rule])
     assert [each.severity for each in found] == [severity], [each.message for each in found]

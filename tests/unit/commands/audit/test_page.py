@@ -6,8 +6,9 @@ import html.parser
 import re
 
 from firstlight.commands.audit import page as audit_page
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 VOID = {"meta", "input", "br"}
@@ -40,7 +41,7 @@ def full() -> str:
     return audit_page.page(
         audits.audit(
             audits.fixable(audits.finding(evidence=audits.evidence(7))),
-            audits.finding("small", FindingSeverity.NOTE, clusters=()),
+            audits.finding("small", Severity.NOTE, clusters=()),
             matrix=audits.matrix(),
             excused=(audits.excused(),),
             skipped=("cluster infra: no answer",),

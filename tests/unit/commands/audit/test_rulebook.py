@@ -23,7 +23,7 @@ def rule(more: str, name: str = "one") -> tuple[str, bytes]:
 def wrong(*files: tuple[str, bytes]) -> str:
     with pytest.raises(FormMistakes) as caught:
         rulebook.read_rulebook(files)
-    return "; ".join(each.message for each in caught.value.remarks)
+    return "; ".join(each.message for each in caught.value.diagnostics)
 
 
 @pytest.mark.parametrize(

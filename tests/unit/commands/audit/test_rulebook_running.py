@@ -10,7 +10,7 @@ from firstlight.commands.audit import rulebook
 from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.model.finding import Finding, FindingEvidence
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import platform_reader
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.work_tree import WorkTree

@@ -6,8 +6,9 @@ import jsonschema_rs
 import pytest
 
 from firstlight.commands.audit import sarif
-from firstlight.model.finding import Excuse, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Excuse, FindingEvidence
+from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
@@ -131,13 +132,13 @@ def test_a_finding() -> None:
 @pytest.mark.parametrize(
     ("severity", "level"),
     [
-        (FindingSeverity.NOTE, "note"),
-        (FindingSeverity.WARNING, "warning"),
-        (FindingSeverity.ERROR, "error"),
-        (FindingSeverity.CRITICAL, "error"),
+        (Severity.NOTE, "note"),
+        (Severity.WARNING, "warning"),
+        (Severity.ERROR, "error"),
+        (Severity.CRITICAL, "error"),
     ],
 )
-def test_levels(severity: FindingSeverity, level: str) -> None:
+def test_levels(severity: Severity, level: str) -> None:
     (one,) = results(audits.finding(severity=severity))
 
     assert (one["level"], one["properties"]["severity"]) == (level, str(severity))

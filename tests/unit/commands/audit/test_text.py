@@ -4,17 +4,18 @@ import pytest
 
 from firstlight.commands.audit import text as audit_text
 from firstlight.drawing import table
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 
 def test_the_worst_comes_first_and_a_reason_stands_once() -> None:
     found = audits.audit(
-        audits.finding("a-note", FindingSeverity.NOTE, place=Place("a.yaml", 1)),
+        audits.finding("a-note", Severity.NOTE, place=Place("a.yaml", 1)),
         audits.finding("b-error", place=Place("z.yaml", 1)),
         audits.finding("b-error", place=Place("z.yaml", 9), clusters=("infra",)),
-        audits.finding("c-critical", FindingSeverity.CRITICAL, place=Place("y.yaml", 1)),
+        audits.finding("c-critical", Severity.CRITICAL, place=Place("y.yaml", 1)),
     )
 
     text = audit_text.text(found, columns=100)

@@ -10,8 +10,8 @@ from firstlight.model.boundary import (
     ValueDifference,
 )
 from firstlight.model.component import ObjectId
-from firstlight.model.plan import ProblemSeverity
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 
 OPERATOR = ObjectId("apps", "Deployment", "kube-system", "operator")
 CHANGED = ComparedObject(
@@ -21,7 +21,7 @@ CHANGED = ComparedObject(
         ValueDifference(("data", str(number)), "1", "2", f"value {number} 1 › 2", rolls=number == 0)
         for number in range(9)
     ),
-    consequences=(Consequence(LifecycleEvent.RECONCILE, "makes it Git's", ProblemSeverity.WARNING),),
+    consequences=(Consequence(LifecycleEvent.RECONCILE, "makes it Git's", Severity.WARNING),),
 )
 EQUAL = ComparedObject(
     id=ObjectId("", "ConfigMap", "", "same"),
@@ -55,8 +55,8 @@ def test_everything_shows_what_is_equal_too() -> None:
 
 
 def test_what_could_not_be_rendered_is_said() -> None:
-    remark = Remark(Place("helmrelease.yaml", 3), Grade.ERROR, "no such\x1b chart")
-    broken = Boundary(component="cilium", cluster="home", objects=(), remarks=(remark,))
+    diagnostic = Diagnostic.error("?", "no such\x1b chart", at=Place("helmrelease.yaml", 3))
+    broken = Boundary(component="cilium", cluster="home", objects=(), diagnostics=(diagnostic,))
 
     assert boundary_text.text([broken], columns=120).splitlines() == [
         "home   cilium   not compared",
@@ -66,7 +66,7 @@ def test_what_could_not_be_rendered_is_said() -> None:
 
 
 def test_what_stays_with_talos_is_said() -> None:
-    stays = Consequence(LifecycleEvent.UPGRADE, "takes the manifest's values back by force", ProblemSeverity.WARNING)
+    stays = Consequence(LifecycleEvent.UPGRADE, "takes the manifest's values back by force", Severity.WARNING)
     alone = Boundary(component="flannel", cluster="home", objects=(), stays=stays)
 
     assert boundary_text.text([alone], columns=120).splitlines() == [

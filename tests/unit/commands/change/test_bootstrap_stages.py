@@ -17,7 +17,7 @@ from firstlight.execute.world import RunPrograms, World
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.component import Component, Owner, Phase, Side
 from firstlight.model.decision import Approval, Approved
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed, Skipped, Verdict
 

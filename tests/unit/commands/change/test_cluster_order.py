@@ -10,8 +10,8 @@ from firstlight.model.change import Change, ChangeVerb, Matter
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Side
 from firstlight.model.decision import Decision, DecisionItem, Risk
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 
 FILES = {
     "apps/base.yaml": {"live", "test", "home"},

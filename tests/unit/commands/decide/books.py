@@ -12,8 +12,8 @@ from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
 from firstlight.model.component import Component, ObjectId, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource, Embedded
 
 TREES = """

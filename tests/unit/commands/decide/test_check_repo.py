@@ -21,7 +21,8 @@ from firstlight.commands.decide.checks import (
 from firstlight.commands.decide.checks.check_input import RenderedRevision
 from firstlight.commands.decide.checks.note import Note
 from firstlight.model.decision import CheckState, Moment
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from tests.unit.commands.decide import scenes
 
@@ -35,11 +36,11 @@ def told(notes: list[Note]) -> list[tuple[str, str]]:
 def with_error(version: RenderedRevision | None, message: str) -> RenderedRevision:
     """The same with what was rendered of ``web`` broken."""
     assert version is not None
-    remark = Remark(Place("apps/web/web.yaml", 3), Grade.ERROR, message, "Mend it.")
+    diagnostic = Diagnostic.error("?", message, at=Place("apps/web/web.yaml", 3), fix="Mend it.")
     return dataclasses.replace(
         version,
         renditions=tuple(
-            dataclasses.replace(each, remarks=(remark,)) if each.component == "web" else each
+            dataclasses.replace(each, diagnostics=(diagnostic,)) if each.component == "web" else each
             for each in version.renditions
         ),
     )

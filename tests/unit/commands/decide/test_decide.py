@@ -3,7 +3,7 @@
 from firstlight.commands.decide.decide import placed
 from firstlight.model.change import Change, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 ROOT = "clusters/home/flux-system/gotk-sync.yaml"
 

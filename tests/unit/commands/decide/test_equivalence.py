@@ -6,7 +6,8 @@ from pathlib import Path
 from firstlight.commands.decide import equivalence
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
 from firstlight.model.change import Change
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Rendition
 from firstlight.render.rendered_diff import RenderedDiff
 from tests.unit.commands.decide import scenes
@@ -56,8 +57,8 @@ def test_something_else_is_one(tmp_path: Path) -> None:
 
 def test_nobody_can_tell_without_a_rendering(tmp_path: Path) -> None:
     changes, scene, rendered = made(tmp_path, SPLIT)
-    wrong = Remark(Place("a"), Grade.ERROR, "it failed")
-    broken = tuple(dataclasses.replace(each, remarks=(wrong,)) for each in rendered.after)
+    wrong = Diagnostic.error("?", "it failed", at=Place("a"))
+    broken = tuple(dataclasses.replace(each, diagnostics=(wrong,)) for each in rendered.after)
 
     assert "kustomization" in left(changes, scene, RenderedDiff())
     assert "kustomization" in left(changes, scene, dataclasses.replace(rendered, after=broken))

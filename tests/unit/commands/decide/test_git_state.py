@@ -11,7 +11,7 @@ from firstlight.commands.decide import git_state, repo_states
 from firstlight.commands.decide.change_source import ChangeSource, RevisionRange, StagedChanges, WorkTreeChanges
 from firstlight.commands.decide.decision_facts import DecisionFacts
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.work_tree import WorkTree
 
 PERSON = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")

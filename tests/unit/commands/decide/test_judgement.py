@@ -10,8 +10,8 @@ from firstlight.commands.decide.judgement import NO_RULE, decide
 from firstlight.model.change import Change, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId, Owner, Phase, Side
 from firstlight.model.decision import Approval, Decision, Risk
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from tests.unit.commands.decide import books
 from tests.unit.commands.decide.books import change, component, field, kustomization, platform, release
 

@@ -8,7 +8,7 @@ import pytest
 from firstlight.commands.decide import markdown
 from firstlight.model.component import Side
 from firstlight.model.decision import Approval, Approved, Decision, DecisionItem, ProcedureStep, Risk
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.unit.commands.decide.test_text import HYBRID, PEERS, SECRETS, TOLD, many, secret
 
 HARM = [

@@ -8,7 +8,7 @@ from firstlight.commands.decide import procedures
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import Side
 from firstlight.model.decision import DecisionItem, Risk, RiskFactor, Ruling
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 CLEAR = ChangedField(
     steps=("stringData", "a"), verb=ChangeVerb.ADDED, place=Place("a.yaml", 4), is_secret=True, is_clear=True

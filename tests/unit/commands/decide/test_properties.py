@@ -13,7 +13,7 @@ from firstlight.commands.decide.rule_book import RuleBook
 from firstlight.model.change import Change, ChangedField, ChangeVerb, Level, Matter
 from firstlight.model.component import ObjectId, Owner, Phase, Side
 from firstlight.model.decision import Decision
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.unit.commands.decide import books
 
 PLATFORM = books.platform(

@@ -6,7 +6,7 @@ import pytest
 from firstlight.commands.decide import rule_files
 from firstlight.document import yaml_reader
 from firstlight.document.mistakes import FormMistakes
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.unit.commands.decide import books
 
 RULE = "{id: mine, title: Mine, side: none, risk: low, why: so it is, when: [{matter: [tooling]}]"
@@ -16,9 +16,9 @@ def wrong(text: str) -> list[str]:
     """What is said of a team's file."""
     with pytest.raises(FormMistakes) as raised:
         rule_files.alone([("rules/z.yaml", books.TREES.encode()), ("rules/a.yaml", text.encode())])
-    for each in raised.value.remarks:
+    for each in raised.value.diagnostics:
         assert str(each.place) in raised.value.message
-    return [f"{each.place}: {each.message} | {each.hint}" for each in raised.value.remarks]
+    return [f"{each.place}: {each.message} | {each.fix}" for each in raised.value.diagnostics]
 
 
 def test_a_teams_rules_come_first_and_take_the_place_of_those_of_the_same_id() -> None:

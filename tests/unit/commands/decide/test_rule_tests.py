@@ -4,7 +4,7 @@ import pytest
 
 from firstlight.commands.decide import rule_tests
 from firstlight.document.mistakes import FormMistakes
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from tests.unit.commands.decide import books
 
 GOOD = """

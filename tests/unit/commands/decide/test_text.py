@@ -25,7 +25,7 @@ from firstlight.model.decision import (
     TreePath,
     TreeStep,
 )
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 NETWORK = ChangedField(
     steps=("machine", "network", "interfaces", "[interface=eth0]", "mtu"), verb=ChangeVerb.CHANGED,

@@ -13,7 +13,7 @@ from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
 from firstlight.model.machine import Clock, InstallDisk, LinkAddress, NetworkLink, TalosDiagnostic, TalosServiceState
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
 from firstlight.model.override import Emergency, Override, OverrideStanding, SuspendedOwner
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.observe.cluster import observation
 from firstlight.observe.cluster.observation import ApiObservation, ClusterObservation, MachineObservation
 

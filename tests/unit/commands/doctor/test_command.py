@@ -11,8 +11,8 @@ from firstlight.commands.doctor import cluster_access, command
 from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Owner, Phase, Side
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 
 PLACE = Place("firstlight.yaml")
 

@@ -23,7 +23,7 @@ from firstlight.execute.masks import Masks
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine import TalosDiagnostic, TalosServiceState
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.observe.cluster import machine_survey, secret_masking
 from firstlight.observe.cluster.observation import ApiObservation, ClusterObservation, MachineObservation

@@ -8,7 +8,7 @@ from firstlight.commands.doctor import diagnosis_scope
 from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.observe.cluster.observation import ClusterObservation
 

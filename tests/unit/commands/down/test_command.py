@@ -12,8 +12,8 @@ from firstlight.cli import means as cli_means
 from firstlight.commands.down import command, down
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 
 HERE = Place("firstlight.yaml")
 

@@ -14,7 +14,7 @@ from firstlight.execute.world import RunPrograms
 from firstlight.model import override
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.observe import machine_survey
 from firstlight.observe.machine_survey import MachineAccess

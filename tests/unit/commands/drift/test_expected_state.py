@@ -10,9 +10,10 @@ from firstlight.clients import kube
 from firstlight.commands.drift import applied_commit, expected_state
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.drift import DriftKind
 from firstlight.model.owner import ObjectOwner, Party
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import Unresolved
 from firstlight.observe import drift
@@ -55,8 +56,10 @@ def facts(components: Iterable[Component], *renditions: Rendition) -> ClusterFac
     )  # fmt: skip
 
 
-def rendition(name: str, *objects: Object, side: Side = Side.GITOPS, remarks: tuple[Remark, ...] = ()) -> Rendition:
-    return Rendition(component=name, cluster="lab", side=side, objects=objects, remarks=remarks)
+def rendition(
+    name: str, *objects: Object, side: Side = Side.GITOPS, diagnostics: tuple[Diagnostic, ...] = ()
+) -> Rendition:
+    return Rendition(component=name, cluster="lab", side=side, objects=objects, diagnostics=diagnostics)
 
 
 def test_what_git_brings_is_the_engines() -> None:
@@ -86,19 +89,21 @@ def test_what_bootstrap_keeps_is_compared_with_its_own_rendition() -> None:
 
 def test_what_was_not_rendered_is_unread_and_nothing_of_its_owner_is_extra() -> None:
     apps, more = (component(name, SourceForm.KUSTOMIZATION, Side.GITOPS) for name in ("apps", "more"))
-    wrong = Remark(HERE, Grade.ERROR, "no such chart")
+    wrong = Diagnostic.error("?", "no such chart", at=HERE)
     found = expected_state.expected_state_of(
-        facts([apps, more], rendition("apps", remarks=(wrong,)), rendition("more"))
+        facts([apps, more], rendition("apps", diagnostics=(wrong,)), rendition("more"))
     )
     assert found.unread == ("apps could not be rendered: no such chart",)
     assert list(found.owners.values()) == ["more"]
     assert expected_state.expected_state_of(facts([apps])).unread == ("apps was not rendered",)
-    unknown = Remark(HERE, Grade.UNKNOWN, "its source is not in the repo")
-    part = expected_state.expected_state_of(facts([apps], rendition("apps", remarks=(unknown,))))
+    unknown = Diagnostic.unknown("?", "its source is not in the repo", at=HERE)
+    part = expected_state.expected_state_of(facts([apps], rendition("apps", diagnostics=(unknown,))))
     assert (part.unread, part.owners) == (("apps was rendered in part: its source is not in the repo",), {})
 
 
-LEFT = Remark(HERE, Grade.UNKNOWN, "the variable TOKEN is left as text: its value is in Secret flux-system/secrets")
+LEFT = Diagnostic.unknown(
+    "?", "the variable TOKEN is left as text: its value is in Secret flux-system/secrets", at=HERE
+)
 
 
 def with_data(name: str, **data: str) -> Object:
@@ -108,7 +113,7 @@ def with_data(name: str, **data: str) -> Object:
 def test_what_has_a_variable_of_a_secret_is_only_looked_for() -> None:
     apps = component("apps", SourceForm.KUSTOMIZATION, Side.GITOPS)
     objects = (with_data("a", x="${TOKEN}"), with_data("b", x="${OTHER}"), with_data("c-${TOKEN}"))
-    found = expected_state.expected_state_of(facts([apps], rendition("apps", *objects, remarks=(LEFT,))))
+    found = expected_state.expected_state_of(facts([apps], rendition("apps", *objects, diagnostics=(LEFT,))))
     assert {each.id.name: each.is_known for each in found.wanted} == {"a": False, "b": True}
     assert found.unread == (
         f"apps was rendered in part: {LEFT.message}",
@@ -126,7 +131,7 @@ def test_what_a_chart_makes_of_a_variable_is_not_known() -> None:
         "metadata": {"name": "web", "namespace": "flux-system"},
         "spec": {"values": {"x": "${TOKEN}"}},
     }
-    parent = rendition("apps", Object(release), with_data("b"), remarks=(LEFT,))
+    parent = rendition("apps", Object(release), with_data("b"), diagnostics=(LEFT,))
     found = expected_state.expected_state_of(
         facts([apps, web], parent, rendition("web", with_data("checksum", x="abc")))
     )
@@ -150,11 +155,11 @@ def test_a_release_with_values_in_a_secret_is_only_looked_for(optional: dict[str
 
 def test_other_doubts_are_of_all_objects_but_not_what_a_chart_asks_the_cluster() -> None:
     apps = component("apps", SourceForm.KUSTOMIZATION, Side.GITOPS)
-    defaulted = Remark(HERE, Grade.UNKNOWN, "the variable A has its default: its value is in Secret flux-system/x")
-    found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), remarks=(defaulted,))))
+    defaulted = Diagnostic.unknown("?", "the variable A has its default: its value is in Secret flux-system/x", at=HERE)
+    found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), diagnostics=(defaulted,))))
     assert [each.is_known for each in found.wanted] == [False]
-    asks = Remark(HERE, Grade.UNKNOWN, f"{helm_template.ASKS}, and what x would add to that is not known")
-    found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), remarks=(asks,))))
+    asks = Diagnostic.unknown("?", f"{helm_template.ASKS}, and what x would add to that is not known", at=HERE)
+    found = expected_state.expected_state_of(facts([apps], rendition("apps", with_data("a"), diagnostics=(asks,))))
     assert [each.is_known for each in found.wanted] == [True]
     assert len(found.unread) == 1
 
@@ -172,7 +177,7 @@ def test_what_may_be_of_a_secret_that_git_does_not_have_is_masked() -> None:
 async def test_nothing_is_asked_about_what_is_not_known() -> None:
     apps = component("apps", SourceForm.KUSTOMIZATION, Side.GITOPS)
     (one,) = expected_state.expected_state_of(
-        facts([apps], rendition("apps", with_data("a", x="${TOKEN}"), remarks=(LEFT,)))
+        facts([apps], rendition("apps", with_data("a", x="${TOKEN}"), diagnostics=(LEFT,)))
     ).wanted
     live = {**one.object.value, "data": {"x": "hunter2"}}
     nobody = cast(kube.Client, None)
@@ -188,8 +193,8 @@ def test_what_the_program_of_flux_makes_is_a_note() -> None:
     made = component("flux", SourceForm.FLUX_INSTANCE, Side.GITOPS)
     origin = dataclasses.replace(made.origins[0], parent="kustomization/flux-system/flux-system")
     instance = dataclasses.replace(made, origins=(origin,))
-    unknown = Remark(HERE, Grade.UNKNOWN, "it cannot be rendered")
-    found = expected_state.expected_state_of(facts([instance], rendition("flux", remarks=(unknown,))))
+    unknown = Diagnostic.unknown("?", "it cannot be rendered", at=HERE)
+    found = expected_state.expected_state_of(facts([instance], rendition("flux", diagnostics=(unknown,))))
     assert (found.unread, found.owners) == ((), {})
     assert found.notes == ("flux was rendered in part: it cannot be rendered",)
 

@@ -10,7 +10,7 @@ from firstlight.clients import kube
 from firstlight.commands.override import emergency_route
 from firstlight.model.cluster import Cluster, Engine
 from firstlight.model.override import EmergencyPath
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 UP = {"readyReplicas": 1}
 FETCHED = {"type": "FetchFailed", "status": "False"}

@@ -9,8 +9,8 @@ from firstlight import errors
 from firstlight.commands.rehearse import chart_copies, given_charts
 from firstlight.commands.rehearse.given_charts import GivenChart, GivenChartStore
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import ChartSource, DirectorySource, RemoteSource, SeveralSources
 from firstlight.render import chart_packages
 from firstlight.render.chart_fetch import FetchClients

@@ -9,7 +9,7 @@ from firstlight.commands.rehearse import virtual_hardware
 from firstlight.lab.machines.machine_settings import VirtualDisk, VirtualLink
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine_config import DraftPatch, MachineDraft
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 
 

@@ -12,8 +12,8 @@ from firstlight.lab import lab_settings
 from firstlight.lab.machines import machine_settings
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource
 
 HERE = Place("firstlight.yaml", 1)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from firstlight.commands.rehearse import dummy_secrets
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Place
 
 
 def secret(name: str, cluster: str = "", **data: str) -> FoundationSecret:

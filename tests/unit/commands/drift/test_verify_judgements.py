@@ -11,7 +11,7 @@ from firstlight.gates import cluster_health, flux, gate_parts
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 HERE = Place("talconfig.yaml", 1)

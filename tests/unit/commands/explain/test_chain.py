@@ -8,7 +8,7 @@ import pytest
 from firstlight.commands.explain import chain
 from firstlight.commands.explain.explanation import ChainLink, ExplainInput
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import Unresolved
 from firstlight.repo import platform_reader
 from tests.unit.commands.explain import repos

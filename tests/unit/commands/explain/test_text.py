@@ -13,7 +13,7 @@ from firstlight.commands.explain.explanation import (
 )
 from firstlight.drawing import table
 from firstlight.model.component import Phase, Side
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 WEB = Explanation(
     sort=ExplanationKind.COMPONENT,

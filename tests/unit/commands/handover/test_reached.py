@@ -12,9 +12,9 @@ from firstlight.execute.means import Means
 from firstlight.execute.world import RunPrograms
 from firstlight.gates.gate_parts import GateContext
 from firstlight.model.cluster import Cluster
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.work import FetchKubeconfig, Work
 from tests.unit.cli.test_which_cluster import KUBECONFIG, react

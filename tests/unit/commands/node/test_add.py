@@ -6,7 +6,7 @@ from firstlight import errors
 from firstlight.commands.node import add
 from firstlight.gates import etcd
 from firstlight.model.cluster import Cluster
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 INFRA = Cluster(name="infra", place=Place("firstlight.yaml", 1))
 

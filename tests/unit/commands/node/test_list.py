@@ -3,7 +3,7 @@
 from firstlight.commands.node import list as node_list
 from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus, NodeList, NodeRow
 from firstlight.model.change import ChangedField, ChangeVerb
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 EQUAL = ConfigStatus(equality=ConfigEquality.EQUAL)
 WELL = NodeRow(
@@ -23,7 +23,13 @@ def test_the_page() -> None:
         WELL,
         row(name="worker-1", role="worker", config=OTHER, is_schedulable=True),
         row(name="worker-2", role="worker", state="does not answer (refused)", node="absent", config=OTHER),
-        row(name="worker-3", begun="node maintain", is_schedulable=False, node="not ready", remarks=("it is silent",)),
+        row(
+            name="worker-3",
+            begun="node maintain",
+            is_schedulable=False,
+            node="not ready",
+            diagnostics=("it is silent",),
+        ),
         row(name="cp-9", is_declared=False, state="", is_schedulable=False),
     )
 
@@ -50,7 +56,7 @@ def test_all_is_well() -> None:
 
 
 def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
-    shown = node_list.list_text(NodeList(cluster="infra", rows=(row(name="a\x1b[2Jb", remarks=("c\rd",)),)))
+    shown = node_list.list_text(NodeList(cluster="infra", rows=(row(name="a\x1b[2Jb", diagnostics=("c\rd",)),)))
 
     assert "\x1b" not in shown
     assert "\r" not in shown

@@ -8,7 +8,7 @@ from firstlight.commands.node.node_rows import ConfigEquality, ConfigStatus, Nod
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine import EtcdMember
 from firstlight.model.machine_report import EtcdSight, MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 def machine(name: str, address: str, role: MachineRole = MachineRole.CONTROL_PLANE) -> Machine:
@@ -53,7 +53,7 @@ def test_leaders_members_and_those_whom_only_others_know() -> None:
     ]  # fmt: skip
     assert [each.is_fine for each in found] == [True, False, False, True]
     assert found[1].state == "does not answer (refused)"
-    assert found[3].remarks == ("its node is called talos-xyz",)
+    assert found[3].diagnostics == ("its node is called talos-xyz",)
 
 
 def test_without_the_api_nothing_is_said_of_nodes() -> None:

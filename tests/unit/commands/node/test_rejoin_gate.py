@@ -10,7 +10,7 @@ from firstlight.commands.node.rejoin_gate import RejoinSight
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine import TalosServiceState
 from firstlight.model.machine_report import MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Waiting
 
 MACHINE = Machine(name="cp-1", role=MachineRole.CONTROL_PLANE, place=Place("a", 1), address="10.5.0.2")

@@ -10,7 +10,8 @@ import pytest
 from firstlight.commands.plan import data as plan_data
 from firstlight.commands.plan import text as plan_text
 from firstlight.drawing import table
-from firstlight.model.plan import Plan, Problem, ProblemLink, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Plan, Problem, ProblemLink
 from firstlight.plan import build
 from tests.unit.plan import platforms
 from tests.unit.plan.graphs import step
@@ -75,9 +76,7 @@ def test_many_steps_are_told_by_their_waves() -> None:
 
 def test_long_sentences_are_folded_under_themselves() -> None:
     chain = (ProblemLink("name", "says " * 40),)
-    problem = Problem(
-        rule="test", severity=ProblemSeverity.ERROR, message="word " * 40, chain=chain, way_out="do " * 60
-    )
+    problem = Problem(rule="test", severity=Severity.ERROR, message="word " * 40, chain=chain, way_out="do " * 60)
     plan = dataclasses.replace(made("no-engine"), problems=(problem,))
 
     lines = plan_text.text(plan, columns=80).splitlines()
@@ -89,7 +88,7 @@ def test_escape_sequences_of_strangers_are_shown_and_not_obeyed() -> None:
     evil = "a\x1b[31mb\nc"
     problem = Problem(
         rule="test",
-        severity=ProblemSeverity.ERROR,
+        severity=Severity.ERROR,
         message=evil,
         chain=(ProblemLink(evil, evil),),
         way_out=evil,

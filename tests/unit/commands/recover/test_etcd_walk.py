@@ -20,7 +20,7 @@ from firstlight.execute.world import RunPrograms, World
 from firstlight.journal import state_files
 from firstlight.model.cluster import Cluster, Machine, MachineRole
 from firstlight.model.machine_report import EtcdData, EtcdSight, MachineReport, MachineStanding
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 from firstlight.observe import machine_survey
 from tests.unit.commands.backup import bolt_file

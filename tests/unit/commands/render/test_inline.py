@@ -13,8 +13,9 @@ from firstlight.commands.render import inline as render_inline
 from firstlight.commands.render.inline import InlineOptions
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.platform import FoundationSecret, Platform
-from firstlight.model.remark import Grade, Place, Remark
 from firstlight.model.rendition import Object, Rendition
 from firstlight.model.source import ChartSource, DirectorySource, Embedded
 
@@ -197,7 +198,7 @@ def test_json(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 3
     assert (found["state"], found["stale"], found["refused"], found["written"]) == ("stale", True, True, False)
     assert [(each["what"], each["kind"]) for each in found["changes"]] == [("added", "Secret"), ("added", "ConfigMap")]
-    assert found["remarks"][0]["grade"] == "error"
+    assert found["diagnostics"][0]["grade"] == "error"
     assert "c2VjcmV0" not in json.dumps(found)
 
 
@@ -243,10 +244,10 @@ def test_a_component_that_stays_with_bootstrap(repo: Path) -> None:
 
 
 def test_what_cannot_be_rendered_is_not_embedded(repo: Path) -> None:
-    broken = Remark(Place("apps/cilium.yaml", 7), Grade.ERROR, "there is no such chart", "Look again.")
+    broken = Diagnostic.error("?", "there is no such chart", at=Place("apps/cilium.yaml", 7), fix="Look again.")
 
     with pytest.raises(errors.Refused, match=r"cilium cannot be rendered: apps/cilium.yaml:7: there is no such chart"):
-        run(repo, rendition(ACCOUNT, remarks=(broken,)))
+        run(repo, rendition(ACCOUNT, diagnostics=(broken,)))
 
     assert written(repo) == PATCH
 
@@ -331,7 +332,7 @@ def test_everything_that_is_typed_arrives() -> None:
 
 
 def test_a_second_rendering_that_failed_tells_nothing(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = rendition(remarks=(Remark(Place("a"), Grade.ERROR, "offline"),))
+    broken = rendition(diagnostics=(Diagnostic.error("?", "offline", at=Place("a")),))
 
     assert run(repo, rendition(ACCOUNT), again=[broken]) == 0
 

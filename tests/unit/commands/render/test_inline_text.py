@@ -4,8 +4,9 @@ from typing import Any
 
 from firstlight.commands.render import inline_text
 from firstlight.model.component import ObjectId
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.inline_manifest import Embedding, InlineObjectChange, InlineState, LeftOut, ObjectChangeKind
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.place import Place
 
 
 def an_id(name: str, kind: str = "ConfigMap") -> ObjectId:
@@ -24,15 +25,15 @@ def embedding(**fields: Any) -> Embedding:
 def test_all_of_it() -> None:
     change = InlineObjectChange(id=an_id("a"), what=ObjectChangeKind.CHANGED, lines=("--- x", "+++ y", "-old", "+new"))
     said = (
-        Remark(Place("b.yaml", 2), Grade.WARNING, "a warning", "Do it."),
-        Remark(Place("c.yaml"), Grade.WARNING, "another"),
+        Diagnostic.warning("?", "a warning", at=Place("b.yaml", 2), fix="Do it."),
+        Diagnostic.warning("?", "another", at=Place("c.yaml")),
     )
     one = embedding(
         changes=(change, InlineObjectChange(id=an_id("b"), what=ObjectChangeKind.ADDED)),
         left_out=(LeftOut(an_id("j", "Job"), "it is a hook"),),
         added_crds=(ObjectId("x", "CustomResourceDefinition", "", "ws.example.org"),),
         kept=("Secret kube-system/ca data.key",),
-        remarks=said,
+        diagnostics=said,
     )
 
     assert (
@@ -61,9 +62,9 @@ next: firstlight render cilium --inline patches/core.yaml"""
 
 
 def test_a_refusal_says_nothing_of_what_is_next() -> None:
-    said = (Remark(Place("b.yaml"), Grade.WARNING, "later"), Remark(Place("c.yaml"), Grade.ERROR, "wrong"))
+    said = (Diagnostic.warning("?", "later", at=Place("b.yaml")), Diagnostic.error("?", "wrong", at=Place("c.yaml")))
 
-    lines = inline_text.text(embedding(remarks=said), columns=100).splitlines()
+    lines = inline_text.text(embedding(diagnostics=said), columns=100).splitlines()
 
     assert lines[-4:] == [
         "error    c.yaml: wrong",
@@ -84,8 +85,8 @@ def test_many_changes_are_cut() -> None:
 
 def test_what_a_repo_says_does_not_reach_the_terminal() -> None:
     change = InlineObjectChange(id=an_id("\x1b[3m"), what=ObjectChangeKind.CHANGED, lines=("+\x1b[4m",))
-    said = (Remark(Place("a"), Grade.WARNING, "\x1b]0;x\x07"),)
-    evil = embedding(name="\x1b[2Jx", changes=(change,), remarks=said, kept=("\x1b[5m",))
+    said = (Diagnostic.warning("?", "\x1b]0;x\x07", at=Place("a")),)
+    evil = embedding(name="\x1b[2Jx", changes=(change,), diagnostics=said, kept=("\x1b[5m",))
 
     assert "\x1b" not in inline_text.text(evil, columns=100, has_diff=True)
 

@@ -8,7 +8,8 @@ from firstlight.commands.render import text as render_text
 from firstlight.commands.render.text import RenditionRow
 from firstlight.document import yaml_reader
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.remark import Grade, Place, Remark
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object, Rendition, VersionPin
 from firstlight.model.source import ChartSource
 
@@ -19,7 +20,9 @@ def secret(**fields: Any) -> Object:
     return Object({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **fields})
 
 
-def row(*objects: Object, remarks: tuple[Remark, ...] = (), name: str = "web", cached: bool = False) -> RenditionRow:
+def row(
+    *objects: Object, diagnostics: tuple[Diagnostic, ...] = (), name: str = "web", cached: bool = False
+) -> RenditionRow:
     chart = ChartSource(name="web", repository="https://charts.example", version="1.x", release=name)
     origin = Origin(form=SourceForm.HELM_RELEASE, side=Side.GITOPS, place=PLACE, name=name, cluster="one", source=chart)
     component = Component(
@@ -27,7 +30,7 @@ def row(*objects: Object, remarks: tuple[Remark, ...] = (), name: str = "web", c
     )
     pins = (VersionPin(source="https://charts.example web 1.x", version="1.4.0", digest="sha256:00"),)
     made = Rendition(
-        component=name, cluster="one", side=Side.GITOPS, objects=objects, pins=pins, remarks=remarks
+        component=name, cluster="one", side=Side.GITOPS, objects=objects, pins=pins, diagnostics=diagnostics
     )  # fmt: skip
     return RenditionRow(component, made, 0.25, cached)
 
@@ -64,8 +67,8 @@ class TestForms:
         assert yaml_reader.load_all(text) == [CONFIG.value, CONFIG.value]
 
     def test_a_table_has_a_line_each(self) -> None:
-        error = Remark(PLACE, Grade.ERROR, "it does not render")
-        lines = render_text.rows([row(CONFIG), row(name="other", remarks=(error,), cached=True)], columns=120)
+        error = Diagnostic.error("?", "it does not render", at=PLACE)
+        lines = render_text.rows([row(CONFIG), row(name="other", diagnostics=(error,), cached=True)], columns=120)
         assert lines[0].split() == ["component", "side", "objects", "time", "from"]
         assert lines[1].split() == ["web", "gitops", "1", "0.25", "s", "chart", "web", "1.4.0"]
         assert "0, not whole" in lines[2]
@@ -79,20 +82,22 @@ class TestForms:
         assert "1 object " in render_text.summary(row(CONFIG))
 
     def test_control_characters_of_a_repo_are_not_obeyed(self) -> None:
-        evil = Remark(Place("a\x1b[2J.yaml"), Grade.ERROR, "b\x1b]0;x\x07", "c\x1b[31m")
-        lines = render_text.remark_lines([evil])
+        evil = Diagnostic.error("?", "b\x1b]0;x\x07", at=Place("a\x1b[2J.yaml"), fix="c\x1b[31m")
+        lines = render_text.diagnostic_lines([evil])
         assert "\x1b" not in "".join(lines)
 
-    def test_remarks_are_said_once_and_some_stand_for_many(self) -> None:
-        remarks = [Remark(Place("a", n), Grade.ERROR, "wrong") for n in range(15)]
-        lines = render_text.remark_lines([*remarks, *remarks], limit=10)
+    def test_diagnostics_are_said_once_and_some_stand_for_many(self) -> None:
+        diagnostics = [Diagnostic.error("?", "wrong", at=Place("a", n)) for n in range(15)]
+        lines = render_text.diagnostic_lines([*diagnostics, *diagnostics], limit=10)
         assert lines[0] == "not rendered (15)"
         assert len(lines) == 12
         assert "5 more" in lines[-1]
 
     def test_a_hint_that_many_share_is_said_once(self) -> None:
-        remarks = [Remark(Place("a", n), Grade.ERROR, "wrong", "do it" if n < 3 else "do that") for n in range(4)]
-        lines = render_text.remark_lines(remarks)
+        diagnostics = [
+            Diagnostic.error("?", "wrong", at=Place("a", n), fix="do it" if n < 3 else "do that") for n in range(4)
+        ]
+        lines = render_text.diagnostic_lines(diagnostics)
         assert [line.strip() for line in lines if line.startswith("      ")] == ["do it", "do that"]
         assert lines.index("      do it") == 4
 
@@ -100,5 +105,5 @@ class TestForms:
         assert render_text.data(row(CONFIG), with_objects=False) == {
             "component": "web", "cluster": "one", "side": "gitops", "from": "chart web 1.4.0",
             "pins": [{"source": "https://charts.example web 1.x", "version": "1.4.0", "digest": "sha256:00"}],
-            "seconds": 0.25, "cached": False, "objects": 1, "crds": 0, "whole": True, "remarks": [],
+            "seconds": 0.25, "cached": False, "objects": 1, "crds": 0, "whole": True, "diagnostics": [],
         }  # fmt: skip

@@ -11,7 +11,7 @@ from firstlight.commands.up import tasks
 from firstlight.commands.up.preflight import omni_problems
 from firstlight.execute.world import RunPrograms
 from firstlight.model import work as model_work
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
 from firstlight.model.work import Work
 from firstlight.plan import build
@@ -43,8 +43,8 @@ def repo(root: Path, template: str = TEMPLATE, *, patch: str = "omni/patches/cni
 
 def work(platform: Platform, *, is_rehearsal: bool = False) -> Work:
     (cluster,) = platform.clusters
-    drafts, remarks = machine_drafts.machine_drafts(platform, cluster)
-    assert remarks == ()
+    drafts, diagnostics = machine_drafts.machine_drafts(platform, cluster)
+    assert diagnostics == ()
     return tasks.work(
         platform, cluster, build.build(platform, cluster), renditions=(), installations={}, drafts=drafts, revision="",
         is_rehearsal=is_rehearsal,
@@ -117,7 +117,7 @@ def test_the_plan_says_that_omni_is_not_rehearsed(tmp_path: Path) -> None:
     plan = build.build(platform, platform.clusters[0])
 
     (said,) = [each for each in plan.problems if each.rule == "not-rehearsed"]
-    assert said.severity is ProblemSeverity.INFO
+    assert said.severity is Severity.NOTE
     assert said.message.startswith("Omni: not rehearsed")
 
 
@@ -148,7 +148,7 @@ class TestPreflight:
     async def test_a_program_that_is_missing_stands_in_the_way(self, tmp_path: Path) -> None:
         (problem,) = await omni_problems(work(repo(tmp_path)), RunPrograms().omnictl)
 
-        assert (problem.rule, problem.severity) == ("program-missing", ProblemSeverity.ERROR)
+        assert (problem.rule, problem.severity) == ("program-missing", Severity.ERROR)
 
     async def test_all_mistakes_of_a_template_are_told_at_once(self, tmp_path: Path, program: Recorder) -> None:
         said = "Error: 2 errors occurred:\n\t* one thing\n\t* another thing\n\n"
@@ -167,5 +167,5 @@ class TestPreflight:
 
         (problem,) = await omni_problems(work(repo(tmp_path / "repo")), program.path)
 
-        assert (problem.rule, problem.severity) == ("omni-silent", ProblemSeverity.ERROR)
+        assert (problem.rule, problem.severity) == ("omni-silent", Severity.ERROR)
         assert "OMNI_SERVICE_ACCOUNT_KEY" in problem.way_out

@@ -11,7 +11,8 @@ from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.repo_commands import AllowedCommands
 from firstlight.execute.world import RunPrograms
 from firstlight.model.component import Phase
-from firstlight.model.plan import Plan, ProblemSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
 from firstlight.plan import build, selection
 from firstlight.repo import platform_reader
@@ -73,7 +74,7 @@ def test_every_command_that_was_not_allowed_is_a_problem_with_its_place_and_cont
     found = preflight.command_problems(repo, planned(repo), RunRequest(cluster="home"), means(repo.root))
 
     assert len(found) == len(ALL)
-    assert {each.severity for each in found} == {ProblemSeverity.ERROR}
+    assert {each.severity for each in found} == {Severity.ERROR}
     (seed,) = [each for each in found if each.message.endswith(": ./seed")]
     assert seed.message.startswith("the repo wants to run a command that was not allowed")
     assert [f"{each.name} {each.says} {each.place or ''}".strip() for each in seed.chain] == [
@@ -112,9 +113,9 @@ def test_what_cannot_be_run_is_told_before_anything_is_written(repo: Platform) -
     found = preflight.command_problems(changed, planned(changed), RunRequest(cluster="home"), mine)
 
     assert [(each.severity, each.message) for each in found] == [
-        (ProblemSeverity.ERROR, "the repo wants to run ./greet, which is not there"),
-        (ProblemSeverity.ERROR, "the repo wants to run no-such-program, and there is no such program"),
-        (ProblemSeverity.ERROR, "the repo wants to run ./seed, which is not executable"),
+        (Severity.ERROR, "the repo wants to run ./greet, which is not there"),
+        (Severity.ERROR, "the repo wants to run no-such-program, and there is no such program"),
+        (Severity.ERROR, "the repo wants to run ./seed, which is not executable"),
     ]
 
 
@@ -123,7 +124,7 @@ def test_a_dry_run_runs_none_and_is_only_told(repo: Platform) -> None:
         repo, planned(repo), RunRequest(cluster="home", is_dry_run=True), means(repo.root)
     )
 
-    assert {each.severity for each in found} == {ProblemSeverity.WARNING}
+    assert {each.severity for each in found} == {Severity.WARNING}
 
 
 def test_a_rehearsal_asks_for_what_was_allowed_in_the_users_own_repo(repo: Platform, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from firstlight.gates import hardware
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.machine import InstallDisk, NetworkLink
 from firstlight.model.machine_config import DraftPatch, MachineDraft
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.secret import Secret
 
 HERE = Place("talconfig.yaml", 1)

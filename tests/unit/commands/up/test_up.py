@@ -19,9 +19,9 @@ from firstlight.execute.world import RunPrograms, World
 from firstlight.gates.gate_parts import GateContext
 from firstlight.model import event
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.place import Place
 from firstlight.model.plan import Plan
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Passed
 from firstlight.model.work import Work

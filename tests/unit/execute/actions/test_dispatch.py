@@ -17,8 +17,8 @@ from firstlight.model.cluster import Cluster
 from firstlight.model.component import Phase
 from firstlight.model.event import Event
 from firstlight.model.own_gates import Hook
+from firstlight.model.place import Place
 from firstlight.model.plan import Action, Plan, Step, StepNeed, Tie
-from firstlight.model.remark import Place
 from firstlight.model.secret import Secret
 from firstlight.model.verdict import Failed, Passed, Verdict, Waiting
 

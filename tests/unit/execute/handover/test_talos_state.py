@@ -11,7 +11,7 @@ from firstlight.execute.handover import release_checks, talos_state
 from firstlight.execute.handover.talos_state import TalosState
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 
 def machine(name: str, address: str) -> Machine:

@@ -10,7 +10,7 @@ from firstlight.execute.handover.talos_state import TalosState
 from firstlight.execute.handover.upgrade_preview import UpgradePreview
 from firstlight.model.cluster import Machine, MachineRole
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.upgrade_plan import KubernetesUpgrade, ManifestAction, ManifestChange
 
 RBAC = "rbac.authorization.k8s.io"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 
 PLACE = Place("apps/thing.yaml", 1)

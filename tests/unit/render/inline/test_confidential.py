@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.model.secret import MASK
 from firstlight.render.inline import confidential, manifest_contents
@@ -70,12 +70,12 @@ def test_descriptions_of_a_definition_are_no_keys() -> None:
 
 
 def test_nothing_gets_in_without_being_named() -> None:
-    (remark,) = confidential.refused([a_secret("ca", key="c2VjcmV0")], [], place=PLACE)
+    (diagnostic,) = confidential.refused([a_secret("ca", key="c2VjcmV0")], [], place=PLACE)
 
-    assert remark.grade is Grade.ERROR
-    assert remark.message.startswith("Secret kube-system/ca has real data (key)")
-    assert "--allow-secret ca" in remark.hint
-    assert "c2VjcmV0" not in repr(remark)
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.message.startswith("Secret kube-system/ca has real data (key)")
+    assert "--allow-secret ca" in diagnostic.fix
+    assert "c2VjcmV0" not in repr(diagnostic)
 
 
 @pytest.mark.parametrize("name", ["ca", "kube-system/ca"])
@@ -84,16 +84,16 @@ def test_what_is_named_gets_in(name: str) -> None:
 
 
 def test_a_name_of_another_namespace_allows_nothing() -> None:
-    grades = [each.grade for each in confidential.refused([a_secret("ca", key="eA==")], ["x/ca"], place=PLACE)]
+    grades = [each.severity for each in confidential.refused([a_secret("ca", key="eA==")], ["x/ca"], place=PLACE)]
 
-    assert grades == [Grade.ERROR, Grade.WARNING]
+    assert grades == [Severity.ERROR, Severity.WARNING]
 
 
 def test_a_name_that_allows_nothing_is_told() -> None:
-    (remark,) = confidential.refused([], ["typo"], place=PLACE)
+    (diagnostic,) = confidential.refused([], ["typo"], place=PLACE)
 
-    assert (remark.grade, remark.message) == (
-        Grade.WARNING,
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.WARNING,
         "--allow-secret typo: there is no such Secret with data",
     )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.render.inline import edited_file
 
 TEMPLATE = """\
@@ -49,7 +49,7 @@ def repo(tmp_path: Path) -> Path:
 def test_the_control_plane(repo: Path) -> None:
     found = edited_file.reach_of(repo, "patches/cp.yaml", ENTRY.format(name="new"), name="new")
 
-    assert (found.clusters, found.others, found.remarks) == (("home",), (), ())
+    assert (found.clusters, found.others, found.diagnostics) == (("home",), (), ())
 
 
 def test_a_patch_of_all_machines_reaches_the_control_plane(repo: Path) -> None:
@@ -63,25 +63,25 @@ def test_workers_ignore_it(repo: Path) -> None:
     found = edited_file.reach_of(repo, "patches/worker.yaml", ENTRY.format(name="new"), name="new")
 
     assert found.clusters == ()
-    (remark,) = found.remarks
-    assert remark.grade is Grade.ERROR
-    assert remark.message == "Talos ignores the inline manifest new on workers"
+    (diagnostic,) = found.diagnostics
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.message == "Talos ignores the inline manifest new on workers"
 
 
 def test_the_same_name_in_another_file(repo: Path) -> None:
     found = edited_file.reach_of(repo, "patches/all.yaml", ENTRY.format(name="there"), name="there")
 
-    (remark,) = found.remarks
-    assert remark.grade is Grade.ERROR
-    assert "the inline manifest there is there twice" in remark.message
+    (diagnostic,) = found.diagnostics
+    assert diagnostic.severity is Severity.ERROR
+    assert "the inline manifest there is there twice" in diagnostic.message
 
 
 def test_a_file_that_nothing_names(repo: Path) -> None:
     found = edited_file.reach_of(repo, "patches/lost.yaml", ENTRY.format(name="new"), name="new")
 
-    (remark,) = found.remarks
-    assert (remark.grade, remark.message) == (
-        Grade.WARNING,
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.WARNING,
         "no cluster of this repo takes its machine config from this file",
     )
 
@@ -102,6 +102,6 @@ def test_a_whole_config_says_itself_whom_it_is_for(tmp_path: Path, kind: str, cl
     found = edited_file.reach_of(tmp_path, "talos/a.yaml", text, name="new")
 
     assert found.clusters == clusters
-    assert [each.message for each in found.remarks] == (
+    assert [each.message for each in found.diagnostics] == (
         [] if clusters else ["Talos ignores the inline manifest new on workers"]
     )

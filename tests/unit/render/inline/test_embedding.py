@@ -24,7 +24,7 @@ def test_nothing_is_not_embedded(tmp_path: Path) -> None:
     made = embedding.make_embedding(request(tmp_path))
 
     assert made.embedding.is_refused
-    assert "there is nothing to embed" in [each.message for each in made.embedding.remarks]
+    assert "there is nothing to embed" in [each.message for each in made.embedding.diagnostics]
 
 
 def test_a_name_is_needed(tmp_path: Path) -> None:
@@ -59,6 +59,6 @@ version: v1alpha1
 
     made = embedding.make_embedding(request(tmp_path, path="talos/cp.yaml", text=text, objects=[one]))
 
-    assert [each.message for each in made.embedding.remarks] == [
+    assert [each.message for each in made.embedding.diagnostics] == [
         "ConfigMap kube-system/c is in the inline manifest other too: that of other counts"
     ]

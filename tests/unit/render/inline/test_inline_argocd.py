@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import DirectorySource
 from firstlight.render.inline import inline_argocd
@@ -73,32 +74,32 @@ def test_the_project_of_the_root_comes_along(tmp_path: Path) -> None:
     assert roots(tmp_path, origin("only", project="b")) == ["AppProject argocd/b", "Application argocd/only"]
 
 
-def remarks(*objects: Object, secrets: Any = ()) -> list[tuple[Grade, str]]:
-    return [(each.grade, each.message) for each in inline_argocd.remarks(objects, secrets=secrets, place=PLACE)]
+def diagnostics(*objects: Object, secrets: Any = ()) -> list[tuple[Severity, str]]:
+    return [(each.severity, each.message) for each in inline_argocd.diagnostics(objects, secrets=secrets, place=PLACE)]
 
 
 def test_an_engine_without_anything_to_bring() -> None:
-    assert remarks(an_object("Namespace", "argocd")) == [
+    assert diagnostics(an_object("Namespace", "argocd")) == [
         (
-            Grade.WARNING,
+            Severity.WARNING,
             "the engine has nothing to bring: there is no Application or ApplicationSet among its objects",
         )
     ]
 
 
 def test_a_public_repository_needs_nothing() -> None:
-    assert remarks(application("root")) == []
+    assert diagnostics(application("root")) == []
 
 
 def test_a_project_that_is_not_there() -> None:
-    assert remarks(application("root", project="infra")) == [
+    assert diagnostics(application("root", project="infra")) == [
         (
-            Grade.WARNING,
+            Severity.WARNING,
             "Application argocd/root names the project infra, which is not inline: Argo CD refuses it until then",
         )
     ]
     assert (
-        remarks(application("root", project="infra"), an_object("AppProject", "infra", namespace="argocd", api=API))
+        diagnostics(application("root", project="infra"), an_object("AppProject", "infra", namespace="argocd", api=API))
         == []
     )
 
@@ -106,20 +107,20 @@ def test_a_project_that_is_not_there() -> None:
 def test_a_credential_is_asked_for_and_stays_outside() -> None:
     root = application("root", url="git@git.example.org:me/home.git")
 
-    assert remarks(root) == [
+    assert diagnostics(root) == [
         (
-            Grade.WARNING,
+            Severity.WARNING,
             "Argo CD needs a credential for git@git.example.org:me/home.git, which must not stand in a machine config",
         )
     ]
-    assert remarks(root, secrets=[("argocd", "repo")]) == []
+    assert diagnostics(root, secrets=[("argocd", "repo")]) == []
 
 
 def test_a_credential_in_a_generator_is_found() -> None:
     generators = [{"git": {"repoURL": "ssh://git@git.example.org/me/home"}}]
     one = an_object("ApplicationSet", "all", namespace="argocd", api=API, spec={"generators": generators})
 
-    assert "ssh://git@git.example.org/me/home" in remarks(one)[0][1]
+    assert "ssh://git@git.example.org/me/home" in diagnostics(one)[0][1]
 
 
 def test_argo_cd_is_known_by_its_definition() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.model import argocd_names, helm_names
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.render.inline import prepared_objects
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
@@ -45,21 +45,21 @@ def test_a_crd_that_calls_itself_a_hook_is_none() -> None:
 
 
 def test_a_job_that_something_may_wait_for_is_told() -> None:
-    (remark,) = prepare(hooked("Job", "post-install")).remarks
+    (diagnostic,) = prepare(hooked("Job", "post-install")).diagnostics
 
-    assert remark.grade is Grade.WARNING
-    assert remark.message.startswith("the hook Job x/job is left out")
+    assert diagnostic.severity is Severity.WARNING
+    assert diagnostic.message.startswith("the hook Job x/job is left out")
 
 
 def test_what_is_known_of_a_hook_is_told() -> None:
-    (remark,) = prepare(hooked("Job", "post-install", name="hubble-generate-certs")).remarks
+    (diagnostic,) = prepare(hooked("Job", "post-install", name="hubble-generate-certs")).diagnostics
 
-    assert remark.hint.startswith("Cilium starts without it")
+    assert diagnostic.fix.startswith("Cilium starts without it")
 
 
 @pytest.mark.parametrize(("kind", "hook"), [("Pod", "test"), ("Job", "pre-delete"), ("ServiceAccount", "pre-install")])
 def test_nobody_waits_for_these(kind: str, hook: str) -> None:
-    assert prepare(hooked(kind, hook)).remarks == ()
+    assert prepare(hooked(kind, hook)).diagnostics == ()
 
 
 def test_lists_are_taken_apart() -> None:
@@ -75,9 +75,9 @@ def test_a_namespace_is_taken_from_what_is_in_none() -> None:
 
     assert found.objects[0].value["metadata"] == {"name": "r"}
     assert found.objects[0].value["rules"] == []
-    (remark,) = found.remarks
-    assert (remark.grade, remark.message) == (
-        Grade.WARNING,
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.WARNING,
         "ClusterRole r is in no namespace, and says x: taken out",
     )
 
@@ -96,25 +96,25 @@ def test_a_kind_that_nobody_defines_stays_as_it_is() -> None:
     found = prepare(one, other)
 
     assert sorted(each.id.namespace for each in found.objects) == ["", "x"]
-    assert found.remarks == ()
+    assert found.diagnostics == ()
 
 
 def test_a_missing_namespace_is_the_one_of_the_release() -> None:
     found = prepare(an_object("ConfigMap", "c"), namespace="net")
 
     assert found.objects[0].id.namespace == "net"
-    (remark,) = found.remarks
-    assert (remark.grade, remark.message) == (
-        Grade.WARNING,
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.WARNING,
         "ConfigMap c names no namespace: written as net, where the engine puts it",
     )
 
 
 def test_a_missing_namespace_that_nobody_knows_is_wrong() -> None:
-    (remark,) = prepare(an_object("ConfigMap", "c")).remarks
+    (diagnostic,) = prepare(an_object("ConfigMap", "c")).diagnostics
 
-    assert (remark.grade, remark.message) == (
-        Grade.ERROR,
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.ERROR,
         "ConfigMap c names no namespace: Talos would put it into default",
     )
 
@@ -147,22 +147,25 @@ def test_a_missing_namespace_that_nobody_knows_is_wrong() -> None:
 def test_what_talos_would_stumble_over(value: dict[str, Any], message: str) -> None:
     found = prepare(Object(value))
 
-    (remark,) = found.remarks
+    (diagnostic,) = found.diagnostics
     assert found.objects == ()
-    assert remark.grade is Grade.ERROR
-    assert remark.message.startswith(message)
-    assert "ENC[" not in remark.message
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.message.startswith(message)
+    assert "ENC[" not in diagnostic.message
 
 
 def test_the_same_object_twice_is_one() -> None:
     found = prepare(an_object("Namespace", "a"), an_object("Namespace", "a"))
 
     assert len(found.objects) == 1
-    assert found.remarks == ()
+    assert found.diagnostics == ()
 
 
 def test_two_objects_of_one_name_are_wrong() -> None:
     found = prepare(an_object("Namespace", "a"), an_object("Namespace", "a", labels={"b": "c"}))
 
-    (remark,) = found.remarks
-    assert (remark.grade, remark.message) == (Grade.ERROR, "Namespace a is there twice, with different contents")
+    (diagnostic,) = found.diagnostics
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.ERROR,
+        "Namespace a is there twice, with different contents",
+    )

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.render.inline import requirements
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
 
 MIB = 1 << 20
 
 
-def check(size: int, *, others: int = 0, talos: str = "v1.13.0") -> list[tuple[Grade, str]]:
+def check(size: int, *, others: int = 0, talos: str = "v1.13.0") -> list[tuple[Severity, str]]:
     return [
-        (each.grade, each.message)
-        for each in requirements.size_remarks([], size=size, others=others, talos=talos, place=PLACE)
+        (each.severity, each.message)
+        for each in requirements.size_diagnostics([], size=size, others=others, talos=talos, place=PLACE)
     ]
 
 
@@ -26,7 +26,7 @@ def test_a_config_of_a_third_of_a_message_is_too_large() -> None:
     assert check(6 * MIB, others=4 * MIB) == []
     assert check(7 * MIB, others=4 * MIB) == [
         (
-            Grade.ERROR,
+            Severity.ERROR,
             "7.0 MiB of contents, with 4.0 MiB of other inline manifests: Talos is not safe with more than 10.7 MiB of"
             " config",
         )
@@ -47,10 +47,10 @@ def test_an_object_that_etcd_does_not_take() -> None:
     huge = a_crd("W", "ws", "example.org")
     large = type(huge)({**huge.value, "x": "a" * (2 * MIB)})
 
-    (remark,) = requirements.size_remarks([large], size=1, others=0, talos="", place=PLACE)
+    (diagnostic,) = requirements.size_diagnostics([large], size=1, others=0, talos="", place=PLACE)
 
-    assert (remark.grade, remark.message) == (
-        Grade.ERROR,
+    assert (diagnostic.severity, diagnostic.message) == (
+        Severity.ERROR,
         "CustomResourceDefinition ws.example.org has 2.0 MiB: etcd takes 1.5 MiB",
     )
 
@@ -70,7 +70,7 @@ def test_data_that_kubernetes_does_not_take(kind: str, field: str, size: int, is
     data: dict[str, Any] = {field: {"a": "z" * size}}
     one = an_object(kind, "c", namespace="x", **data)
 
-    assert bool(requirements.size_remarks([one], size=1, others=0, talos="", place=PLACE)) is is_told
+    assert bool(requirements.size_diagnostics([one], size=1, others=0, talos="", place=PLACE)) is is_told
 
 
 @pytest.mark.parametrize(("size", "text"), [(12, "12 bytes"), (2048, "2 KiB"), (3 * MIB, "3.0 MiB")])

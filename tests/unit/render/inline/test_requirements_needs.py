@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.render.inline import requirements
 from tests.unit.render.inline.sample import PLACE, a_crd, an_object
@@ -32,7 +32,7 @@ def test_what_a_component_asks_for_when_it_starts_comes_along() -> None:
     found = crds(CILIUM, others=CRDS)
 
     assert [each.id.name for each in found.crds] == sorted(f"{each}.{GATEWAY}" for each in KINDS.values())
-    assert found.remarks == ()
+    assert found.diagnostics == ()
 
 
 def test_without_gateway_api_nothing_comes_along() -> None:
@@ -50,11 +50,11 @@ def test_the_kind_of_an_object_comes_along() -> None:
 def test_kinds_that_nobody_brings_are_told_once() -> None:
     found = crds(CILIUM, MONITOR, MONITOR)
 
-    assert [each.grade for each in found.remarks] == [Grade.WARNING, Grade.WARNING]
-    assert found.remarks[0].message.startswith(
+    assert [each.severity for each in found.diagnostics] == [Severity.WARNING, Severity.WARNING]
+    assert found.diagnostics[0].message.startswith(
         f"no CRD for GatewayClass, Gateway, HTTPRoute, GRPCRoute, ReferenceGrant ({GATEWAY}) is there when Talos"
     )
-    assert "ServiceMonitor kube-system/m is passed over" in found.remarks[1].message
+    assert "ServiceMonitor kube-system/m is passed over" in found.diagnostics[1].message
 
 
 def test_ones_own_definitions_and_those_of_other_manifests_are_enough() -> None:
@@ -67,7 +67,7 @@ def test_ones_own_definitions_and_those_of_other_manifests_are_enough() -> None:
 def test_one_definition_of_a_group_is_not_all() -> None:
     found = crds(CILIUM, elsewhere=[crd_id(f"gatewayclasses.{GATEWAY}")])
 
-    assert found.remarks[0].message.startswith("no CRD for Gateway, HTTPRoute, GRPCRoute, ReferenceGrant (")
+    assert found.diagnostics[0].message.startswith("no CRD for Gateway, HTTPRoute, GRPCRoute, ReferenceGrant (")
 
 
 def test_kinds_of_kubernetes_need_nothing() -> None:
@@ -90,13 +90,13 @@ def test_namespaces_that_nothing_creates() -> None:
     ]
 
     missing = requirements.missing_namespaces(objects, elsewhere=[ObjectId("", "Namespace", "", "other")])
-    (remark,) = requirements.namespace_remarks(missing, place=PLACE)
+    (diagnostic,) = requirements.namespace_diagnostics(missing, place=PLACE)
 
     assert {name: [str(each.id) for each in found] for name, found in missing.items()} == {
         "lost": ["ConfigMap lost/d", "Secret lost/e"]
     }
-    assert remark.grade is Grade.ERROR
-    assert remark.message == (
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.message == (
         "nothing inline creates the namespace lost of ConfigMap lost/d, Secret lost/e: Talos stops there, every time"
     )
 
@@ -111,10 +111,10 @@ WIDGET = an_object("Widget", "w", namespace="x", api="example.org/v1")
 
 
 def test_a_webhook_that_stops_talos() -> None:
-    (remark,) = requirements.webhook_remarks([hook(), WIDGET], behind=["cilium"], place=PLACE)
+    (diagnostic,) = requirements.webhook_diagnostics([hook(), WIDGET], behind=["cilium"], place=PLACE)
 
-    assert remark.grade is Grade.WARNING
-    assert remark.message == (
+    assert diagnostic.severity is Severity.WARNING
+    assert diagnostic.message == (
         "ValidatingWebhookConfiguration hook asks a webhook about Widget x/w: until its pods run, Talos stops there,"
         " and does not come to cilium"
     )
@@ -124,7 +124,7 @@ def test_a_webhook_that_stops_talos() -> None:
     "rule", [{"apiGroups": ["*"]}, {"resources": ["*"]}, {"operations": ["*"]}, {"resources": ["others", "widgets"]}]
 )
 def test_rules_that_catch_it(rule: dict[str, Any]) -> None:
-    assert requirements.webhook_remarks([hook(rule=rule), WIDGET], behind=[], place=PLACE)
+    assert requirements.webhook_diagnostics([hook(rule=rule), WIDGET], behind=[], place=PLACE)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +139,15 @@ def test_rules_that_catch_it(rule: dict[str, Any]) -> None:
     ],
 )
 def test_webhooks_that_do_not(fields: dict[str, Any]) -> None:
-    assert requirements.webhook_remarks([hook(**fields), WIDGET], behind=[], place=PLACE) == []
+    assert requirements.webhook_diagnostics([hook(**fields), WIDGET], behind=[], place=PLACE) == []
 
 
 def test_the_plural_is_that_of_the_definition() -> None:
     mouse = an_object("Mouse", "m", namespace="x", api="example.org/v1")
     objects = [hook(rule={"resources": ["mice"]}), mouse]
 
-    assert requirements.webhook_remarks(objects, behind=[], place=PLACE) == []
-    assert requirements.webhook_remarks([*objects, a_crd("Mouse", "mice", "example.org")], behind=[], place=PLACE)
+    assert requirements.webhook_diagnostics(objects, behind=[], place=PLACE) == []
+    assert requirements.webhook_diagnostics([*objects, a_crd("Mouse", "mice", "example.org")], behind=[], place=PLACE)
 
 
 def test_groups_that_somebody_else_must_define() -> None:

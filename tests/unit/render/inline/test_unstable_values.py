@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.model.rendition import Object
 from firstlight.render.inline import unstable_values
 from tests.unit.render.inline.sample import PLACE, a_secret, an_object
@@ -72,16 +72,16 @@ def test_a_list_of_another_length_changes_as_a_whole() -> None:
 def test_each_object_is_told_once_with_its_remedy() -> None:
     one = rendering("x")
 
-    first, second = unstable_values.remarks(
+    first, second = unstable_values.diagnostics(
         unstable_values.between(one, rendering("y", checksum="2")), one, place=PLACE
     )
 
-    assert (first.grade, first.message) == (
-        Grade.WARNING,
+    assert (first.severity, first.message) == (
+        Severity.WARNING,
         "data.ca.crt, data.ca.key of Secret kube-system/cilium-ca: every rendering makes it anew",
     )
-    assert "hubble.tls.auto.method" in first.hint
-    assert second.hint.startswith("Give the chart a fixed value")
+    assert "hubble.tls.auto.method" in first.fix
+    assert second.fix.startswith("Give the chart a fixed value")
 
 
 def test_a_remedy_is_that_of_the_chart() -> None:
@@ -93,7 +93,7 @@ def test_a_remedy_is_that_of_the_chart() -> None:
     )
 
     hints = [
-        unstable_values.remarks([unstable_values.UnstableValue(each.id, ("data", "p"))], [each], place=PLACE)[0].hint
+        unstable_values.diagnostics([unstable_values.UnstableValue(each.id, ("data", "p"))], [each], place=PLACE)[0].fix
         for each in (mine, foreign)
     ]
 
@@ -105,14 +105,14 @@ def test_a_checksum_of_ciliums_config_has_a_remedy_of_its_own() -> None:
     each = an_object("DaemonSet", "cilium", namespace="kube-system", api="apps/v1")
     steps = ("spec", "template", "metadata", "annotations", "cilium.io/cilium-configmap-checksum")
 
-    (remark,) = unstable_values.remarks([unstable_values.UnstableValue(each.id, steps)], [each], place=PLACE)
+    (diagnostic,) = unstable_values.diagnostics([unstable_values.UnstableValue(each.id, steps)], [each], place=PLACE)
 
-    assert remark.hint.startswith("Set rollOutCiliumPods")
+    assert diagnostic.fix.startswith("Set rollOutCiliumPods")
 
 
 def test_no_value_is_told() -> None:
     one = rendering("c2VjcmV0")
-    said = unstable_values.remarks(unstable_values.between(one, rendering("b3RoZXI=")), one, place=PLACE)
+    said = unstable_values.diagnostics(unstable_values.between(one, rendering("b3RoZXI=")), one, place=PLACE)
 
     assert "c2VjcmV0" not in repr(said)
 

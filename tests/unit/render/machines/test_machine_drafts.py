@@ -28,11 +28,11 @@ def test_a_patch_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> 
 
     platform = platform_reader.read(tmp_path)
     (cluster,) = platform.clusters
-    _, remarks = machine_drafts.machine_drafts(platform, cluster)
+    _, diagnostics = machine_drafts.machine_drafts(platform, cluster)
 
-    named = {f"{each.place}: {each.message}" for each in platform.remarks}
+    named = {f"{each.place}: {each.message}" for each in platform.diagnostics}
     assert "firstlight.yaml:12:15: there is no talos/patches/all.yaml in the repo" in named
-    assert {each.message for each in remarks} >= {
+    assert {each.message for each in diagnostics} >= {
         f"there is no file talos/patches/{name}.yaml" for name in ("all", "cni", "cp-1")
     }
 
@@ -65,9 +65,9 @@ def test_an_endpoint_that_is_no_url_is_told_before_talosctl_does(tmp_path: Path,
     (tmp_path / "firstlight.yaml").write_text(LISTED.replace("ENDPOINT", f'"{endpoint}"'))
 
     platform = platform_reader.read(tmp_path)
-    _, remarks = machine_drafts.machine_drafts(platform, platform.clusters[0])
+    _, diagnostics = machine_drafts.machine_drafts(platform, platform.clusters[0])
 
-    told = [f"{each.place}: {each.message}: {each.hint}" for each in remarks]
+    told = [f"{each.place}: {each.message}: {each.fix}" for each in diagnostics]
     assert told == ([f"firstlight.yaml:7:7: the endpoint {endpoint} {problem}"] if problem else [])
 
 
@@ -82,21 +82,21 @@ def test_a_name_that_is_none_in_dns_is_told_with_one_that_is(tmp_path: Path, nam
     )
 
     platform = platform_reader.read(tmp_path)
-    _, remarks = machine_drafts.machine_drafts(platform, platform.clusters[0])
+    _, diagnostics = machine_drafts.machine_drafts(platform, platform.clusters[0])
 
-    told = [(each.place.line, each.message, each.hint.rpartition(" ")[2]) for each in remarks]
+    told = [(each.place.line, each.message, each.fix.rpartition(" ")[2]) for each in diagnostics]
     assert told == ([(5, f"{name!r} is no name for a machine", f"{near}.")] if near else [])
 
 
 def _told(repo: Path) -> str:
     platform = platform_reader.read(repo)
     (cluster,) = platform.clusters
-    drafts, remarks = machine_drafts.machine_drafts(platform, cluster, inline=INLINE)
+    drafts, diagnostics = machine_drafts.machine_drafts(platform, cluster, inline=INLINE)
     return yaml_writer.dump(
         {
             "secrets": cluster.talos_secrets,
             "drafts": [_draft(each) for each in drafts],
-            "remarks": [f"{each.grade} {each.place}: {each.message}" for each in sorted(remarks)],
+            "diagnostics": [f"{each.severity} {each.place}: {each.message}" for each in sorted(diagnostics)],
         }
     )
 

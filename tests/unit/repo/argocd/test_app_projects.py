@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.argocd import app_projects
 from firstlight.repo.argocd.application_spec import Destination
 from firstlight.repo.argocd.definitions import Definition
@@ -56,9 +56,9 @@ def test_sources(allowed: list[str], url: str, expected: bool) -> None:
 def test_destinations(allowed: list[dict[str, str]], destination: Destination, expected: bool) -> None:
     app = Definition({"kind": "Application", "metadata": {"name": "a"}, "spec": {"project": "p"}}, HERE)
 
-    remarks = app_projects.check([(app, destination)], [project(sourceRepos=["*"], destinations=allowed)])
+    diagnostics = app_projects.check([(app, destination)], [project(sourceRepos=["*"], destinations=allowed)])
 
-    assert (remarks == []) is expected
+    assert (diagnostics == []) is expected
 
 
 def test_of_several_projects_of_one_name_one_that_allows_it_is_enough() -> None:

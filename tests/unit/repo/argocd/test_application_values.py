@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import Values
 from firstlight.repo.argocd import application_values
 from firstlight.repo.argocd.read_scope import ReadScope

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from firstlight.model.cluster import Engine
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import argocd
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
@@ -46,7 +46,7 @@ def test_objects_that_another_reader_sees_are_followed_into_the_tree(tmp_path: P
 def test_a_tree_without_argo_cd_has_nothing(tmp_path: Path) -> None:
     found = argocd.read(write(tmp_path, a="kind: ConfigMap", b="{{ no yaml"))
 
-    assert not [*found.clusters, *found.origins, *found.unreached, *found.remarks]
+    assert not [*found.clusters, *found.origins, *found.unreached, *found.diagnostics]
 
 
 def test_files_that_are_broken_do_not_hide_others(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_files_that_are_broken_do_not_hide_others(tmp_path: Path) -> None:
     found = argocd.read(tree)
 
     assert [each.name for each in found.origins] == ["b"]
-    assert [each.place.path for each in tree.remarks] == ["a.yaml"]
+    assert [each.place.path for each in tree.diagnostics] == ["a.yaml"]
 
 
 def test_templates_of_charts_are_not_read_as_yaml(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_templates_of_charts_are_not_read_as_yaml(tmp_path: Path) -> None:
 
     argocd.read(tree)
 
-    assert tree.remarks == ()
+    assert tree.diagnostics == ()
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.repo.argocd import git_urls
 from firstlight.repo.argocd.git_urls import UrlEvidence
 
@@ -79,7 +80,7 @@ class TestOwn:
         assert found.has("git@a.org:x.git")
         assert not found.has("https://b.org/y")
         assert found.how == "https://a.org/x is taken for this repo: 2 of 2 of its paths are here"
-        assert found.remarks == ()
+        assert found.diagnostics == ()
 
     def test_none_where_most_paths_are_not_here(self) -> None:
         assert not git_urls.own(evidence("https://a.org/x", True, False, False)).urls
@@ -87,25 +88,25 @@ class TestOwn:
     def test_it_is_said_where_some_are_not_here(self) -> None:
         found = git_urls.own(evidence("https://a.org/x", True, True, False))
 
-        assert [(each.grade, each.message) for each in found.remarks] == [
-            (Grade.WARNING, "https://a.org/x is taken for this repo: 2 of 3 of its paths are here")
+        assert [(each.severity, each.message) for each in found.diagnostics] == [
+            (Severity.WARNING, "https://a.org/x is taken for this repo: 2 of 3 of its paths are here")
         ]
 
     def test_the_name_of_the_directory_decides_between_equals(self) -> None:
         both = [*evidence("https://a.org/zzz", True), *evidence("https://a.org/platform", True)]
 
         assert git_urls.own(both, directory="platform").has("https://a.org/platform")
-        assert "zzz" in git_urls.own(both, directory="platform").remarks[0].message
+        assert "zzz" in git_urls.own(both, directory="platform").diagnostics[0].message
 
     def test_what_is_given_is_believed(self) -> None:
         found = git_urls.own(evidence("https://a.org/x", False), given=["git@a.org:x"])
 
         assert found.has("https://a.org/x")
-        assert found.remarks == ()
+        assert found.diagnostics == ()
 
     def test_what_nobody_uses_is_not_the_only_one(self) -> None:
         found = git_urls.own(evidence("https://mirror.org/x", True), given=["git@a.org:x"])
 
         assert found.has("https://mirror.org/x")
         assert found.has("https://a.org/x")
-        assert "no Application reads" in found.remarks[0].message
+        assert "no Application reads" in found.diagnostics[0].message

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo import argocd
 from firstlight.repo.argocd import read_scope
 from firstlight.repo.reader_result import ReaderResult
@@ -119,7 +119,7 @@ class TestBounds:
 
         assert time.process_time() - before < 60
         assert [each.name for each in found.origins] == ["x"]
-        assert any("more than 10000" in each.message for each in found.remarks)
+        assert any("more than 10000" in each.message for each in found.diagnostics)
 
     def test_generators_in_generators_end(self, tmp_path: Path) -> None:
         generator: dict[str, Any] = {"list": {"elements": [{"name": "a"}]}}
@@ -128,7 +128,7 @@ class TestBounds:
 
         found = read(tmp_path, set=[application_set(generator)])
 
-        assert any("nested deeper" in each.message for each in found.remarks)
+        assert any("nested deeper" in each.message for each in found.diagnostics)
 
     def test_a_template_that_never_ends_is_given_up(self, tmp_path: Path) -> None:
         endless = '{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}'
@@ -150,7 +150,7 @@ class TestBounds:
         found = read(tmp_path, set=[one])
 
         assert 1 < len(found.origins) < 1000
-        assert [each.grade for each in found.remarks if "takes too long" in each.message] == [Grade.UNKNOWN]
+        assert [each.severity for each in found.diagnostics if "takes too long" in each.message] == [Severity.UNKNOWN]
 
     def test_a_directory_that_all_read_is_read_once(self, tmp_path: Path) -> None:
         many = {"list": {"elements": [{"name": f"n{n}"} for n in range(2000)]}}
@@ -177,7 +177,7 @@ class TestBounds:
 
         found = read(tmp_path, **files)
 
-        assert any("deep" in each.message and each.grade == Grade.ERROR for each in found.remarks)
+        assert any("deep" in each.message and each.severity == Severity.ERROR for each in found.diagnostics)
         assert len(found.origins) == 40, "those that are too deep for one chain begin another"
 
     def test_a_pattern_cannot_take_for_ever(self, tmp_path: Path) -> None:
@@ -200,13 +200,13 @@ class TestBounds:
         )
 
         assert "outside" not in repr(found.origins)
-        assert [each.message for each in found.remarks] == [
+        assert [each.message for each in found.diagnostics] == [
             "the value file ../../secret.yaml is outside of the repo",
             "the value file /../secret.yaml is outside of the repo",
         ]
 
 
-def test_secrets_are_in_no_remark_and_no_representation(tmp_path: Path) -> None:
+def test_secrets_are_in_no_diagnostic_and_no_representation(tmp_path: Path) -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -48,7 +48,7 @@ def test_helpers_that_include_each_other_for_ever_are_given_up(tmp_path: Path) -
     found = render(tmp_path, 'metadata:\n  name: {{ include "x" . }}\n', helpers)
 
     assert found.definitions == () or all(each.is_guessed for each in found.definitions)
-    assert [each.grade for each in found.remarks] == ["unknown"]
+    assert [each.severity for each in found.diagnostics] == ["unknown"]
 
 
 def test_what_only_helm_knows_is_in_doubt(tmp_path: Path) -> None:

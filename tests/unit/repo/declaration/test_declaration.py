@@ -17,8 +17,8 @@ HEAD = "apiVersion: firstlight.dev/v1alpha1\nkind: Platform\nmetadata: {name: ho
 def read(path: Path, text: str) -> tuple[declaration_file.Declaration | None, list[str]]:
     """A declaration, and its problems as lines."""
     (path / declaration_form.FILE).write_text(text)
-    declaration, remarks = declaration_file.read(WorkTree(path))
-    return declaration, [f"{each.place}: {each.message} | {each.hint}" for each in remarks]
+    declaration, diagnostics = declaration_file.read(WorkTree(path))
+    return declaration, [f"{each.place}: {each.message} | {each.fix}" for each in diagnostics]
 
 
 def test_a_repo_without_one_has_none(tmp_path: Path) -> None:

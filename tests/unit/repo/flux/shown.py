@@ -19,7 +19,9 @@ def text(found: ReaderResult) -> str:
     if found.unreached:
         lines += ["unreached"]
         lines += [f"  {each.id} ({each.place}): {each.doubt}" for each in found.unreached] + [""]
-    lines += [f"{each.grade} {each.place} {each.message}" + _if(" | ", each.hint) for each in sorted(found.remarks)]
+    lines += [
+        f"{each.severity} {each.place} {each.message}" + _if(" | ", each.fix) for each in sorted(found.diagnostics)
+    ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Repos that are broken in any way: remarks, and never an exception."""
+"""Repos that are broken in any way: diagnostics, and never an exception."""
 
 import random
 import time
@@ -10,7 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import flux, kustomize
 from firstlight.repo.flux import flux_tree
 from firstlight.repo.work_tree import WorkTree
@@ -78,7 +78,7 @@ def test_anything_may_be_wrong(
     found = flux.read(tree)
     build = kustomize.build(tree, "app", generate=True)
 
-    for each in (*found.remarks, *build.remarks):
+    for each in (*found.diagnostics, *build.diagnostics):
         assert "\n" not in each.message
         assert each.place.path
 
@@ -93,7 +93,7 @@ def test_kustomizations_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = flux.read(tree)
 
     assert len(found.origins) == 50
-    assert [each.message for each in found.remarks] == ["a cluster has more than 50 Kustomizations"]
+    assert [each.message for each in found.diagnostics] == ["a cluster has more than 50 Kustomizations"]
 
 
 def test_a_tree_that_grows_by_itself(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ spec:
     found = flux.read(tree)
 
     assert time.process_time() - begin < 5
-    assert any("again and again" in each.message for each in found.remarks)
+    assert any("again and again" in each.message for each in found.diagnostics)
 
 
 def test_nothing_outside_is_read(tmp_path: Path) -> None:
@@ -166,4 +166,4 @@ def test_roots_that_others_know(tmp_path: Path) -> None:
         ("lab", "lab", Place("lab")),
         ("none", "none", place),
     ]
-    assert [each.message for each in found.remarks] == ["the path none does not exist"]
+    assert [each.message for each in found.diagnostics] == ["the path none does not exist"]

@@ -1,4 +1,4 @@
-"""Helmfiles that are broken, or written to do harm: remarks, and bounded time."""
+"""Helmfiles that are broken, or written to do harm: diagnostics, and bounded time."""
 
 import time
 from pathlib import Path
@@ -117,7 +117,7 @@ TREES = st.recursive(
 
 @settings(max_examples=80)
 @given(st.dictionaries(KEYS, TREES, max_size=5), st.booleans())
-def test_any_helmfile_is_read_or_remarked(
+def test_any_helmfile_is_read_or_diagnosticed(
     tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any], is_template: bool
 ) -> None:
     name = "helmfile.yaml.gotmpl" if is_template else "helmfile.yaml"
@@ -125,4 +125,4 @@ def test_any_helmfile_is_read_or_remarked(
 
     found = read(root, **{name: yaml.safe_dump(value)})
 
-    assert all(remark.message and "\n" not in remark.message for remark in found.remarks)
+    assert all(diagnostic.message and "\n" not in diagnostic.message for diagnostic in found.diagnostics)

@@ -25,7 +25,7 @@ def test_an_empty_list_of_a_later_part_replaces_nothing(tmp_path: Path) -> None:
     found = read(tmp_path, text)
 
     assert [each.name for each in found.origins] == ["a"]
-    assert found.remarks == ()
+    assert found.diagnostics == ()
 
 
 def test_values_of_an_environment_win_over_defaults(tmp_path: Path) -> None:

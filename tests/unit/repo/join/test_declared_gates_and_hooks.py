@@ -17,10 +17,12 @@ def read(path: Path, gates: str) -> tuple[Component | None, list[str]]:
     (path / "helmfile.yaml").write_text(HELMFILE)
     (path / "firstlight.yaml").write_text(f"{HEAD}components:\n  db:\n    gates:\n{gates}")
     found = platform_reader.read(path)
-    remarks = [
-        f"{each.place}: {each.message} | {each.hint}" for each in found.remarks if each.place.path == "firstlight.yaml"
+    diagnostics = [
+        f"{each.place}: {each.message} | {each.fix}"
+        for each in found.diagnostics
+        if each.place.path == "firstlight.yaml"
     ]
-    return next((each for each in found.components if each.name == "db"), None), remarks
+    return next((each for each in found.components if each.name == "db"), None), diagnostics
 
 
 def test_each_kind_of_gate_is_read(tmp_path: Path) -> None:

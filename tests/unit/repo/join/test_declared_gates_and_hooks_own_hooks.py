@@ -16,10 +16,12 @@ def read(path: Path, hooks: str) -> tuple[Component | None, list[str]]:
     (path / "helmfile.yaml").write_text(HELMFILE)
     (path / "firstlight.yaml").write_text(f"{HEAD}components:\n  db:\n    hooks:\n{hooks}")
     found = platform_reader.read(path)
-    remarks = [
-        f"{each.place}: {each.message} | {each.hint}" for each in found.remarks if each.place.path == "firstlight.yaml"
+    diagnostics = [
+        f"{each.place}: {each.message} | {each.fix}"
+        for each in found.diagnostics
+        if each.place.path == "firstlight.yaml"
     ]
-    return next((each for each in found.components if each.name == "db"), None), remarks
+    return next((each for each in found.components if each.name == "db"), None), diagnostics
 
 
 def test_hooks_are_read_with_their_times(tmp_path: Path) -> None:
@@ -82,10 +84,10 @@ def test_hooks_of_what_git_alone_has_are_refused_since_they_would_never_run(tmp_
         "components:\n  db:\n    hooks: [{run: [a], unless: [b]}]\n"
     )
 
-    remarks = [f"{each.place}: {each.message}" for each in platform_reader.read(tmp_path).remarks]
+    diagnostics = [f"{each.place}: {each.message}" for each in platform_reader.read(tmp_path).diagnostics]
 
     said = "firstlight.yaml:8:13: db has hooks, and they run after bootstrap alone: Git has all of it in home"
-    assert said in remarks
+    assert said in diagnostics
 
 
 def test_a_script_that_is_a_hook_is_not_taken_for_a_bootstrap_of_its_own(tmp_path: Path) -> None:

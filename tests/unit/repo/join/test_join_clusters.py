@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.repo.join import join_clusters
 
 HERE = Place("helmfile.yaml", 1)
@@ -30,7 +31,7 @@ def test_equal_names_are_one_cluster() -> None:
 
     (cluster,) = joined.clusters
     assert (cluster.path, len(cluster.machines), cluster.engine) == ("clusters/infra", 1, Engine.FLUX)
-    assert joined.remarks == ()
+    assert joined.diagnostics == ()
 
 
 def test_a_directory_called_like_a_cluster_tells_whose_machines_they_are() -> None:
@@ -52,8 +53,8 @@ def test_one_of_each_kind_is_one_cluster_and_it_is_said() -> None:
     )
 
     assert [each.name for each in joined.clusters] == ["home"]
-    (remark,) = joined.remarks
-    assert "talos-default" in remark.message
+    (diagnostic,) = joined.diagnostics
+    assert "talos-default" in diagnostic.message
 
 
 def test_two_of_one_kind_and_a_third_name_are_not_guessed() -> None:
@@ -69,12 +70,12 @@ def test_a_cluster_without_a_name_is_the_only_one() -> None:
     assert joined.aliases[""] == "home"
 
 
-def test_a_cluster_without_a_name_among_several_is_a_remark() -> None:
+def test_a_cluster_without_a_name_among_several_is_a_diagnostic() -> None:
     found = [machines("", "talconfig.yaml"), owned("a", "clusters/a"), owned("b", "clusters/b")]
 
     joined = join_clusters.join(found, fallback="repo")
 
-    assert [each.message for each in joined.remarks] == ["nothing says which cluster this is for"]
+    assert [each.message for each in joined.diagnostics] == ["nothing says which cluster this is for"]
 
 
 def test_nobody_has_a_name() -> None:
@@ -101,9 +102,9 @@ def test_what_two_readers_say_differently_is_an_error_that_names_both_places() -
 
     joined = join_clusters.join(found, fallback="repo")
 
-    (remark,) = joined.remarks
-    assert (remark.grade, remark.place) == (Grade.ERROR, there)
-    assert remark.message == "network.pods is 10.2.0.0/16 here and 10.1.0.0/16 in firstlight.yaml:9:5"
+    (diagnostic,) = joined.diagnostics
+    assert (diagnostic.severity, diagnostic.place) == (Severity.ERROR, there)
+    assert diagnostic.message == "network.pods is 10.2.0.0/16 here and 10.1.0.0/16 in firstlight.yaml:9:5"
     assert joined.clusters[0].network.pods == ("10.1.0.0/16",)
 
 
@@ -111,7 +112,7 @@ def test_what_is_repeated_and_equal_is_fine() -> None:
     network = Network(pods=("10.1.0.0/16",))
     found = [owned("a", "clusters/a", network=network), machines("a", "talconfig.yaml", network=network)]
 
-    assert join_clusters.join(found, fallback="repo").remarks == ()
+    assert join_clusters.join(found, fallback="repo").diagnostics == ()
 
 
 def test_a_name_of_talos_counts_more_than_that_of_the_clone() -> None:
@@ -126,11 +127,11 @@ def test_a_cluster_that_cannot_be_called_so_is_left_out(name: str) -> None:
     joined = join_clusters.join([machines(name, "talconfig.yaml")], fallback="repo", environments={name: HERE})
 
     assert joined.clusters == ()
-    (remark,) = joined.remarks
-    assert (str(remark.place), remark.grade) == ("talconfig.yaml:3", Grade.ERROR)
-    assert remark.message.startswith("a cluster cannot be called '")
-    assert remark.message.isprintable()
-    assert "clusters.NAME.machines" in remark.hint
+    (diagnostic,) = joined.diagnostics
+    assert (str(diagnostic.place), diagnostic.severity) == ("talconfig.yaml:3", Severity.ERROR)
+    assert diagnostic.message.startswith("a cluster cannot be called '")
+    assert diagnostic.message.isprintable()
+    assert "clusters.NAME.machines" in diagnostic.fix
 
 
 def test_the_others_stay_and_so_does_a_wrong_name_that_was_declared_otherwise() -> None:
@@ -139,7 +140,7 @@ def test_the_others_stay_and_so_does_a_wrong_name_that_was_declared_otherwise() 
     joined = join_clusters.join(found, fallback="repo", environments={"Prod": HERE})
 
     assert [each.name for each in joined.clusters] == ["good"]
-    assert sorted(str(each.place) for each in joined.remarks) == ["b/talconfig.yaml:3", "helmfile.yaml:1"]
+    assert sorted(str(each.place) for each in joined.diagnostics) == ["b/talconfig.yaml:3", "helmfile.yaml:1"]
 
 
 def test_a_directory_that_is_called_anything_gives_a_name_all_the_same() -> None:
@@ -147,5 +148,5 @@ def test_a_directory_that_is_called_anything_gives_a_name_all_the_same() -> None
 
     assert [(each.name, len(each.machines)) for each in joined.clusters] == [("my-home-ops", 1)]
     assert joined.aliases["My_Home Ops"] == "my-home-ops"
-    assert joined.remarks == ()
+    assert joined.diagnostics == ()
     assert [each.name for each in join_clusters.join([], fallback="-\x1b").clusters] == ["cluster"]

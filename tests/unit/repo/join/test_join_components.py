@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firstlight.model.component import Component, ComponentNeed, ObjectId, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource, Embedded, RemoteSource, SeveralSources
 from firstlight.repo.join import join_components
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.source import RemoteSource
 from firstlight.repo import kustomize
 from firstlight.repo.kustomize import accumulate
@@ -62,7 +63,7 @@ def test_what_is_elsewhere_is_said_and_not_fetched(tmp_path: Path) -> None:
             RemoteSource(url="https://github.com/example/x", revision="v1", path="y"),
         ),
     )
-    assert [each.grade for each in build.remarks] == [Grade.UNKNOWN]
+    assert [each.severity for each in build.diagnostics] == [Severity.UNKNOWN]
 
 
 @pytest.mark.parametrize("field", ["generators", "transformers", "validators", "vars", "crds", "buildMetadata"])
@@ -71,8 +72,8 @@ def test_what_only_kustomize_can_do_is_said(tmp_path: Path, field: str) -> None:
 
     build = kustomize.build(tree, "app")
 
-    assert [(each.grade, each.place.line) for each in build.remarks] == [(Grade.UNKNOWN, 2)]
-    assert field in build.remarks[0].message
+    assert [(each.severity, each.place.line) for each in build.diagnostics] == [(Severity.UNKNOWN, 2)]
+    assert field in build.diagnostics[0].message
     assert len(build.manifests) == 1
 
 
@@ -112,8 +113,8 @@ def test_paths_out_of_the_repo_are_refused(tmp_path: Path) -> None:
     build = kustomize.build(tree, "app")
 
     assert build.manifests == ()
-    assert [each.grade for each in build.remarks] == [Grade.ERROR] * 4
-    assert all("leads out of the repo" in each.message for each in build.remarks)
+    assert [each.severity for each in build.diagnostics] == [Severity.ERROR] * 4
+    assert all("leads out of the repo" in each.message for each in build.diagnostics)
 
 
 def test_a_base_is_shared_and_never_changed(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_prefixes_cannot_multiply_a_base_without_end(tmp_path: Path, monkeypatch
 
     build = kustomize.build(tree, "l24")
 
-    said = [each.message for each in build.remarks]
+    said = [each.message for each in build.diagnostics]
     assert "there are more than 500 objects; the rest is left out" in said
     assert "left out: all kustomizations together have more than 5000 objects" in said
     assert time.process_time() - begin < 3
@@ -162,7 +163,7 @@ def test_kustomizations_cannot_be_nested_without_end(tmp_path: Path) -> None:
 
     build = kustomize.build(tree, "d0")
 
-    assert [each.message for each in build.remarks] == ["kustomizations are nested more than 50 deep"]
+    assert [each.message for each in build.diagnostics] == ["kustomizations are nested more than 50 deep"]
 
 
 def test_a_directory_without_a_kustomization(tmp_path: Path) -> None:
@@ -184,9 +185,9 @@ def test_a_directory_without_a_kustomization(tmp_path: Path) -> None:
     refused = kustomize.build(tree, "app")
 
     assert sorted(each.id.name for each in made.manifests) == ["a", "b", "x-c"]
-    assert made.remarks == ()
-    assert [each.message for each in refused.remarks] == ["the directory has no kustomization.yaml"]
-    assert kustomize.build(tree, "none").remarks[0].message == "the directory does not exist"
+    assert made.diagnostics == ()
+    assert [each.message for each in refused.diagnostics] == ["the directory has no kustomization.yaml"]
+    assert kustomize.build(tree, "none").diagnostics[0].message == "the directory does not exist"
 
 
 def test_what_an_engine_lays_over_a_directory(tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_what_an_engine_lays_over_a_directory(tmp_path: Path) -> None:
         "data": {"a": "b"},
     }
     assert pod.value["spec"]["containers"] == [{"image": "y:1"}]
-    assert [each.place for each in broken.remarks] == [place]
+    assert [each.place for each in broken.diagnostics] == [place]
 
 
 def test_links_are_followed_inside_the_repo(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_links_are_followed_inside_the_repo(tmp_path: Path) -> None:
     build = kustomize.build(tree, "over")
 
     assert build.files == {"over/kustomization.yaml", "real/kustomization.yaml", "real/a.yaml"}
-    assert "same kustomization" in build.remarks[0].message
+    assert "same kustomization" in build.diagnostics[0].message
 
 
 def test_encrypted_files_of_generators_are_said(tmp_path: Path) -> None:
@@ -244,5 +245,5 @@ def test_encrypted_files_of_generators_are_said(tmp_path: Path) -> None:
 
     build = kustomize.build(tree, "app")
 
-    assert [each.grade for each in build.remarks] == [Grade.UNKNOWN]
-    assert "ENC[" not in repr(build) + str(build.remarks)
+    assert [each.severity for each in build.diagnostics] == [Severity.UNKNOWN]
+    assert "ENC[" not in repr(build) + str(build.diagnostics)

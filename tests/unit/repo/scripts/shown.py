@@ -47,7 +47,9 @@ def plain(found: ReaderResult) -> dict[str, Any]:
             "clusters": [cluster(each) for each in found.clusters],
             "origins": [origin(each) for each in found.origins],
             "unreached": [origin(each) for each in found.unreached],
-            "remarks": [f"{each.grade} {each.place.path}:{each.place.line} {each.message}" for each in found.remarks],
+            "diagnostics": [
+                f"{each.severity} {each.place.path}:{each.place.line} {each.message}" for each in found.diagnostics
+            ],
         }
     )
 

@@ -1,4 +1,4 @@
-"""Scripts that are broken, or written to do harm: remarks, and bounded time."""
+"""Scripts that are broken, or written to do harm: diagnostics, and bounded time."""
 
 import time
 from pathlib import Path
@@ -61,13 +61,13 @@ def test_harm_is_bounded(name: str, tmp_path: Path) -> None:
     found = scripts.read(tree)
 
     assert time.process_time() - start < 20
-    assert all("\n" not in each.message for each in found.remarks)
+    assert all("\n" not in each.message for each in found.diagnostics)
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     for name, message in {"doubling": "steps", "nested": "deeper", "long": "characters", "tasks": "too many"}.items():
         found = scripts.read(repos.write(tmp_path / name, HARM[name]))
-        assert any(message in each.message for each in found.remarks), name
+        assert any(message in each.message for each in found.diagnostics), name
 
 
 PIECES = st.sampled_from(
@@ -82,7 +82,7 @@ NAMES = st.sampled_from(["bootstrap.sh", "Taskfile.yml", "justfile", "Makefile",
 
 @settings(max_examples=150)
 @given(NAMES, st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=40).map("".join))
-def test_any_text_is_read_or_remarked(tmp_path_factory: pytest.TempPathFactory, name: str, text: str) -> None:
+def test_any_text_is_read_or_diagnosticed(tmp_path_factory: pytest.TempPathFactory, name: str, text: str) -> None:
     found = scripts.read(repos.write(tmp_path_factory.mktemp("repo"), {name: text}))
 
     for each in (*found.origins, *found.unreached):

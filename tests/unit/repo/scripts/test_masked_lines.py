@@ -92,7 +92,7 @@ def test_what_echo_passes_on_is_masked() -> None:
     assert masked_lines.masked_line(line) == "echo -n *** | helm registry login"
 
 
-def test_sources_clusters_and_remarks_have_no_passwords(tmp_path: Path) -> None:
+def test_sources_clusters_and_diagnostics_have_no_passwords(tmp_path: Path) -> None:
     lines = [
         "kubectl apply -f https://ada:hunter2@x.example.org/a.yaml",
         "kubectl apply -f https://ada:hunter2@x.example.org/$B.yaml",

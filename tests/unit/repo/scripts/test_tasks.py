@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import scripts
 from firstlight.repo.scripts import script_survey, script_tasks, task_book
 from firstlight.repo.scripts.script_tasks import Task, TaskDialect
@@ -254,9 +254,9 @@ def test_files_that_another_command_names_are_not_the_whole_repo(tmp_path: Path)
 def test_a_taskfile_elsewhere_is_not_known(tmp_path: Path) -> None:
     text = "version: '3'\nincludes: {x: 'https://git.example.org/Taskfile.yml'}\ntasks: {up: helm install a ./c}\n"
 
-    (remark,) = scripts.read(repos.write(tmp_path, {"Taskfile.yml": text})).remarks
+    (diagnostic,) = scripts.read(repos.write(tmp_path, {"Taskfile.yml": text})).diagnostics
 
-    assert (remark.grade, remark.place.line) == ("unknown", 2)
+    assert (diagnostic.severity, diagnostic.place.line) == ("unknown", 2)
 
 
 def test_where_somebody_says_bootstrap_a_deploy_is_for_afterwards(tmp_path: Path) -> None:

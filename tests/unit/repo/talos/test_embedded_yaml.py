@@ -9,13 +9,13 @@ from hypothesis import strategies
 
 from firstlight.document import yaml_reader
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo.talos import embedded_yaml
 
 
 def document(text: str) -> YamlDocument:
     found = yaml_reader.read(text.encode(), "file.yaml")
-    assert not found.remarks
+    assert not found.diagnostics
     return found.documents[0]
 
 
@@ -72,7 +72,10 @@ def test_what_is_broken_does_not_hide_what_comes_after() -> None:
 
     assert [each.value["kind"] for each in found.documents] == ["A", "C"]
     assert [each.file_line for each in found.documents] == [2, 6]
-    assert [(each.grade, each.place.line) for each in found.remarks] == [(Grade.ERROR, 5), (Grade.ERROR, 8)]
+    assert [(each.severity, each.place.line) for each in found.diagnostics] == [
+        (Severity.ERROR, 5),
+        (Severity.ERROR, 8),
+    ]
 
 
 def test_anchors_lead_to_a_line_all_the_same() -> None:

@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from firstlight.model.remark import Grade
+from firstlight.model.diagnostic import Severity
 from firstlight.repo.go_template import unknown_values
 from firstlight.repo.talos import config_files, machine_templates
 from firstlight.repo.talos.machine_templates import JinjaSettings
@@ -180,8 +180,8 @@ def test_broken_settings_are_an_error(tmp_path: Path, toml: str, message: str) -
 
     found = config_files.read_talos_file(WorkTree(tmp_path), "a.yaml.j2")
 
-    assert [(each.grade, each.place.path) for each in found.remarks] == [(Grade.ERROR, ".minijinja.toml")]
-    assert message in found.remarks[0].message
+    assert [(each.severity, each.place.path) for each in found.diagnostics] == [(Severity.ERROR, ".minijinja.toml")]
+    assert message in found.diagnostics[0].message
     assert [each.value for each in found.documents] == [{"machine": {}}]
 
 

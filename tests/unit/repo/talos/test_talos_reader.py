@@ -73,10 +73,10 @@ def test_any_documents_can_be_read(tmp_path_factory: pytest.TempPathFactory, fil
 
     for origin in (*found.origins, *found.unreached):
         talos.inline_objects(tree, origin)
-    for remark in found.remarks:
-        assert "\n" not in remark.message
-        assert "\ue0f0" not in remark.message
-        assert (root / remark.place.path).exists()
+    for diagnostic in found.diagnostics:
+        assert "\n" not in diagnostic.message
+        assert "\ue0f0" not in diagnostic.message
+        assert (root / diagnostic.place.path).exists()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -149,18 +149,20 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
     )
     objects = talos.inline_objects(tree, found.origins[0])
 
-    assert "unencrypted Talos secrets in Git: cluster.secret, machine.token" in [each.message for each in found.remarks]
+    assert "unencrypted Talos secrets in Git: cluster.secret, machine.token" in [
+        each.message for each in found.diagnostics
+    ]
     assert objects[0].value["stringData"] == {"b": "hunter2"}
-    assert "hunter2" not in repr(found) + repr(objects) + str(found.remarks)
+    assert "hunter2" not in repr(found) + repr(objects) + str(found.diagnostics)
 
 
-def test_remarks_are_one_line_whatever_names_there_are(tmp_path: Path) -> None:
+def test_diagnostics_are_one_line_whatever_names_there_are(tmp_path: Path) -> None:
     name = '"a\\n\\e[31mb"'
     manifest = f"{{name: {name}, contents: 5}}"
 
     found, _ = read(tmp_path, {"talos/a.yaml": f"cluster: {{inlineManifests: [{manifest}, {{name: {'x' * 900}}}]}}\n"})
 
-    messages = [each.message for each in found.remarks]
+    messages = [each.message for each in found.diagnostics]
     assert "contents of the inline manifest a??[31mb is not a text" in messages
     assert all(each.isprintable() and len(each) <= 501 for each in messages)
 
@@ -182,10 +184,10 @@ def test_nothing_outside_the_repo_is_read(tmp_path: Path) -> None:
         },
     )
 
-    messages = [each.message for each in found.remarks]
+    messages = [each.message for each in found.diagnostics]
     for name in ("../secret.yaml", "link.yaml", "/etc/passwd"):
         assert f"there is no file {name}" in messages
-    assert "hunter2" not in repr(found) + repr(tree.remarks)
+    assert "hunter2" not in repr(found) + repr(tree.diagnostics)
 
 
 def test_many_machines_and_manifests_take_little_time(tmp_path: Path) -> None:

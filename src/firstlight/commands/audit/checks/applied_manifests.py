@@ -10,8 +10,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import text
 from firstlight.model import flux_names, talos_names
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Grade, Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource
 from firstlight.plan import cluster_facts
 from firstlight.repo import gitops_tree
@@ -56,7 +57,9 @@ def applied_by_nothing(scene: PlatformView) -> Iterator[Hit]:
         if objects and not _is_named(path, scripts, followed):
             groups[_highest(path, living)][path] = objects
     off = _turned_off(scene) if groups else frozenset()
-    is_sure = not any(_leads_anywhere(each.message) for each in scene.platform.remarks if each.grade is Grade.UNKNOWN)
+    is_sure = not any(
+        _leads_anywhere(each.message) for each in scene.platform.diagnostics if each.severity is Severity.UNKNOWN
+    )
     for directory, found in sorted(groups.items()):
         is_meant = off.issuperset(found)
         yield _hit(directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
@@ -177,7 +180,7 @@ def _highest(path: str, living: frozenset[str]) -> str:
 
 
 def _leads_anywhere(message: str) -> bool:
-    """Whether a remark tells of something that may apply any directory of the repo."""
+    """Whether a diagnostic tells of something that may apply any directory of the repo."""
     return (
         message.startswith(("the Applications of", flux_names.RESOURCE_SET))
         or "has a variable that is not known" in message
@@ -198,7 +201,7 @@ def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is
         place=place,
         evidence=tuple(FindingEvidence(str(each), there) for each, there in objects[:_SHOWN]),
         key=f"nothing applies {directory}",
-        severity=None if is_sure else FindingSeverity.NOTE,
+        severity=None if is_sure else Severity.NOTE,
     )
 
 
@@ -264,11 +267,11 @@ def _pair(scene: PlatformView, found: list[tuple[AppliedObject, AppliedObject]])
 
 def names_twice(scene: PlatformView) -> Iterator[Hit]:
     """Two Kustomizations, HelmReleases or Applications of one name, and two HelmReleases of one Helm release."""
-    for remark in scene.platform.remarks:
-        if _IN_TURN in remark.message or _TWICE in remark.message:
-            said = remark.message.replace(", and ", ": ")
-            paths = [remark.place.path, *_AT.findall(remark.message)]
-            yield Hit(message=said, place=remark.place, clusters=_clusters(scene, paths))
+    for diagnostic in scene.platform.diagnostics:
+        if _IN_TURN in diagnostic.message or _TWICE in diagnostic.message:
+            said = diagnostic.message.replace(", and ", ": ")
+            paths = [diagnostic.place.path, *_AT.findall(diagnostic.message)]
+            yield Hit(message=said, place=diagnostic.place, clusters=_clusters(scene, paths))
     for cluster in scene.clusters:
         releases: dict[tuple[str, str], tuple[str, FindingEvidence]] = {}
         for component in scene.platform.components_of(cluster.name):

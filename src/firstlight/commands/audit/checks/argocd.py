@@ -7,8 +7,8 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import sequence, text
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
-from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.finding import FileEdit, FindingEvidence
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -36,15 +36,15 @@ def waves_idle(scene: PlatformView) -> Iterator[Hit]:
 
 
 def _said(scene: PlatformView, starts: tuple[str, ...]) -> Iterator[Hit]:
-    found: dict[str, list[Remark]] = {}
-    for remark in scene.platform.remarks:
-        if remark.message.startswith(starts):
-            found.setdefault(remark.message, []).append(remark)
+    found: dict[str, list[Diagnostic]] = {}
+    for diagnostic in scene.platform.diagnostics:
+        if diagnostic.message.startswith(starts):
+            found.setdefault(diagnostic.message, []).append(diagnostic)
     for message, (first, *more) in found.items():
         evidence = tuple(FindingEvidence("and here", each.place) for each in more)
         # The Application that brings them may be made elsewhere: by hand, by Terraform, by a chart.
-        severity = FindingSeverity.NOTE if message.startswith(_ROOTLESS) else None
-        yield Hit(message=message, place=first.place, fix=first.hint, evidence=evidence, severity=severity)
+        severity = Severity.NOTE if message.startswith(_ROOTLESS) else None
+        yield Hit(message=message, place=first.place, fix=first.fix, evidence=evidence, severity=severity)
 
 
 def waves_early(scene: PlatformView) -> Iterator[Hit]:
@@ -62,7 +62,7 @@ def waves_early(scene: PlatformView) -> Iterator[Hit]:
 
 
 def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
-    waits = not any(each.message.startswith(_HEALTH) for each in scene.platform.remarks)
+    waits = not any(each.message.startswith(_HEALTH) for each in scene.platform.diagnostics)
     for component, origin, wave in group:
         # A thing that comes with another one in an earlier wave is there in time.
         for what, shown, who in _needs(scene, component, origin, group):
@@ -79,7 +79,7 @@ def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
                 component=component.name,
                 evidence=(shown, FindingEvidence(f"{other.name} is in wave {later}", there.place)),
                 # Without a health check of Applications the next wave comes in any case.
-                severity=None if waits else FindingSeverity.WARNING,
+                severity=None if waits else Severity.WARNING,
             )
             break
 
@@ -206,7 +206,7 @@ def deleting_finalizers(scene: PlatformView) -> Iterator[Hit]:
                     FindingEvidence(f"it brings {each.name}", each.origins[0].place) for each in children[:8]
                 ),
                 edits=edits,
-                severity=None if component.role in _LOST else FindingSeverity.WARNING,
+                severity=None if component.role in _LOST else Severity.WARNING,
             )
 
 

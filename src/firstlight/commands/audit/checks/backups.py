@@ -11,7 +11,7 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence
 from firstlight.model.finding import FindingEvidence
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.chart_values import ValuesLayer
 from firstlight.repo.platform_view import AppliedObject, PlatformView

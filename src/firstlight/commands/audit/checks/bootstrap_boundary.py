@@ -6,8 +6,9 @@ from firstlight.commands.audit import wording
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.model import argocd_names, flux_names, secret_words, versions
 from firstlight.model.component import Certainty, Component, Side
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.version_bump import allows, bump
 from firstlight.repo import chart_values, platform_view
@@ -48,9 +49,7 @@ def versions_apart(scene: PlatformView) -> Iterator[Hit]:
                 FindingEvidence(f"{then} in GitOps", cluster_facts.place(component, Side.GITOPS)),
             ),
             fix=f"Write {then} in bootstrap, or let it read the version from Git.",
-            severity=FindingSeverity.NOTE
-            if versions.minor(first) == versions.minor(then) and change != "down"
-            else None,
+            severity=Severity.NOTE if versions.minor(first) == versions.minor(then) and change != "down" else None,
         )
 
 
@@ -97,7 +96,7 @@ def values_apart(scene: PlatformView) -> Iterator[Hit]:
                 clusters=(component.cluster,),
                 component=component.name,
                 evidence=tuple(_evidence([*both, *(each for each in apart if each not in both)], ours, theirs)),
-                severity=None if both else FindingSeverity.NOTE,
+                severity=None if both else Severity.NOTE,
             )
 
 

@@ -8,17 +8,17 @@ from typing import Any
 from firstlight.commands.audit.bootstrap_needs import comes_after, reaches, users
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import sequence, text
-from firstlight.model import plan as model_plan
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.plan import Problem
-from firstlight.model.remark import Place
 from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.repo.platform_view import PlatformView
 
 
-def plan_problems(scene: PlatformView, *rules: str, severity: FindingSeverity | None = None) -> Iterator[Hit]:
+def plan_problems(scene: PlatformView, *rules: str, severity: Severity | None = None) -> Iterator[Hit]:
     """The problems of plans that have one of these rules."""
     for cluster, plan in scene.plans.items():
         for problem in plan.problems:
@@ -26,7 +26,7 @@ def plan_problems(scene: PlatformView, *rules: str, severity: FindingSeverity | 
                 yield problem_hit(problem, cluster, scene, severity=severity)
 
 
-def problem_hit(problem: Problem, cluster: str, scene: PlatformView, *, severity: FindingSeverity | None = None) -> Hit:
+def problem_hit(problem: Problem, cluster: str, scene: PlatformView, *, severity: Severity | None = None) -> Hit:
     """What a plan has found, as the place where a rule fits."""
     said = next((each.place for each in problem.chain if each.place is not None), None)
     return Hit(
@@ -89,19 +89,15 @@ def needs_from_gitops(scene: PlatformView) -> Iterator[Hit]:
     for cluster in scene.clusters:
         for problem in scene.plans[cluster.name].problems:
             is_late = problem.rule.endswith(_LATE) or problem.rule in _LATE_TOO
-            if (
-                is_late
-                and problem.severity != model_plan.ProblemSeverity.INFO
-                and any(each.place for each in problem.chain)
-            ):
+            if is_late and problem.severity != Severity.NOTE and any(each.place for each in problem.chain):
                 hit = problem_hit(problem, cluster.name, scene, severity=_severity(problem))
                 yield dataclasses.replace(hit, message=problem.message.partition(";")[0])
 
 
-def _severity(problem: Problem) -> FindingSeverity | None:
+def _severity(problem: Problem) -> Severity | None:
     if "were not rendered and may bring it" in problem.message:
-        return FindingSeverity.NOTE
-    return None if problem.severity == model_plan.ProblemSeverity.ERROR else FindingSeverity.WARNING
+        return Severity.NOTE
+    return None if problem.severity == Severity.ERROR else Severity.WARNING
 
 
 def needs_missing(scene: PlatformView) -> Iterator[Hit]:

@@ -10,7 +10,7 @@ from firstlight.commands.audit import bootstrap_needs
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, sequence, text
 from firstlight.model.component import Component, Origin, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
@@ -201,4 +201,4 @@ def _named(scene: PlatformView) -> Iterator[tuple[str, Place, str]]:
 def _mention(scene: PlatformView, path: str) -> Place:
     """Where a file is named that the readers did not find."""
     name = posixpath.basename(path)
-    return next((each.place for each in scene.platform.remarks if name in each.message), Place(path))
+    return next((each.place for each in scene.platform.diagnostics if name in each.message), Place(path))

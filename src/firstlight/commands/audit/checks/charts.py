@@ -12,8 +12,9 @@ from firstlight.document import yaml_reader
 from firstlight.document.within import at
 from firstlight.model import versions
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place, Remark
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.product_tables import ChartCrds
@@ -91,7 +92,7 @@ def crd_versions_apart(scene: PlatformView) -> Iterator[Hit]:
                 component=component.name,
                 evidence=(FindingEvidence(f"{first.name} applies the CRDs of {first.version}", first.place),),
                 fix=f"Give {first.name} the version {chart.version}, too.",
-                severity=FindingSeverity.NOTE if same_minor else None,
+                severity=Severity.NOTE if same_minor else None,
             )
 
 
@@ -117,7 +118,7 @@ def crds_not_separated(scene: PlatformView) -> Iterator[Hit]:
                 clusters=(cluster.name,),
                 component=component.name,
                 evidence=tuple(FindingEvidence(f"{each.name} has {made}", place) for each, (made, place) in using[:5]),
-                severity=FindingSeverity.NOTE if is_ordered else None,
+                severity=Severity.NOTE if is_ordered else None,
             )
 
 
@@ -189,7 +190,7 @@ _TWICE = re.compile(r"^(?P<key>\S+) is given twice, first in line (?P<line>\d+)"
 _WHOLE = re.compile(r"\.Values(?![\w.])|\$\.Values(?![\w.])")
 _CALLS = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _DEFINES = re.compile(r"\bdefine\s+\"([^\"]+)\"")
-_Said = tuple[Remark, re.Match[str]]
+_Said = tuple[Diagnostic, re.Match[str]]
 _GLOBAL = {"global", "tags", "nameOverride", "fullnameOverride"}
 
 
@@ -228,8 +229,8 @@ def _dropped(
     said: Iterable[_Said],
 ) -> Iterator[Hit]:
     """The same in a key that is given again further down, so that it is not among the values."""
-    for remark, match in said:
-        if remark.place.path != layer.file or match["key"] != path:
+    for diagnostic, match in said:
+        if diagnostic.place.path != layer.file or match["key"] != path:
             continue
         first = int(match["line"])
         lines = (scene.files.text(layer.file) or "").splitlines()
@@ -290,11 +291,11 @@ def _mentioned(scene: PlatformView, chart: ChartSource) -> tuple[set[str], str] 
 
 def values_twice(scene: PlatformView) -> Iterator[Hit]:
     """Keys that stand twice in one mapping."""
-    for remark, match in _twice(scene):
+    for diagnostic, match in _twice(scene):
         yield Hit(
-            message=remark.message,
-            place=remark.place,
-            fix=f"Keep one of them; what counts today is the one in line {remark.place.line}.",
+            message=diagnostic.message,
+            place=diagnostic.place,
+            fix=f"Keep one of them; what counts today is the one in line {diagnostic.place.line}.",
             key=f"{match['key']} is given twice",
         )
 
@@ -307,11 +308,11 @@ def _twice(scene: PlatformView) -> Iterator[_Said]:
         for layer in scene.values(component)
         if layer.file and not layer.prefix  # what is inside of an object has been opened
     }
-    read = (remark for path in sorted(files) for remark in _said(scene, path))
-    for remark in sorted({*scene.platform.remarks, *read}):
-        if match := _TWICE.match(remark.message):
-            yield remark, match
+    read = (diagnostic for path in sorted(files) for diagnostic in _said(scene, path))
+    for diagnostic in sorted({*scene.platform.diagnostics, *read}):
+        if match := _TWICE.match(diagnostic.message):
+            yield diagnostic, match
 
 
-def _said(scene: PlatformView, path: str) -> tuple[Remark, ...]:
-    return yaml_reader.read_text(scene.files.text(path) or "", path).remarks
+def _said(scene: PlatformView, path: str) -> tuple[Diagnostic, ...]:
+    return yaml_reader.read_text(scene.files.text(path) or "", path).diagnostics

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.versions import minor
 from firstlight.plan import product_tables
 from firstlight.plan.product_tables import DroppedCiliumFeature
@@ -202,7 +203,7 @@ def dropped_features(scene: PlatformView) -> Iterator[Hit]:
             when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"
             if not is_gone and since[1] - version[1] > 1:
                 continue
-            severity = None if is_gone else FindingSeverity.WARNING
+            severity = None if is_gone else Severity.WARNING
             for hit in _uses(scene, cluster, component, each):
                 yield dataclasses.replace(hit, message=f"{when} {hit.message}", severity=severity)
 

@@ -9,8 +9,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.commands.audit.storage_clusters import DeviceStorage
 from firstlight.document import within
 from firstlight.model.cluster import Cluster
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
 _KERNEL_NAME = re.compile(
@@ -38,7 +39,7 @@ def own_devices(scene: PlatformView) -> Iterator[Hit]:
                     *(FindingEvidence(f"{infra.name} has {each.what}: {each.devices}", each.place) for each in shared),
                 ),
                 # Without storage there, there is nothing yet that the others could consume.
-                severity=None if any(each.kind == store.kind for each in shared) else FindingSeverity.NOTE,
+                severity=None if any(each.kind == store.kind for each in shared) else Severity.NOTE,
             )
 
 

@@ -10,8 +10,9 @@ from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
 _TENTH = 10
@@ -43,7 +44,7 @@ def outside_services(scene: PlatformView) -> Iterator[Hit]:
                 ),
                 fix=f"Write {address_range.nth(ranges[-1].spans[0], _TENTH)}, the tenth address of the services.",
                 # Kubelets may send pods to somebody outside of the cluster; nobody serves DNS in a range of pods.
-                severity=None if component or among else FindingSeverity.WARNING,
+                severity=None if component or among else Severity.WARNING,
             )
 
 

@@ -10,7 +10,8 @@ from firstlight.document import go_regex
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import SourceForm, Stated
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
 from firstlight.model.source import DirectorySource
 from firstlight.repo import gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -94,7 +95,7 @@ def source_intervals(scene: PlatformView) -> Iterator[Hit]:
                 place=item.object.at("spec"),
                 clusters=(item.cluster,),
                 component=item.component.name,
-                severity=FindingSeverity.ERROR,
+                severity=Severity.ERROR,
             )
 
 
@@ -170,5 +171,5 @@ def _raw(scene: PlatformView, stated: Stated) -> Any:
 
 def _has_remote(scene: PlatformView, directory: str) -> bool:
     """Whether a directory takes something from elsewhere, which may be what is patched."""
-    remote = {each.place.path for each in scene.platform.remarks if "is elsewhere, and not fetched" in each.message}
+    remote = {each.place.path for each in scene.platform.diagnostics if "is elsewhere, and not fetched" in each.message}
     return bool(remote and remote & gitops_tree.reached_files(scene.files, [directory]))

@@ -9,8 +9,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, text
 from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Origin, Side, SourceForm
-from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
@@ -104,7 +105,7 @@ def _after_upgrade(scene: PlatformView, component: Component, origin: Origin) ->
         clusters=(component.cluster,),
         component=component.name,
         edits=edits,
-        severity=None if component.role in _WORST else FindingSeverity.ERROR,
+        severity=None if component.role in _WORST else Severity.ERROR,
     )
 
 
@@ -129,7 +130,7 @@ def _after_install(scene: PlatformView, component: Component, origin: Origin) ->
             ),
         ),
         fix="Write install.strategy.name: RetryOnFailure instead of install.remediation.",
-        severity=FindingSeverity.ERROR,
+        severity=Severity.ERROR,
     )
 
 

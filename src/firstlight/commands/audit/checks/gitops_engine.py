@@ -12,7 +12,7 @@ from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, SourceForm
 from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Unresolved
 from firstlight.plan import cluster_facts
 from firstlight.repo import chart_values

@@ -10,7 +10,8 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, text
 from firstlight.model import flux_names
 from firstlight.model.component import Side, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
@@ -52,7 +53,7 @@ def _beside(
         component=first.component.name,
         evidence=(*shown, FindingEvidence(f"{bringer.form} {bringer.name}", bringer.place)),
         # Where the repo does not have the bootstrap of a cluster, that may bring the kinds.
-        severity=None if is_certain else FindingSeverity.WARNING,
+        severity=None if is_certain else Severity.WARNING,
     )
 
 
@@ -118,7 +119,7 @@ def _unordered(scene: PlatformView, order: KustomizationOrder, name: str, needs:
         component=component.name,
         evidence=tuple(evidence for _, _, evidence, _ in several),
         fix=f"Add to dependsOn of {origin.name}: {others}.",
-        severity=None if any(hard for _, _, _, hard in several) else FindingSeverity.NOTE,
+        severity=None if any(hard for _, _, _, hard in several) else Severity.NOTE,
     )
 
 
@@ -192,7 +193,7 @@ def depends_on_nothing(scene: PlatformView) -> Iterator[Hit]:
                     clusters=(component.cluster,),
                     component=component.name,
                 )
-    yield from bootstrap_order.plan_problems(scene, "suspended-need", severity=FindingSeverity.WARNING)
+    yield from bootstrap_order.plan_problems(scene, "suspended-need", severity=Severity.WARNING)
 
 
 def depends_on_circles(scene: PlatformView) -> Iterator[Hit]:

@@ -8,8 +8,9 @@ from firstlight.commands.audit.cluster_mesh import AuthorityOrigin, MeshMember
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.repo.platform_view import LONGEST, PlatformView
 
 _BY_HAND = re.compile(
@@ -123,7 +124,7 @@ def _unlisted(scene: PlatformView) -> Iterator[Hit]:
                 clusters=(member.cluster,),
                 component=member.agents.name,
                 evidence=(FindingEvidence(f"{member.cluster} lists {', '.join(sorted(listed))}", clusters.place),),
-                severity=FindingSeverity.WARNING,
+                severity=Severity.WARNING,
             )
 
 
@@ -162,7 +163,7 @@ def mesh_own_authorities(scene: PlatformView) -> Iterator[Hit]:
         component=mesh[0].agents.name,
         evidence=tuple(FindingEvidence(each.why, each.place) for each in concerned),
         # A Secret of somebody's making may hold what the other side needs.
-        severity=FindingSeverity.NOTE if all(each.secrets for each in mesh) else None,
+        severity=Severity.NOTE if all(each.secrets for each in mesh) else None,
         key="authorities",
     )
 
@@ -286,7 +287,7 @@ def machine_versions_apart(scene: PlatformView) -> Iterator[Hit]:
                 place=low[3],
                 clusters=tuple(each[2] for each in told),
                 evidence=_shown(named, told),
-                severity=FindingSeverity.NOTE,
+                severity=Severity.NOTE,
             )
 
 

@@ -9,8 +9,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document import within
 from firstlight.model import address_range
 from firstlight.model.cluster import Cluster
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.repo import address_pools
 from firstlight.repo.platform_view import PlatformView
 
@@ -69,7 +70,7 @@ def _pool_beside_talos(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
         component=agents.name,
         evidence=_evidence(cluster.name, (pool, RangeSource("Talos", talos, place))),
         fix="Write Cilium's pool as podSubnets of the machine config, so that Talos takes none of it for a node's.",
-        severity=FindingSeverity.NOTE,
+        severity=Severity.NOTE,
     )
 
 
@@ -147,7 +148,7 @@ def _inside(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
         for what, one in [(what, each) for what, each in named if each]:
             yield from _shared(cluster.name, (pool.who, pool), (what, one))
         # What services ask for by name is safe; only one that asks for none may get a machine's address.
-        yield from _on_machines(cluster.name, pool.who, pool, machines, severity=FindingSeverity.WARNING)
+        yield from _on_machines(cluster.name, pool.who, pool, machines, severity=Severity.WARNING)
 
 
 def _shared(cluster: str, one: tuple[str, RangeSource], two: tuple[str, RangeSource]) -> Iterator[Hit]:
@@ -168,7 +169,7 @@ def _on_machines(
     source: RangeSource,
     machines: list[RangeSource],
     *,
-    severity: FindingSeverity | None = None,
+    severity: Severity | None = None,
 ) -> Iterator[Hit]:
     """A range that machines have their addresses in: one finding for all of them."""
     taken = [each for each in machines if next(address_range.overlapping(source.spans, each.spans), None) is not None]
@@ -207,7 +208,7 @@ def _between(scene: PlatformView) -> Iterator[Hit]:
             ("pods", "services", (cluster_networks.pods, cluster_networks.services), None),
             ("services", "pods", (cluster_networks.services, cluster_networks.pods), None),
             # Cilium allows it; only those who route to services of another cluster cannot.
-            ("services", "services", (cluster_networks.services, cluster_networks.services), FindingSeverity.NOTE),
+            ("services", "services", (cluster_networks.services, cluster_networks.services), Severity.NOTE),
         ):
             first, second = _believed(scene, one, say[0]), _believed(scene, two, say[1])
             if first is None or second is None or _is_disputed(scene, one, say[0]) or _is_disputed(scene, two, say[1]):

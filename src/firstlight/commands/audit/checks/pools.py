@@ -8,7 +8,8 @@ from firstlight.commands.audit.address_pins import AddressPin
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document import within
 from firstlight.model import address_range
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
 from firstlight.repo import address_pools
 from firstlight.repo.address_pools import AddressPool
 from firstlight.repo.platform_view import PlatformView
@@ -42,7 +43,7 @@ def _outside(pin: AddressPin, pools: list[AddressPool], message: str, *, fix: st
         component=pin.component,
         evidence=(FindingEvidence(f"{pin.who} asks for {pin.address}", pin.place), *map(_shown, pools)),
         fix=fix,
-        severity=FindingSeverity.WARNING if pin.is_off else None,
+        severity=Severity.WARNING if pin.is_off else None,
     )
 
 
@@ -117,7 +118,7 @@ def _the_same_in_many(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]
                 evidence=(_shown(pool),),
                 fix="Let each cluster apply its own pool only, or write the blocks with a variable of the cluster.",
                 # What selects its services serves those of one cluster as long as nobody labels others so.
-                severity=FindingSeverity.NOTE if pool.selector else _meeting(set(clusters), mesh),
+                severity=Severity.NOTE if pool.selector else _meeting(set(clusters), mesh),
             )
 
 
@@ -141,9 +142,9 @@ def _in_two(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]:
         )
 
 
-def _meeting(clusters: set[str], mesh: set[str]) -> FindingSeverity | None:
+def _meeting(clusters: set[str], mesh: set[str]) -> Severity | None:
     """Two sites may have equal private networks that never meet; clusters of a mesh do meet."""
-    return None if len(clusters & mesh) > 1 else FindingSeverity.WARNING
+    return None if len(clusters & mesh) > 1 else Severity.WARNING
 
 
 def _is_in_both(one: AddressPool, two: AddressPool, pools: list[AddressPool]) -> bool:

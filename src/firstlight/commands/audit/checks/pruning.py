@@ -8,7 +8,8 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Origin, Side, SourceForm, Stated
-from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FileEdit, FindingEvidence
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _KEPT = ("Prune=false", "Prune=confirm")
@@ -87,7 +88,7 @@ def network(scene: PlatformView) -> Iterator[Hit]:
                 clusters=(item.cluster,),
                 component=component.name,
                 edits=_keep(item),
-                severity=FindingSeverity.WARNING,
+                severity=Severity.WARNING,
             )
 
 

@@ -9,8 +9,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
-from firstlight.model.finding import FileEdit, FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.place import Place
 from firstlight.plan import pod_needs
 from firstlight.repo.platform_view import PlatformView
 
@@ -54,7 +55,7 @@ def dependencies(scene: PlatformView) -> Iterator[Hit]:
                 evidence=tuple(evidence[:10]),
                 key=f"{origin.id} is not waited for",
                 # What is only configured, such as an issuer, others find in time or try again.
-                severity=None if _runs(first) else FindingSeverity.NOTE,
+                severity=None if _runs(first) else Severity.NOTE,
             )
 
 
@@ -129,7 +130,7 @@ def _again(scene: PlatformView, cluster: str, origins: list[Origin]) -> Hit:
         evidence=tuple(evidence),
         edits=tuple(edits),
         key="Kustomizations without retryInterval",
-        severity=None if longest >= _VERY_LONG else FindingSeverity.NOTE,
+        severity=None if longest >= _VERY_LONG else Severity.NOTE,
     )
 
 

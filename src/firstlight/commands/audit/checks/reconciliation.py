@@ -9,7 +9,8 @@ from firstlight.document.within import at, mapping, text
 from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Owner, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
 from firstlight.repo.platform_view import LiveObjects, PlatformView
 
 
@@ -73,7 +74,7 @@ def _unhealed(scene: PlatformView, component: Component, origin: Origin, *, is_m
         place=stated.at(*steps) if stated else origin.place,
         clusters=(component.cluster,),
         component="" if name else component.name,
-        severity=FindingSeverity.NOTE if is_manual else None,
+        severity=Severity.NOTE if is_manual else None,
     )
 
 
@@ -156,7 +157,7 @@ def suspended(scene: PlatformView) -> Iterator[Hit]:
             clusters=(item.cluster,),
             component=item.component.name,
             evidence=evidence,
-            severity=None if end is not None else FindingSeverity.WARNING,
+            severity=None if end is not None else Severity.WARNING,
         )
 
 

@@ -7,7 +7,7 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence, text
 from firstlight.model import argocd_names, flux_names
-from firstlight.model.finding import FindingSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
@@ -85,7 +85,7 @@ def privileged_namespaces(scene: PlatformView) -> Iterator[Hit]:
             continue
         if any(each in name for each in _SYSTEM) or _has_need(scene, item.cluster, name):
             continue
-        severity = FindingSeverity.NOTE if _has_charts(scene, item.cluster, name) else None
+        severity = Severity.NOTE if _has_charts(scene, item.cluster, name) else None
         yield _hit(item, f"pods of namespace {name} may be privileged", *steps, severity=severity)
 
 
@@ -130,7 +130,7 @@ def _asks_only(scene: PlatformView, item: AppliedObject) -> bool:
     return bool(rules) and all(at(each, "nonResourceURLs") and not at(each, "resources") for each in rules)
 
 
-def _hit(item: AppliedObject, message: str, *steps: str | int, severity: FindingSeverity | None = None) -> Hit:
+def _hit(item: AppliedObject, message: str, *steps: str | int, severity: Severity | None = None) -> Hit:
     return Hit(
         message=message,
         place=item.object.at(*steps),

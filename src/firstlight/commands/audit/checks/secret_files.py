@@ -14,7 +14,7 @@ from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import secret_words
 from firstlight.model.component import Component, Side
 from firstlight.model.finding import FindingEvidence
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import PlatformView
@@ -37,9 +37,9 @@ _TEXTS = (
 
 def talos_secrets(scene: PlatformView) -> Iterator[Hit]:
     """Talos's own secrets in clear."""
-    for remark in scene.platform.remarks:
-        if remark.message.startswith(TALOS_SECRETS):
-            yield Hit(message=remark.message, place=remark.place, fix=remark.hint)
+    for diagnostic in scene.platform.diagnostics:
+        if diagnostic.message.startswith(TALOS_SECRETS):
+            yield Hit(message=diagnostic.message, place=diagnostic.place, fix=diagnostic.fix)
 
 
 def secrets_in_clear(scene: PlatformView) -> Iterator[Hit]:
@@ -51,7 +51,7 @@ def secrets_in_clear(scene: PlatformView) -> Iterator[Hit]:
 
 def _told(scene: PlatformView) -> frozenset[str]:
     """Files whose secrets other rules tell of."""
-    talos = [each.place.path for each in scene.platform.remarks if each.message.startswith(TALOS_SECRETS)]
+    talos = [each.place.path for each in scene.platform.diagnostics if each.message.startswith(TALOS_SECRETS)]
     return frozenset([*talos, *(each.place.path for each in scene.clear_secrets)])
 
 

@@ -8,8 +8,9 @@ from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, sequence
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Side, SourceForm
-from firstlight.model.finding import FindingEvidence, FindingSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.plan import boundary, cluster_facts
 from firstlight.plan.version_bump import allows
@@ -158,7 +159,7 @@ def inline_owned_twice(scene: PlatformView) -> Iterator[Hit]:
                 component=component.name,
                 evidence=(FindingEvidence(f"Git has it as {theirs.form}", theirs.place),),
                 # With a firstlight.yaml the handover releases it from Talos.
-                severity=FindingSeverity.NOTE if scene.platform.declared is not None else None,
+                severity=Severity.NOTE if scene.platform.declared is not None else None,
             )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import Component, Side
-from firstlight.model.finding import FindingEvidence, FindingSeverity
+from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import FindingEvidence
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, pod_needs
 from firstlight.repo import chart_values, platform_view
@@ -162,7 +163,7 @@ def replicas_single(scene: PlatformView) -> Iterator[Hit]:
                     component=component.name,
                     evidence=(counted,),
                     fix="Write operator.replicas: 2.",
-                    severity=FindingSeverity.NOTE,
+                    severity=Severity.NOTE,
                 )
         for component in scene.facts[cluster.name].with_role("dns"):
             given = scene.value(component, "replicaCount")

@@ -17,7 +17,7 @@ from firstlight.execute.means import Means, RunRequest
 from firstlight.execute.world import World
 from firstlight.model.change import Matter
 from firstlight.model.cluster import Cluster
-from firstlight.model.plan import ProblemSeverity
+from firstlight.model.diagnostic import Severity
 from firstlight.model.platform import Platform
 from firstlight.render import private_directory
 from firstlight.render.rendered_diff import PlatformRevision
@@ -67,7 +67,7 @@ class PreparedBootstrap:
         _refuse_other_secrets(self._carrying, half_of(self._carrying))
         wishes = RunRequest(cluster=self._cluster.name)
         found = await up.prepare(self._laid_out(world), wishes, self._means(), is_checked=False)
-        wrong = [each for each in found.problems if each.severity == ProblemSeverity.ERROR]
+        wrong = [each for each in found.problems if each.severity == Severity.ERROR]
         if wrong and self._is_strict:
             more = f"; and {len(wrong) - _MANY} more" if len(wrong) > _MANY else ""
             raise errors.Refused(

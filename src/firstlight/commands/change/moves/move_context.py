@@ -9,11 +9,11 @@ from firstlight.commands.change.ongoing_change import OngoingChange
 from firstlight.model import helm_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.handover import Passing
 from firstlight.model.move import Seat
 from firstlight.model.owner import ObjectOwner, Party
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade
 from firstlight.model.rendition import Object
 from firstlight.model.work import Install, Installation
 from firstlight.ownership import claims, managers
@@ -51,11 +51,11 @@ async def release_tasks_of(
     found: dict[str, Install] = {}
     async with opened(half, "move", open_renderer) as renderer:
         for each in components:
-            releases, beside, remarks = await helm_installations.installations(renderer, each, Side.BOOTSTRAP)
-            wrong = next((one for one in remarks if one.grade == Grade.ERROR), None)
+            releases, beside, diagnostics = await helm_installations.installations(renderer, each, Side.BOOTSTRAP)
+            wrong = next((one for one in diagnostics if one.severity == Severity.ERROR), None)
             if wrong is not None or not releases:
                 why = wrong.message if wrong is not None else "it has no chart"
-                raise errors.Refused(f"Helm cannot install {each.name}: {why}", hint=wrong.hint if wrong else "")
+                raise errors.Refused(f"Helm cannot install {each.name}: {why}", hint=wrong.fix if wrong else "")
             found[each.name] = Install(
                 releases=tuple(dataclasses.replace(one, hooks_disabled=True) for one in releases),
                 objects=known.objects(each, Side.BOOTSTRAP), beside=beside, manager=managers.FIRSTLIGHT, is_kept=True,

@@ -10,8 +10,8 @@ from firstlight.engines import engine_directives
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, SourceForm
 from firstlight.model.move import MoveRequest, Seat
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import Embedded
 from firstlight.plan import move_analysis
 from firstlight.render import served_kinds
@@ -72,10 +72,10 @@ def move_differences(
     ):  # fmt: skip
         if _placeless(one_side) != _placeless(other_side):
             yield f"a {word} would be another"
-    known = {(each.place.path, each.message) for each in before.remarks}
-    for remark in after.remarks:
-        if remark.grade == "error" and (remark.place.path, remark.message) not in known:
-            yield f"{remark.place}: {remark.message}"
+    known = {(each.place.path, each.message) for each in before.diagnostics}
+    for diagnostic in after.diagnostics:
+        if diagnostic.severity == "error" and (diagnostic.place.path, diagnostic.message) not in known:
+            yield f"{diagnostic.place}: {diagnostic.message}"
 
 
 def _bringers(before: Platform, after: Platform, wish: MoveRequest) -> set[tuple[str, str]]:

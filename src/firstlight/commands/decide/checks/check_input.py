@@ -16,8 +16,9 @@ from firstlight.document.within import text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Side
 from firstlight.model.decision import Decision, DecisionItem, Touched
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Place
 from firstlight.model.rendition import Object, Rendition
 from firstlight.repo.work_tree import YAML, WorkTree
 
@@ -53,7 +54,7 @@ class RenderedRevision:
         mine = self.rendered(cluster, component)
         if not mine:
             return self.component(cluster, component) is None
-        return not any(remark.grade == Grade.ERROR for each in mine for remark in each.remarks)
+        return not any(diagnostic.severity == Severity.ERROR for each in mine for diagnostic in each.diagnostics)
 
     def is_all(self, cluster: str) -> bool:
         """Whether everything of a cluster was rendered."""

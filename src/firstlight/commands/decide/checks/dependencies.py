@@ -6,8 +6,9 @@ from firstlight.commands.decide.checks import check_input, note
 from firstlight.commands.decide.checks.check_input import CheckInput, RenderedRevision
 from firstlight.commands.decide.checks.note import Note
 from firstlight.model.decision import Decision, Touched
-from firstlight.model.plan import Problem, ProblemSeverity
-from firstlight.model.remark import Place
+from firstlight.model.diagnostic import Severity
+from firstlight.model.place import Place
+from firstlight.model.plan import Problem
 from firstlight.plan import build
 from firstlight.plan.dependents import DependencyGraph
 
@@ -43,9 +44,9 @@ def _new_problems(scene: CheckInput, cluster: str) -> Iterator[Note]:
         if (problem.rule, problem.component, problem.message) in before:
             continue
         place = next((link.place for link in reversed(problem.chain) if link.place is not None), None)
-        if problem.severity == ProblemSeverity.ERROR:
+        if problem.severity == Severity.ERROR:
             yield note.failed(f"{cluster}: {problem.message}", todo=_way(problem), place=place)
-        elif problem.severity == ProblemSeverity.WARNING:
+        elif problem.severity == Severity.WARNING:
             yield note.person(f"{cluster}: {problem.message}", todo=_way(problem), place=place)
 
 

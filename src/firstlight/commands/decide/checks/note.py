@@ -6,7 +6,7 @@ from typing import Any
 
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import ChangeCheck, CheckState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, Waiting
 
 _ORDER = (CheckState.FAILED, CheckState.PERSON, CheckState.PASSED, CheckState.SKIPPED)

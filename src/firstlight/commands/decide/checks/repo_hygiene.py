@@ -9,7 +9,7 @@ from firstlight.commands.decide.checks.note import Note
 from firstlight.model import versions
 from firstlight.model.change import Matter
 from firstlight.model.decision import Decision
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo.changes import file_classification
 
 _LEGAL = ("license", "licence", "notice")

@@ -14,8 +14,8 @@ from firstlight.document.yaml_reader import YamlDialect
 from firstlight.model.change import Matter
 from firstlight.model.cluster import MachineRole
 from firstlight.model.decision import Decision, Touched
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.machine_config import MachineDraft
-from firstlight.model.remark import Grade, Remark
 from firstlight.model.secret import Secret
 from firstlight.render.machines import machine_drafts
 from firstlight.repo.declaration import declaration_form
@@ -24,7 +24,7 @@ from firstlight.repo.work_tree import YAML
 _TEMPLATED = (Matter.CHART, Matter.MACHINE, Matter.RELEASE)
 """Files that may be templates: what is in braces is no YAML, and need not be."""
 _NEEDS = "which nothing deploys"
-"""What a remark says of a need; that is for another check."""
+"""What a diagnostic says of a need; that is for another check."""
 
 
 async def look(decision: Decision, scene: CheckInput) -> list[Note]:
@@ -32,7 +32,7 @@ async def look(decision: Decision, scene: CheckInput) -> list[Note]:
     paths = [each for each in scene.paths if each.endswith(YAML) and scene.after.tree.is_file(each)]
     matters = {item.change.place.path: item.change.matter for item in decision.items}
     broken = [found for path in paths for found in _yaml(path, matters.get(path), scene)]
-    notes = [*broken, *_declaration(scene), *_remarks(scene)]
+    notes = [*broken, *_declaration(scene), *_diagnostics(scene)]
     notes += await look_at_machine_configs(decision, scene)
     notes += await object_schema.look(decision, scene)
     if paths and not any(each.place and each.place.path in paths for each in broken):
@@ -49,55 +49,57 @@ def _yaml(path: str, matter: Matter | None, scene: CheckInput) -> Iterator[Note]
         yield note.skipped(f"{path} is a template")
         return
     dialect = YamlDialect.TALOS if matter == Matter.MACHINE else YamlDialect.KUBERNETES
-    for remark in yaml_reader.read(data, path, dialect=dialect).remarks:
-        if remark.grade == Grade.ERROR:
-            yield _failed(remark)
-        elif remark.grade == Grade.WARNING:
-            yield note.person(remark.message, todo=remark.hint, place=remark.place)
+    for diagnostic in yaml_reader.read(data, path, dialect=dialect).diagnostics:
+        if diagnostic.severity == Severity.ERROR:
+            yield _failed(diagnostic)
+        elif diagnostic.severity == Severity.WARNING:
+            yield note.person(diagnostic.message, todo=diagnostic.fix, place=diagnostic.place)
 
 
 def _declaration(scene: CheckInput) -> Iterator[Note]:
-    """firstlight.yaml, if there is one; what is wrong with it has remarks."""
+    """firstlight.yaml, if there is one; what is wrong with it has diagnostics."""
     platform = scene.after.platform
     if platform.declared is not None and declaration_form.FILE in scene.paths:
         yield note.passed(f"{declaration_form.FILE} is valid")
     elif platform.is_misdeclared:
         wrong = [
-            each for each in platform.remarks if each.place.path == declaration_form.FILE and each.grade == Grade.ERROR
+            each
+            for each in platform.diagnostics
+            if each.place.path == declaration_form.FILE and each.severity == Severity.ERROR
         ]
         yield from (_failed(each) for each in wrong)
         if not wrong:
             yield note.failed(f"{declaration_form.FILE} is wrong", todo="see: firstlight inventory")
 
 
-def _remarks(scene: CheckInput) -> Iterator[Note]:
+def _diagnostics(scene: CheckInput) -> Iterator[Note]:
     """What the repo's reader did not find wrong before, and does now."""
-    before = {(each.place.path, each.message) for each in scene.before.platform.remarks} if scene.before else set()
+    before = {(each.place.path, each.message) for each in scene.before.platform.diagnostics} if scene.before else set()
     read = {path for path in scene.paths if path.endswith(YAML)}
-    for each in _wrong(scene.after.platform.remarks):
+    for each in _wrong(scene.after.platform.diagnostics):
         is_said = each.place.path == declaration_form.FILE and scene.after.platform.is_misdeclared
         if (each.place.path, each.message) not in before and not is_said and not _is_of_file(each, scene, read):
             yield _failed(each)
 
 
-def _wrong(remarks: Iterable[Remark]) -> Iterator[Remark]:
-    return (each for each in remarks if each.grade == Grade.ERROR and _NEEDS not in each.message)
+def _wrong(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    return (each for each in diagnostics if each.severity == Severity.ERROR and _NEEDS not in each.message)
 
 
-def _is_of_file(remark: Remark, scene: CheckInput, read: set[str]) -> bool:
+def _is_of_file(diagnostic: Diagnostic, scene: CheckInput, read: set[str]) -> bool:
     """Whether reading the file alone has said it already."""
-    if remark.place.path not in read:
+    if diagnostic.place.path not in read:
         return False
-    data = scene.after.tree.bytes(remark.place.path)
+    data = scene.after.tree.bytes(diagnostic.place.path)
     return data is not None and any(
-        each.message == remark.message
+        each.message == diagnostic.message
         for dialect in YamlDialect
-        for each in yaml_reader.read(data, remark.place.path, dialect=dialect).remarks
+        for each in yaml_reader.read(data, diagnostic.place.path, dialect=dialect).diagnostics
     )
 
 
-def _failed(remark: Remark) -> Note:
-    return note.failed(remark.message, todo=remark.hint, place=remark.place)
+def _failed(diagnostic: Diagnostic) -> Note:
+    return note.failed(diagnostic.message, todo=diagnostic.fix, place=diagnostic.place)
 
 
 # Machine configs as talosctl validates them: made of the repo's drafts with keys that are thrown away.
@@ -130,10 +132,10 @@ async def _of_cluster(name: str, scene: CheckInput, client: Talosctl) -> list[No
                 f"{name}: Omni makes and validates the machine configs", todo="omnictl cluster template validate"
             )
         ]
-    drafts, remarks = machine_drafts.machine_drafts(scene.after.platform, cluster, tree=scene.after.tree)
-    wrong = [each for each in remarks if each.grade == Grade.ERROR]
+    drafts, diagnostics = machine_drafts.machine_drafts(scene.after.platform, cluster, tree=scene.after.tree)
+    wrong = [each for each in diagnostics if each.severity == Severity.ERROR]
     if wrong:
-        return [note.failed(each.message, todo=each.hint, place=each.place) for each in wrong]
+        return [note.failed(each.message, todo=each.fix, place=each.place) for each in wrong]
     if not drafts:
         return [note.skipped(f"{name}: the repo declares no machines of which configs could be made")]
     secrets = await client.gen_secrets(talos_version=cluster.talos)
@@ -216,12 +218,12 @@ def _of(touched: Touched, scene: CheckInput) -> list[Note]:
     for each in after:
         says = f"{name} cannot be rendered: {each.message}"
         if scene.is_offline and _is_elsewhere(each):
-            found.append(note.skipped(says, todo=each.hint))
+            found.append(note.skipped(says, todo=each.fix))
         elif before:
             # The change has not broken it, and what is wrong may be this computer's: a chart that it cannot fetch.
-            found.append(note.person(f"{says}, and could not be before", todo=each.hint, place=each.place))
+            found.append(note.person(f"{says}, and could not be before", todo=each.fix, place=each.place))
         else:
-            todo = each.hint or f"see: firstlight render {touched.component}"
+            todo = each.fix or f"see: firstlight render {touched.component}"
             found.append(note.failed(says, todo=todo, place=each.place))
     return found
 
@@ -232,17 +234,17 @@ def render_problem(version: RenderedRevision, touched: Touched, scene: CheckInpu
     return next((each.message for each in wrong), "")
 
 
-def _is_elsewhere(remark: Remark) -> bool:
+def _is_elsewhere(diagnostic: Diagnostic) -> bool:
     """Whether it could be rendered if something were fetched, as the store of charts says."""
-    return "offline" in remark.message
+    return "offline" in diagnostic.message
 
 
-def _errors(version: RenderedRevision | None, touched: Touched) -> tuple[Remark, ...]:
+def _errors(version: RenderedRevision | None, touched: Touched) -> tuple[Diagnostic, ...]:
     if version is None:
         return ()
     return tuple(
-        remark
+        diagnostic
         for each in version.rendered(touched.cluster, touched.component)
-        for remark in each.remarks
-        if remark.grade == Grade.ERROR
+        for diagnostic in each.diagnostics
+        if diagnostic.severity == Severity.ERROR
     )

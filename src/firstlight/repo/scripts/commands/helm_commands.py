@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from firstlight.model import secret_words
 from firstlight.model.component import Origin, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, Source, Unresolved, Values
 from firstlight.repo import well_known_components
 from firstlight.repo.scripts import command_line, masked_lines

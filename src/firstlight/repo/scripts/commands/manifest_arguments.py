@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from firstlight.document import yaml_reader
 from firstlight.model import versions
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Embedded, RemoteSource, Source, Unresolved
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.scripts import command_line, masked_lines
@@ -101,7 +101,7 @@ def _of_template(text: str, path: str) -> list[ObjectId]:
         return []
     filled = _VALUE.sub(_FILLED, _TAG.sub("", _ALONE.sub("", text)))
     contents = yaml_reader.read(filled.encode("utf-8", errors="replace"), path)
-    if any(remark.grade == "error" for remark in contents.remarks):
+    if any(diagnostic.severity == "error" for diagnostic in contents.diagnostics):
         return []
     return [
         dataclasses.replace(
@@ -134,7 +134,7 @@ def from_feed(feed: Feed, path: str) -> Manifests:
         place=Place(path, feed.line), steps=(), size=len(feed.text.text.encode("utf-8", errors="replace"))
     )
     doubt = "" if objects else "no objects are found in it"
-    if any(remark.grade == "error" for remark in contents.remarks):
+    if any(diagnostic.severity == "error" for diagnostic in contents.diagnostics):
         doubt = "it is not YAML before its variables are put in"
     name = objects[0].name if len(objects) == 1 else ""
     return Manifests(source, name, objects, doubt=doubt)

@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.repo import go_template
 from firstlight.repo.scripts.command_line import Feed, Invocation
 from firstlight.repo.scripts.script_tasks import Shell, Task

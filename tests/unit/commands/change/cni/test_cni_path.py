@@ -11,7 +11,7 @@ from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.component import ObjectId, Side
 from firstlight.model.decision import ChangeCheck, CheckState, Decision, DecisionItem, Moment, Risk
 from firstlight.model.observation import GateView, WatchTarget
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.verdict import Failed, Passed, Skipped, Verdict, VerificationCheck, Waiting
 

@@ -12,8 +12,8 @@ from firstlight.model.change import Change, ChangedField, ChangeVerb, Matter
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
 from firstlight.model.decision import Decision, DecisionItem, Risk, Ruling, Touched
+from firstlight.model.place import Place
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Place
 from firstlight.model.source import DirectorySource
 
 PLACE = Place("a.yaml", 1)

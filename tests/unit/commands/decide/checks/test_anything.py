@@ -11,7 +11,7 @@ from firstlight.commands.decide.checks import capacity, monitoring, object_schem
 from firstlight.commands.decide.checks.monitoring import WatchedComponent
 from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 
 KINDS = [

@@ -10,7 +10,7 @@ from firstlight.commands.decide.checks.capacity import Amount
 from firstlight.commands.decide.checks.note import Note, ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 MEBI = 1 << 20
 

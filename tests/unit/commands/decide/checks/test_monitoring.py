@@ -7,7 +7,7 @@ import pytest
 from firstlight.commands.decide.checks import monitoring
 from firstlight.commands.decide.checks.monitoring import WatchedComponent
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.model.source import DirectorySource
 

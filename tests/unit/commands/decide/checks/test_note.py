@@ -2,7 +2,7 @@
 
 from firstlight.commands.decide.checks import note
 from firstlight.model.decision import ChangeCheck, CheckState, Moment
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 from firstlight.model.verdict import Failed, Passed, Skipped, Waiting
 
 CHECK = ChangeCheck(id="x", moment=Moment.PRE, title="x")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from firstlight.commands.decide.checks import security
 from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.model.component import ObjectId
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 READ = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
 

@@ -10,7 +10,7 @@ from firstlight.commands.decide.checks.note import ObjectPair
 from firstlight.model.cluster import Cluster, Network
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 FAILED, PERSON = CheckState.FAILED, CheckState.PERSON
 

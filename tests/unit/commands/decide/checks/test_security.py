@@ -8,7 +8,7 @@ from firstlight.commands.decide.checks import security
 from firstlight.commands.decide.checks.note import Note, ObjectPair
 from firstlight.model.component import ObjectId
 from firstlight.model.decision import CheckState
-from firstlight.model.remark import Place
+from firstlight.model.place import Place
 
 FAILED, PERSON = CheckState.FAILED, CheckState.PERSON
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.finding import FindingEvidence
 from firstlight.model.platform import Platform
-from firstlight.model.remark import Grade, Remark
 from firstlight.repo.platform_view import PlatformView
 
 _ELSEWHERE = (
@@ -31,33 +31,33 @@ _OURS = re.compile(r"which cluster|a cluster cannot be called|left out\b|more th
 _LONGEST = 500
 """Characters of a message that are looked at: it may name whatever stands in a file."""
 _NAME = re.compile(r"\S*[/._]\S*|\d+")
-_GRADES = (Grade.ERROR, Grade.WARNING)
+_GRADES = (Severity.ERROR, Severity.WARNING)
 
 
 def wrong(scene: PlatformView) -> Iterator[Hit]:
     """What cannot be read, or says something that it must not say."""
-    yield from _hits(scene, Grade.ERROR)
+    yield from _hits(scene, Severity.ERROR)
 
 
 def doubtful(scene: PlatformView) -> Iterator[Hit]:
     """What can be read, and probably means something else than its author thinks."""
-    yield from _hits(scene, Grade.WARNING)
+    yield from _hits(scene, Severity.WARNING)
 
 
 def unread(platform: Platform) -> Iterator[str]:
     """What only we have not read, as an audit says it: nobody may take silence about it for praise."""
-    seen = [each for each in platform.remarks if each.grade in _GRADES and _OURS.search(each.message)]
+    seen = [each for each in platform.diagnostics if each.severity in _GRADES and _OURS.search(each.message)]
     for first, *others in _together(seen):
         more = f", and {len(others)} more like it" if others else ""
         yield f"{first.place}: {first.message}{more}"
 
 
-def _hits(scene: PlatformView, grade: Grade) -> Iterator[Hit]:
-    remote = {each.place.path for each in scene.platform.remarks if "is elsewhere, and not fetched" in each.message}
+def _hits(scene: PlatformView, severity: Severity) -> Iterator[Hit]:
+    remote = {each.place.path for each in scene.platform.diagnostics if "is elsewhere, and not fetched" in each.message}
     kept = [
         each
-        for each in scene.platform.remarks
-        if each.grade is grade
+        for each in scene.platform.diagnostics
+        if each.severity is severity
         and not any(other in each.message for other in _ELSEWHERE)
         and not _OURS.search(each.message)
         and not (_NEEDS_ALL.match(each.message) and each.place.path in remote)
@@ -66,20 +66,20 @@ def _hits(scene: PlatformView, grade: Grade) -> Iterator[Hit]:
         yield _hit(same)
 
 
-def _together(remarks: Iterable[Remark]) -> Iterator[list[Remark]]:
-    """Remarks of one file that say the same of many things are one."""
-    found: dict[tuple[str, str], list[Remark]] = {}
-    for each in remarks:
+def _together(diagnostics: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
+    """Diagnostics of one file that say the same of many things are one."""
+    found: dict[tuple[str, str], list[Diagnostic]] = {}
+    for each in diagnostics:
         found.setdefault((each.place.path, _NAME.sub("…", each.message[:_LONGEST])), []).append(each)
     yield from found.values()
 
 
-def _hit(same: list[Remark]) -> Hit:
+def _hit(same: list[Diagnostic]) -> Hit:
     first = same[0]
     more = f", and {len(same) - 1} more like it" if len(same) > 1 else ""
     return Hit(
         message=f"{first.message}{more}",
         place=first.place,
         evidence=tuple(FindingEvidence(each.message, each.place) for each in same) if len(same) > 1 else (),
-        fix=first.hint,
+        fix=first.fix,
     )

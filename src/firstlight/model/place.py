@@ -1,0 +1,16 @@
+"""A place in a file of a repo."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in a file; lines and columns count from 1, and 0 means the whole file."""
+
+    path: str
+    """Relative to the repo, with forward slashes."""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])
