@@ -6,6 +6,8 @@ A version counts changes that break readers: a field that goes, or means somethi
 import dataclasses
 from typing import Any, TypedDict
 
+from firstlight.model.diagnostic import Severity
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OutputForm:
@@ -35,13 +37,25 @@ class ObjectData(TypedDict):
     name: str
 
 
-class DiagnosticData(TypedDict):
-    """Something in a file that is wrong, doubtful or not understood."""
+class EvidenceData(TypedDict):
+    """One thing that shows a diagnostic to be true; ``at`` is a moment in ISO 8601, empty if it is not known."""
 
-    grade: str
+    text: str
+    where: str
     place: PlaceData | None
+    at: str
+
+
+class DiagnosticData(TypedDict):
+    """Something wrong, doubtful or not understood; ``firstlight explain CODE`` tells more about its code."""
+
+    code: str
+    severity: Severity
     message: str
-    hint: str
+    places: list[PlaceData]
+    fix: str
+    subject: str
+    evidence: list[EvidenceData]
 
 
 class FailureData(TypedDict):

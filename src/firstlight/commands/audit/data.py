@@ -3,7 +3,7 @@
 from typing import Any
 
 from firstlight.cli.output_form import PlaceData
-from firstlight.commands.audit.output_form import AuditData, EvidenceData, ExcusedData, FindingData, MatrixData
+from firstlight.commands.audit.output_form import AuditData, ExcusedData, FindingData, FindingEvidenceData, MatrixData
 from firstlight.model.finding import Audit, Excused, Finding, FindingEvidence, Matrix
 from firstlight.model.place import Place
 
@@ -66,7 +66,7 @@ def _excused(one: Excused) -> ExcusedData:
     return {**finding(one.finding), "by": str(one.by), "reason": one.reason, "until": one.until, "excuse": excuse}
 
 
-def _evidence(one: FindingEvidence) -> EvidenceData:
+def _evidence(one: FindingEvidence) -> FindingEvidenceData:
     return {"text": one.text, "place": str(one.place) if one.place else None}
 
 

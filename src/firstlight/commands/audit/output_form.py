@@ -13,7 +13,7 @@ SeverityWord = Annotated[str, Meta(extra_json_schema={"enum": [*FINDING_SEVERITI
 StandingWord = Annotated[str, Meta(extra_json_schema={"enum": [*PatternStanding]})]
 
 
-class EvidenceData(TypedDict):
+class FindingEvidenceData(TypedDict):
     """What shows it; the place as ``FILE:LINE``."""
 
     text: str
@@ -31,7 +31,7 @@ class FindingData(TypedDict):
     column: int
     clusters: list[str]
     component: str
-    evidence: list[EvidenceData]
+    evidence: list[FindingEvidenceData]
     fix: str
     fixable: bool
     key: str

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from firstlight.cli.output_form import OutputForm
+from firstlight.cli.output_form import DiagnosticData, OutputForm
 
 
 class DifferenceData(TypedDict):
@@ -37,15 +37,6 @@ class ComparedData(TypedDict):
     consequences: list[ConsequenceData]
 
 
-class BoundaryDiagnosticData(TypedDict):
-    """Why something could not be compared."""
-
-    grade: str
-    path: str
-    line: int
-    message: str
-
-
 class VersionsData(TypedDict):
     """The version on each side."""
 
@@ -69,7 +60,7 @@ class BoundaryData(TypedDict):
     equal: bool
     stays: StaysData | None
     objects: list[ComparedData]
-    diagnostics: list[BoundaryDiagnosticData]
+    diagnostics: list[DiagnosticData]
 
 
 class BoundariesData(TypedDict):
@@ -79,4 +70,4 @@ class BoundariesData(TypedDict):
     components: list[BoundaryData]
 
 
-OUTPUTS = {"boundary": OutputForm(1, (BoundariesData,))}
+OUTPUTS = {"boundary": OutputForm(2, (BoundariesData,))}

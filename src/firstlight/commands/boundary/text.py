@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from firstlight.cli import diagnostic_data
 from firstlight.commands.boundary.output_form import BoundariesData, BoundaryData, ComparedData
 from firstlight.drawing import safe, table
 from firstlight.model.boundary import Boundary, BoundaryStanding, ComparedObject, Consequence, LifecycleEvent
@@ -102,15 +103,7 @@ def _boundary(each: Boundary) -> BoundaryData:
         "equal": each.is_equal,
         "stays": {"event": each.stays.event, "effect": each.stays.effect} if each.stays else None,
         "objects": [_compared(item) for item in each.objects],
-        "diagnostics": [
-            {
-                "grade": diagnostic.severity,
-                "path": diagnostic.place.path,
-                "line": diagnostic.place.line,
-                "message": diagnostic.message,
-            }
-            for diagnostic in each.diagnostics
-        ],
+        "diagnostics": diagnostic_data.of_all(each.diagnostics),
     }
 
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from firstlight.cli.output_form import PlaceData
+from firstlight.cli import diagnostic_data
 from firstlight.commands.explain.explanation import Chain, ChainLink, Explanation, Sentence
 from firstlight.commands.explain.output_form import ChainsData, MeaningsData
 from firstlight.drawing import safe, table
 from firstlight.model.component import Phase, Side
-from firstlight.model.place import Place
 
 _SIGNS = {Side.BOOTSTRAP: "■", Side.HYBRID: "◧", Side.GITOPS: "○"}
 _LEGEND = "■ bootstrap   ◧ bootstrap, then GitOps   ○ GitOps"
@@ -136,7 +135,7 @@ def data(explanations: Sequence[Explanation]) -> MeaningsData:
                     {
                         "name": part.name,
                         "sentences": [
-                            {"text": one.text, "place": _place(one.place), "command": one.command}
+                            {"text": one.text, "place": diagnostic_data.place(one.place), "command": one.command}
                             for one in part.sentences
                         ],
                     }
@@ -173,7 +172,3 @@ def chain_data(chains: Sequence[Chain]) -> ChainsData:
             for chain in chains
         ]
     }
-
-
-def _place(place: Place | None) -> PlaceData | None:
-    return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from firstlight.cli.output_form import DiagnosticData, PlaceData
+from firstlight.cli import diagnostic_data
 from firstlight.commands.inventory.output_form import (
     ClusterData,
     ComponentData,
@@ -13,8 +13,6 @@ from firstlight.commands.inventory.output_form import (
 )
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin
-from firstlight.model.diagnostic import Diagnostic
-from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 from firstlight.model.source import (
     ChartSource,
@@ -34,15 +32,20 @@ def data(platform: Platform) -> InventoryData:
     return {
         "name": platform.name,
         "engine": platform.engine,
-        "declared": _place(platform.declared),
+        "declared": diagnostic_data.place(platform.declared),
         "clusters": [_cluster(each) for each in platform.clusters],
         "components": [component(each, dependents) for each in platform.components],
         "secrets": [
-            {"name": each.name, "namespace": each.namespace, "data": dict(each.data), "place": _place(each.place)}
+            {
+                "name": each.name,
+                "namespace": each.namespace,
+                "data": dict(each.data),
+                "place": diagnostic_data.place(each.place),
+            }
             for each in platform.secrets
         ],
         "unreached": [_origin(each) for each in platform.unreached],
-        "diagnostics": [_diagnostic(each) for each in platform.diagnostics],
+        "diagnostics": diagnostic_data.of_all(platform.diagnostics),
     }
 
 
@@ -60,7 +63,9 @@ def component(each: Component, dependents: Mapping[tuple[str, str], list[str]]) 
         "whyDeclared": each.is_why_declared,
         "version": each.version,
         "needs": each.needs,
-        "missing": [{"id": need.id, "why": need.why, "place": _place(need.place)} for need in each.missing],
+        "missing": [
+            {"id": need.id, "why": need.why, "place": diagnostic_data.place(need.place)} for need in each.missing
+        ],
         "dependents": dependents.get((each.cluster, each.name), []),
         "parent": each.parent,
         "partOf": each.part_of,
@@ -101,8 +106,8 @@ def _cluster(cluster: Cluster) -> ClusterData:
                 "installDisk": each.install_disk,
                 "schematic": each.schematic,
                 "extensions": each.extensions,
-                "patches": [_place(place) for place in each.patches],
-                "place": _place(each.place),
+                "patches": [diagnostic_data.place(place) for place in each.patches],
+                "place": diagnostic_data.place(each.place),
             }
             for each in cluster.machines
         ],
@@ -116,8 +121,8 @@ def _cluster(cluster: Cluster) -> ClusterData:
             }
             for each in cluster.files
         ],
-        "place": _place(cluster.place),
-        "said": {field: _place(place) for field, place in sorted(cluster.said.items())},
+        "place": diagnostic_data.place(cluster.place),
+        "said": {field: diagnostic_data.place(place) for field, place in sorted(cluster.said.items())},
     }
 
 
@@ -128,10 +133,12 @@ def _origin(origin: Origin) -> OriginData:
         "form": origin.form,
         "name": origin.name,
         "namespace": origin.namespace,
-        "place": _place(origin.place),
+        "place": diagnostic_data.place(origin.place),
         "sources": [_source(each) for each in sources],
         "version": origin.version,
-        "needs": [{"id": need.id, "why": need.why, "place": _place(need.place)} for need in origin.needs],
+        "needs": [
+            {"id": need.id, "why": need.why, "place": diagnostic_data.place(need.place)} for need in origin.needs
+        ],
         "parent": origin.parent,
         "certainty": origin.certainty,
         "doubt": origin.doubt,
@@ -158,7 +165,7 @@ def _source(source: Source) -> SourceData:
                 "namespace": source.namespace,
                 "storageNamespace": source.storage_namespace,
                 "values": [_values(each) for each in source.values],
-                "place": _place(source.origin),
+                "place": diagnostic_data.place(source.origin),
             }
         case DirectorySource():
             return {
@@ -175,7 +182,7 @@ def _source(source: Source) -> SourceData:
         case RemoteSource():
             return {"type": "remote", "url": source.url, "revision": source.revision, "path": source.path}
         case Embedded():
-            return {"type": "embedded", "place": _place(source.place), "size": source.size}
+            return {"type": "embedded", "place": diagnostic_data.place(source.place), "size": source.size}
         case Unresolved():
             return {"type": "unresolved", "text": source.text, "reason": source.reason}
 
@@ -184,20 +191,7 @@ def _values(values: Values) -> ValuesData:
     """Where values come from; not what they are."""
     return {
         "from": values.file or values.reference or "inline",
-        "place": _place(values.place),
+        "place": diagnostic_data.place(values.place),
         "optional": values.optional,
         "unresolved": values.unresolved,
     }
-
-
-def _diagnostic(diagnostic: Diagnostic) -> DiagnosticData:
-    return {
-        "grade": diagnostic.severity,
-        "place": _place(diagnostic.place),
-        "message": diagnostic.message,
-        "hint": diagnostic.fix,
-    }
-
-
-def _place(place: Place | None) -> PlaceData | None:
-    return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -174,4 +174,4 @@ class ComponentsData(TypedDict):
     components: list[ComponentData]
 
 
-OUTPUTS = {"inventory": OutputForm(1, (InventoryData, ComponentsData))}
+OUTPUTS = {"inventory": OutputForm(2, (InventoryData, ComponentsData))}

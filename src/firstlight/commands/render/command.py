@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from firstlight import errors
-from firstlight.cli import output, renderers, which_repo
+from firstlight.cli import diagnostic_data, output, renderers, which_repo
 from firstlight.cli.options import repo_option
 from firstlight.commands.render import inline as render_inline
 from firstlight.commands.render import text
@@ -150,7 +150,7 @@ def _show_crds(platform: Platform, found: list[RenditionRow], form: str) -> int:
             }
             for each in made.each
         ]
-        output.write_json({"crds": listed, "diagnostics": [text.diagnostic_data(each) for each in made.diagnostics]})
+        output.write_json({"crds": listed, "diagnostics": diagnostic_data.of_all(made.diagnostics)})
     else:
         print(text.yaml(each.object for each in made.each), end="")
         number = len(made.each)

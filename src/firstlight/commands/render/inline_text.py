@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from firstlight.cli import diagnostic_data
 from firstlight.cli.output_form import ObjectData
 from firstlight.commands.render.output_form import InlineChangeData, InlineData
 from firstlight.drawing import safe, table
@@ -119,10 +120,7 @@ def data(embedding: Embedding, *, is_written: bool = False) -> InlineData:
         "leftOut": [{**_object(each.id), "reason": each.reason} for each in embedding.left_out],
         "addedCrds": [each.name for each in embedding.added_crds],
         "kept": list(embedding.kept),
-        "diagnostics": [
-            {"place": str(each.place), "grade": each.severity, "message": each.message, "hint": each.fix}
-            for each in embedding.diagnostics
-        ],
+        "diagnostics": diagnostic_data.of_all(embedding.diagnostics),
     }
 
 

@@ -68,15 +68,6 @@ class LeftOutData(ObjectData):
     reason: str
 
 
-class InlineDiagnosticData(TypedDict):
-    """A diagnostic, with its place as ``FILE:LINE``."""
-
-    place: str
-    grade: str
-    message: str
-    hint: str
-
-
 class InlineData(TypedDict):
     """With ``--inline``: an inline manifest, compared with what its component renders to."""
 
@@ -96,7 +87,7 @@ class InlineData(TypedDict):
     leftOut: list[LeftOutData]
     addedCrds: list[str]
     kept: list[str]
-    diagnostics: list[InlineDiagnosticData]
+    diagnostics: list[DiagnosticData]
 
 
-OUTPUTS = {"render": OutputForm(1, (RenditionsData, CrdsData, InlineData))}
+OUTPUTS = {"render": OutputForm(2, (RenditionsData, CrdsData, InlineData))}

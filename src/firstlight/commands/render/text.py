@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.cli.output_form import DiagnosticData, PlaceData
+from firstlight.cli import diagnostic_data
 from firstlight.document import yaml_writer
 from firstlight.drawing import safe, table
 from firstlight.model.component import Component
@@ -77,14 +77,8 @@ def data(row: RenditionRow, *, with_objects: bool) -> dict[str, Any]:
         "objects": [masked(each) for each in rendition.objects] if with_objects else len(rendition.objects),
         "crds": sum(each.is_crd for each in rendition.objects),
         "whole": is_whole(rendition),
-        "diagnostics": [diagnostic_data(each) for each in rendition.diagnostics],
+        "diagnostics": diagnostic_data.of_all(rendition.diagnostics),
     }
-
-
-def diagnostic_data(diagnostic: Diagnostic) -> DiagnosticData:
-    """A diagnostic as plain data."""
-    place: PlaceData = {"path": diagnostic.place.path, "line": diagnostic.place.line, "column": diagnostic.place.column}
-    return {"place": place, "grade": diagnostic.severity.value, "message": diagnostic.message, "hint": diagnostic.fix}
 
 
 def rows(found: Sequence[RenditionRow], *, columns: int) -> list[str]:

@@ -198,7 +198,8 @@ def test_json(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 3
     assert (found["state"], found["stale"], found["refused"], found["written"]) == ("stale", True, True, False)
     assert [(each["what"], each["kind"]) for each in found["changes"]] == [("added", "Secret"), ("added", "ConfigMap")]
-    assert found["diagnostics"][0]["grade"] == "error"
+    assert found["diagnostics"][0]["severity"] == "error"
+    assert found["diagnostics"][0]["places"][0]["line"] > 0
     assert "c2VjcmV0" not in json.dumps(found)
 
 
