@@ -75,7 +75,7 @@ def test_json_has_places_for_everything(capsys: pytest.CaptureFixture[str]) -> N
     assert cilium["bootstrap"][0]["place"] == {"path": "bootstrap/helmfile.yaml", "line": 8, "column": 5}
     assert cilium["bootstrap"][0]["sources"][0]["version"] == "1.18.2"
     assert found["clusters"][0]["machines"][0]["place"]["line"] > 0
-    assert found["diagnostics"][0]["place"]["path"] == "kubernetes/infrastructure/bgp.yaml"
+    assert found["diagnostics"][0]["places"][0]["path"] == "kubernetes/infrastructure/bgp.yaml"
 
 
 def test_no_secret_of_a_script_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
