@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.engines import revisions
-from firstlight.gates import conditions
 from firstlight.model import argocd_names
 from firstlight.model.verdict import Passed, Skipped, Verdict, Waiting
 

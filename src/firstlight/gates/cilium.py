@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions, crds, gate_parts, workload
+from firstlight.gates import crds, gate_parts, workload
 from firstlight.gates.gate_parts import GatePart
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView, WatchTarget

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import mapping, number, sequence, text
-from firstlight.gates import argocd, conditions, flux, gate_parts, node_ready, pod_placement, replicas
+from firstlight.gates import argocd, flux, gate_parts, node_ready, pod_placement, replicas
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster, Engine, Machine

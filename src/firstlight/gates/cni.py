@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import cilium, conditions, gate_parts, workload
+from firstlight.gates import cilium, gate_parts, workload
 from firstlight.gates.causes import scheduling
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId

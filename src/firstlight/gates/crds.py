@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.document import conditions as gates_conditions
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import conditions as gates_conditions
 from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId

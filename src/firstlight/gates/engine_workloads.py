@@ -1,7 +1,8 @@
 """Whether the GitOps engine runs: its workloads, and the FluxInstance that makes them."""
 
+from firstlight.document import conditions
 from firstlight.engines import adapters
-from firstlight.gates import conditions, gate_parts, workload
+from firstlight.gates import gate_parts, workload
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model import flux_names
 from firstlight.model.cluster import Engine

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView

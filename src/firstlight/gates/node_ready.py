@@ -7,8 +7,9 @@ they are ready, so that one that is not there yet holds nothing up; one that has
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.causes import scheduling
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.cluster import Machine, MachineRole

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from firstlight.document import conditions
 from firstlight.document.within import text
-from firstlight.gates import conditions, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import Ask, AskRequest, GateView, WatchTarget

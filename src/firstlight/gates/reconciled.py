@@ -1,7 +1,8 @@
 """Whether the engine has brought what it was told to: its own word for the object that declares a component."""
 
+from firstlight.document import conditions
 from firstlight.document.within import at
-from firstlight.gates import argocd, conditions, flux, gate_parts
+from firstlight.gates import argocd, flux, gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.observation import GateView

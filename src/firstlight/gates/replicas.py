@@ -8,8 +8,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, text
-from firstlight.gates import conditions, pod_placement
+from firstlight.gates import pod_placement
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -1,7 +1,8 @@
 """Whether a Secret is there with its keys. Values are never told, nor how long they are."""
 
+from firstlight.document import conditions
 from firstlight.document.within import mapping
-from firstlight.gates import conditions, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.component import ObjectId
 from firstlight.model.observation import GateView

@@ -1,6 +1,7 @@
 """Whether a store of secrets is reached: External Secrets has logged in to it."""
 
-from firstlight.gates import conditions, gate_parts
+from firstlight.document import conditions
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model.observation import GateView
 from firstlight.model.plan import Gate

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import mapping, text
 from firstlight.engines import revisions
-from firstlight.gates import conditions, flux, gate_parts, secret
+from firstlight.gates import flux, gate_parts, secret
 from firstlight.gates.gate_parts import GateContext, GatePart, GateQuestion
 from firstlight.model import flux_names
 from firstlight.model.observation import GateView

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import conditions, gate_parts, label_selector, replicas
+from firstlight.gates import gate_parts, label_selector, replicas
 from firstlight.gates import services as gates_services
 from firstlight.gates.causes import pods as causes_pods
 from firstlight.gates.causes import scheduling

@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions, gate_parts, label_selector, replicas
+from firstlight.gates import gate_parts, label_selector, replicas
 from firstlight.gates.causes import pods as causes_pods
 from firstlight.gates.causes import refusals, scheduling
 from firstlight.gates.causes.refusals import WaitCause

@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from firstlight.gates import conditions, gate_table, label_selector
+from firstlight.document import conditions
+from firstlight.gates import gate_table, label_selector
 from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.model import own_gates
 from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from firstlight.document import conditions as gates_conditions
 from firstlight.engines import revisions
-from firstlight.gates import conditions as gates_conditions
 from firstlight.gates import label_selector, own_gates, replicas, root, source
 from firstlight.model.observation import GateView
 from firstlight.model.own_gates import CelGate, WatchedObject

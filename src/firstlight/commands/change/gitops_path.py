@@ -6,10 +6,11 @@ The emergency path of an engine that works has the same stages; what differs is 
 from firstlight.commands.change import change_checks, engine_objects, reconcile
 from firstlight.commands.change.ongoing_change import OngoingChange, PathStages
 from firstlight.commands.change.reconcile import FollowedObjects, FollowedRevision
+from firstlight.document import conditions
 from firstlight.document.within import text
 from firstlight.execute.walk import OnVerdict, WalkStage
 from firstlight.execute.world import PendingChange, World
-from firstlight.gates import conditions, gate_parts
+from firstlight.gates import gate_parts
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model import flux_names
 from firstlight.model.cluster import Cluster

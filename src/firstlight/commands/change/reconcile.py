@@ -13,11 +13,12 @@ from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.change.engine_objects import EngineObject
 from firstlight.commands.change.followed_branch import FollowedRepository
+from firstlight.document import conditions
 from firstlight.document.within import mapping, text
 from firstlight.engines import revisions
 from firstlight.execute.walk import OnVerdict
 from firstlight.execute.world import World
-from firstlight.gates import argocd, conditions, flux, gate_parts
+from firstlight.gates import argocd, flux, gate_parts
 from firstlight.gates.gate_parts import GateQuestion
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster

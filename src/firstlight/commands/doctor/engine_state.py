@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.doctor import rule_finding
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
 from firstlight.plan import product_tables

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firstlight.commands.doctor import rule_finding
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import pods
 from firstlight.observe.cluster.observation import ClusterObservation, WantedLog
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firstlight.commands.doctor.diagnosis import NextCommand, SymptomEvidence, SymptomLayer
+from firstlight.document import conditions
 from firstlight.document.within import mapping, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import refusals
 from firstlight.observe.cluster.observation import name_of
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from firstlight.commands.doctor import error_messages, rule_finding
 from firstlight.commands.doctor.diagnosis import SymptomEvidence
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions, pod_placement
+from firstlight.gates import pod_placement
 from firstlight.gates.causes import pods, refusals, scheduling
 from firstlight.gates.causes.refusals import WaitCause
 from firstlight.observe.cluster.observation import ClusterObservation

@@ -6,8 +6,9 @@ from typing import Any
 
 from firstlight.commands.doctor import rule_finding
 from firstlight.commands.doctor.diagnosis import SymptomLayer
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import conditions, label_selector, replicas
+from firstlight.gates import label_selector, replicas
 from firstlight.gates.causes import pods as causes_pods
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.verdict import Passed, Verdict, Waiting

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import mapping, number, sequence, text
-from firstlight.gates import conditions, label_selector
+from firstlight.gates import label_selector
 from firstlight.model.verdict import Passed, Verdict, Waiting
 
 # What becomes of a node while its machine is worked on: the mark on it, its pods, and what stands in the way.

@@ -10,9 +10,9 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.commands.node.drain_rules import ConcernWeight, StorageConcern
+from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
 from firstlight.execute.world import World
-from firstlight.gates import conditions
 
 Objects = Sequence[Mapping[str, Any]]
 _HOST = "kubernetes.io/hostname"

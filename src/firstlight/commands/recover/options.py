@@ -19,9 +19,9 @@ from firstlight.commands.recover.assessment import (
     RecoveryOption,
     Trouble,
 )
+from firstlight.document import conditions as gates_conditions
 from firstlight.document import yaml_reader
 from firstlight.document.within import text
-from firstlight.gates import conditions as gates_conditions
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_report import EtcdData, MachineReport, MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation

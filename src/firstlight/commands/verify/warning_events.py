@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from firstlight.clients import kube
+from firstlight.document import conditions
 from firstlight.document.within import number, text
-from firstlight.gates import conditions
 from firstlight.model.verdict import Passed, VerificationCheck
 
 _SHOWN = 8

@@ -14,11 +14,12 @@ from typing import Any
 
 from firstlight.clients import kube
 from firstlight.clients.kube.kube_errors import UnknownKind
+from firstlight.document import conditions
 from firstlight.document.within import text
 from firstlight.execute.apply.server_side_apply import guarded
 from firstlight.execute.handover import prediction
 from firstlight.execute.world import World
-from firstlight.gates import argocd, conditions, flux, gate_parts
+from firstlight.gates import argocd, flux, gate_parts
 from firstlight.gates.gate_parts import GatePart, GateQuestion
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import ObjectId

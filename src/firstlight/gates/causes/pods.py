@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import refusals
 from firstlight.gates.causes.refusals import WaitCause
 

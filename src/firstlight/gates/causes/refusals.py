@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import at, number, text
-from firstlight.gates import conditions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions, pod_placement
+from firstlight.gates import pod_placement
 from firstlight.gates.causes.refusals import WaitCause
 
 _TAINTS = {

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from firstlight.document import conditions
 from firstlight.document.within import mapping, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import refusals
 from firstlight.model import argocd_names, flux_names, machine
 from firstlight.model.cluster import Cluster, Machine

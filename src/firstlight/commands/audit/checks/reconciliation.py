@@ -5,8 +5,8 @@ from typing import Any
 
 from firstlight.commands.audit import rule_hit, wording
 from firstlight.commands.audit.rule_hit import Hit
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, text
-from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Owner, SourceForm
 from firstlight.model.diagnostic import Severity

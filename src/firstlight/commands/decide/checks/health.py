@@ -10,9 +10,10 @@ from firstlight.clients.git import git_errors
 from firstlight.commands.decide.checks import check_input, note
 from firstlight.commands.decide.checks.check_input import CheckInput, CommitRange
 from firstlight.commands.decide.checks.note import Note
+from firstlight.document import conditions
 from firstlight.document.within import mapping, text
 from firstlight.engines import engine_directives, revisions
-from firstlight.gates import cluster_health, conditions, gate_parts, gate_table
+from firstlight.gates import cluster_health, gate_parts, gate_table
 from firstlight.gates.gate_parts import GateContext, GateQuestion
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.change import Matter

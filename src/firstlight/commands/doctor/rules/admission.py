@@ -7,8 +7,9 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding, workload_groups
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
-from firstlight.gates import conditions, crds, label_selector
+from firstlight.gates import crds, label_selector
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _KINDS = (

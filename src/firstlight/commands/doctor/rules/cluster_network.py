@@ -5,8 +5,8 @@ from typing import Any
 
 from firstlight.commands.doctor import rule_finding, workload_groups
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import number, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import scheduling
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 

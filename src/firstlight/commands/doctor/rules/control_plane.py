@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from firstlight.commands.doctor import rule_finding
 from firstlight.commands.doctor.rule_finding import RuleFinding
-from firstlight.gates import conditions, etcd, machine_stage
+from firstlight.document import conditions
+from firstlight.gates import etcd, machine_stage
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_report import EtcdData, MachineReport, MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation, MachineObservation

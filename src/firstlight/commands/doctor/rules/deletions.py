@@ -7,8 +7,8 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding, workload_groups
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, kind_of, name_of
 

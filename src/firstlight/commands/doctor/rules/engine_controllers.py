@@ -5,9 +5,9 @@ from typing import Any
 
 from firstlight.commands.doctor import engine_state, error_messages, rule_finding, workload_groups
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import at, text
 from firstlight.engines import adapters, revisions
-from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Engine
 from firstlight.model.verdict import Waiting

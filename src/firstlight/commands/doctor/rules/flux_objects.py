@@ -7,8 +7,8 @@ from typing import Any
 from firstlight.commands.doctor import engine_state, error_messages, rule_finding
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, text
-from firstlight.gates import conditions
 from firstlight.model import flux_names
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 

@@ -7,8 +7,9 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding
 from firstlight.commands.doctor.diagnosis import SymptomEvidence
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
-from firstlight.gates import conditions, label_selector
+from firstlight.gates import label_selector
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.observe.cluster.observation import ClusterObservation, name_of

@@ -6,8 +6,8 @@ from typing import Any
 
 from firstlight.commands.doctor import error_messages, rule_finding
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions
 from firstlight.observe.cluster.observation import ClusterObservation, age, name_of
 
 _STORES = ("external-secrets.io/SecretStore", "external-secrets.io/ClusterSecretStore")

@@ -6,8 +6,8 @@ from typing import Any
 from firstlight.commands.doctor import engine_state, rule_finding
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
-from firstlight.gates import conditions
 from firstlight.model import argocd_names, flux_names
 from firstlight.model import override as model_override
 from firstlight.model.handover import MARK

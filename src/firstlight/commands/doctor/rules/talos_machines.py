@@ -8,8 +8,9 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
-from firstlight.gates import conditions, hardware
+from firstlight.gates import hardware
 from firstlight.model.machine_report import EtcdData, MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation, MachineObservation
 

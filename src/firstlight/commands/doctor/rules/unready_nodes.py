@@ -6,8 +6,8 @@ from typing import Any
 from firstlight.commands.doctor import rule_finding
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.document import conditions
 from firstlight.document.within import sequence, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import scheduling
 from firstlight.model.machine_report import MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation, name_of

@@ -8,8 +8,8 @@ from firstlight.commands.doctor import error_messages, rule_finding, sick_pods, 
 from firstlight.commands.doctor.diagnosis import NextCommand
 from firstlight.commands.doctor.rule_finding import RuleFinding
 from firstlight.commands.doctor.workload_groups import PodGroup
+from firstlight.document import conditions
 from firstlight.document.within import at, sequence, text
-from firstlight.gates import conditions
 from firstlight.gates.causes import refusals, scheduling
 from firstlight.gates.causes.refusals import WaitCause
 from firstlight.model.verdict import Passed
