@@ -13,8 +13,8 @@ import pytest
 
 from firstlight.clients import kube
 from firstlight.commands.doctor import diagnosis_scope, examine
-from firstlight.commands.doctor.diagnosis import Diagnosis
 from firstlight.commands.doctor.examine import DeclaredCluster, DoctorAccess, Examination
+from firstlight.commands.doctor.symptoms import Diagnosis
 from firstlight.model.cluster import Cluster
 from firstlight.model.place import Place
 
@@ -31,7 +31,7 @@ PATIENCE = 40.0
 class Expected:
     """What must be named as the cause."""
 
-    rule: str
+    code: str
     subject: str
     asked: str = ""
     """The namespace or object that the doctor is asked about; empty for the whole cluster."""
@@ -111,18 +111,18 @@ async def named(failure: Failure[Any], expected: Expected, look: Look) -> Diagno
             scope = diagnosis_scope.scope(expected.asked, whole.scene, found)
             assert scope is not None, f"nothing is called {expected.asked}"
             found = diagnosis_scope.narrow(found, scope)
-        if found.causes and (found.causes[0].symptom.rule, found.causes[0].symptom.subject) == (
-            expected.rule,
+        if found.causes and (found.causes[0].symptom.code, found.causes[0].symptom.subject) == (
+            expected.code,
             expected.subject,
         ):
             _note(failure, found)
             return found
         if time.monotonic() > deadline:
             told = [
-                f"{each.symptom.key} (+{len(each.effects)}): {each.symptom.says}; {each.symptom.evidence}"
+                f"{each.symptom.key} (+{len(each.effects)}): {each.symptom.message}; {each.symptom.evidence}"
                 for each in found.causes
             ]
-            raise AssertionError(f"{expected.rule} {expected.subject} is not the first cause of {told}")
+            raise AssertionError(f"{expected.code} {expected.subject} is not the first cause of {told}")
 
 
 def _note(failure: Failure[Any], found: Diagnosis) -> None:
@@ -130,7 +130,7 @@ def _note(failure: Failure[Any], found: Diagnosis) -> None:
     assert top.symptom.evidence, "a cause without evidence"
     assert top.symptom.next, "a cause without a next command"
     if path := os.environ.get(TABLE):
-        row = {"id": failure.id, "says": top.symptom.says, "rule": top.symptom.rule, "seconds": found.seconds,
+        row = {"id": failure.id, "says": top.symptom.message, "code": top.symptom.code, "seconds": found.seconds,
                "explains": len(top.effects)}  # fmt: skip
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

@@ -27,9 +27,9 @@ class Ground:
         for each in objects:
             await self.kube.apply(each, manager="tests")
 
-    def expect(self, rule: str, kind: str, name: str) -> Expected:
+    def expect(self, code: str, kind: str, name: str) -> Expected:
         """That an object of this namespace is the cause, asked about the namespace."""
-        return Expected(rule=rule, subject=f"{kind} {self.space}/{name}", asked=self.space)
+        return Expected(code=code, subject=f"{kind} {self.space}/{name}", asked=self.space)
 
 
 KUBELET = "kwok plays the kubelet"

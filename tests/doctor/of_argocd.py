@@ -25,10 +25,10 @@ class Ground:
         await self.argocd.application(name, self.site, source, **policy)
         return name
 
-    def expect(self, rule: str, subject: str = "") -> Expected:
+    def expect(self, code: str, subject: str = "") -> Expected:
         """What must be the cause of the Application's trouble; the Application itself, if nothing else is named."""
         return Expected(
-            rule=rule, subject=subject or f"Application {HOME}/{self.site}", asked=f"Application {HOME}/{self.site}"
+            code=code, subject=subject or f"Application {HOME}/{self.site}", asked=f"Application {HOME}/{self.site}"
         )
 
 
@@ -65,7 +65,7 @@ async def build(on: Ground) -> AsyncIterator[Expected]:
 async def workload(on: Ground) -> AsyncIterator[Expected]:
     await on.argocd.commit(on.site, {"a.yaml": deployment("web", on.site, image="example.org/broken:1")})
     await on.application()
-    yield Expected(rule="image-pull", subject=f"Deployment {on.site}/web", asked=on.site)
+    yield Expected(code="image-pull", subject=f"Deployment {on.site}/web", asked=on.site)
 
 
 @ARGOCD.failure("argocd-repo-server", "an engine that cannot start",
@@ -79,7 +79,7 @@ async def repo_server(on: Ground) -> AsyncIterator[Expected]:
     await _images(on, dict.fromkeys(images, "example.org/broken:1"))
     try:
         await on.application()
-        yield Expected(rule="image-pull", subject=f"Deployment {HOME}/{REPO_SERVER}", asked=HOME)
+        yield Expected(code="image-pull", subject=f"Deployment {HOME}/{REPO_SERVER}", asked=HOME)
     finally:
         await _images(on, images)
         await on.argocd.running(REPO_SERVER)

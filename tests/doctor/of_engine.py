@@ -21,7 +21,7 @@ async def controller(on: Ground) -> AsyncIterator[Expected]:
     await _image(on, "example.org/broken:1")
     try:
         await on.kustomization("apps")
-        yield Expected(rule="image-pull", subject="Deployment flux-system/kustomize-controller", asked=on.space)
+        yield Expected(code="image-pull", subject="Deployment flux-system/kustomize-controller", asked=on.space)
     finally:
         await _image(on, image)
         await on.flux.running("kustomize-controller")
@@ -34,7 +34,7 @@ async def scaled_down(on: Ground) -> AsyncIterator[Expected]:
     try:
         await on.kustomization("apps")
         yield Expected(
-            rule="engine-scaled-down", subject="Deployment flux-system/kustomize-controller", asked="flux-system"
+            code="engine-scaled-down", subject="Deployment flux-system/kustomize-controller", asked="flux-system"
         )
     finally:
         await _scale(on, 1)
@@ -75,7 +75,7 @@ async def two_namespaces(on: Ground) -> AsyncIterator[Expected]:
     await on.kustomization("two", "two")
     for name in ("one", "two"):
         await on.flux.ready("Kustomization", name, on.space)
-    yield Expected(rule="namespace-conflict", subject=f"Namespace {on.space}", asked=on.space)
+    yield Expected(code="namespace-conflict", subject=f"Namespace {on.space}", asked=on.space)
 
 
 async def _image(on: Ground, image: str) -> None:

@@ -29,9 +29,9 @@ class Ground:
             {**spec, "retryInterval": "1s", "targetNamespace": self.space, **OFTEN, **more},
         )  # fmt: skip
 
-    def expect(self, rule: str, kind: str, name: str) -> Expected:
+    def expect(self, code: str, kind: str, name: str) -> Expected:
         """That an object of this namespace is the cause, asked about the namespace."""
-        return Expected(rule=rule, subject=f"{kind} {self.space}/{name}", asked=self.space)
+        return Expected(code=code, subject=f"{kind} {self.space}/{name}", asked=self.space)
 
 
 FLUX: Registry[Ground] = Registry("Flux")

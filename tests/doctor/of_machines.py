@@ -71,7 +71,7 @@ def with_keys(one: machines.Cluster, client: kube.Client | None, *, talosconfig:
 async def machine_off(on: machines.Cluster) -> AsyncIterator[Expected]:
     await on.lab.machine("worker-1", "off")
     try:
-        yield Expected(rule="machine-unreachable", subject="machine worker-1", asked="worker-1")
+        yield Expected(code="machine-unreachable", subject="machine worker-1", asked="worker-1")
     finally:
         await on.lab.machine("worker-1", "on")
         await on.answers("worker-1")
@@ -82,14 +82,14 @@ async def machine_off(on: machines.Cluster) -> AsyncIterator[Expected]:
 async def foreign(on: machines.Cluster) -> AsyncIterator[Expected]:
     other = await machines.another(on)
     way = MachineAccess(program=on.program, talosconfig=other.talosconfig, reach=reach(on))
-    yield Expected(rule="machine-foreign", subject="machine cp-1", ways=DoctorAccess(way=way))
+    yield Expected(code="machine-foreign", subject="machine cp-1", ways=DoctorAccess(way=way))
 
 
 @CLUSTER.failure("interface", "an interface that the machine does not have",
                  how="a config that names enp9s0, applied to a worker", simulated="links are declared")  # fmt: skip
 async def interface(on: machines.Cluster) -> AsyncIterator[Expected]:
     async with _configured(on, "machine: {network: {interfaces: [{interface: enp9s0, dhcp: true}]}}"):
-        yield Expected(rule="interface-missing", subject="machine worker-1", asked="machine worker-1")
+        yield Expected(code="interface-missing", subject="machine worker-1", asked="machine worker-1")
 
 
 @CLUSTER.failure("quorum", "etcd without a majority", how="the plugs of two of three control planes pulled")
@@ -97,7 +97,7 @@ async def quorum(on: machines.Cluster) -> AsyncIterator[Expected]:
     for name in ("cp-2", "cp-3"):
         await on.lab.machine(name, "off")
     try:
-        yield Expected(rule="machine-unreachable", subject="machine cp-2")
+        yield Expected(code="machine-unreachable", subject="machine cp-2")
     finally:
         for name in ("cp-2", "cp-3"):
             await on.lab.machine(name, "on")
@@ -112,7 +112,7 @@ async def quorum(on: machines.Cluster) -> AsyncIterator[Expected]:
 async def api_down(on: machines.Cluster) -> AsyncIterator[Expected]:
     await on.lab.process("kube-apiserver", "stop")
     try:
-        yield Expected(rule="api-unreachable", subject="Kubernetes API")
+        yield Expected(code="api-unreachable", subject="Kubernetes API")
     finally:
         await on.lab.process("kube-apiserver", "continue")
         await on.serves()
@@ -130,7 +130,7 @@ async def crd_stuck(on: machines.Cluster) -> AsyncIterator[Expected]:
             await stuck_crds.leave_stuck(on.lab, client, name)
         await on.serves()
         try:
-            yield Expected(rule="crd-stuck", subject=f"CustomResourceDefinition {name}", later=LONGEST_INSTALLING)
+            yield Expected(code="crd-stuck", subject=f"CustomResourceDefinition {name}", later=LONGEST_INSTALLING)
         finally:
             await client.delete(*stuck_crds.CRD, name)
 
@@ -140,7 +140,7 @@ async def crd_stuck(on: machines.Cluster) -> AsyncIterator[Expected]:
               simulated="disks are declared", sample=True)  # fmt: skip
 async def no_disk(on: machines.Cluster) -> AsyncIterator[Expected]:
     yield Expected(
-        rule="install-disk-missing",
+        code="install-disk-missing",
         subject="machine cp-1",
         known=DeclaredCluster(cluster=declared(on, install_disk="/dev/nvme9n1")),
     )
@@ -152,7 +152,7 @@ async def no_disk(on: machines.Cluster) -> AsyncIterator[Expected]:
 async def bare_interface(on: machines.Cluster) -> AsyncIterator[Expected]:
     part = Part({"machine": {"network": {"interfaces": [{"interface": "enp9s0", "dhcp": True}]}}})
     yield Expected(
-        rule="interface-missing", subject="machine cp-1", known=DeclaredCluster(cluster=declared(on, config=part))
+        code="interface-missing", subject="machine cp-1", known=DeclaredCluster(cluster=declared(on, config=part))
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ async def terminating(on: Ground) -> AsyncIterator[Expected]:
 
     try:
         await until(is_seen, "the namespace to say what remains")
-        yield Expected(rule="stuck-finalizer", subject=f"ConfigMap {name}/kept", asked=name)
+        yield Expected(code="stuck-finalizer", subject=f"ConfigMap {name}/kept", asked=name)
     finally:
         await _freed(on, "ConfigMap", "kept", name)
 
@@ -85,7 +85,7 @@ async def aggregated_api(on: Ground) -> AsyncIterator[Expected]:
     thing = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": name}, "spec": spec}
     await on.apply(thing)
     async with removed(on, thing):
-        yield Expected(rule="apiservice-down", subject=f"APIService {name}", asked=f"APIService {name}")
+        yield Expected(code="apiservice-down", subject=f"APIService {name}", asked=f"APIService {name}")
 
 
 @OBJECTS.failure(
@@ -96,7 +96,7 @@ async def crd_names(on: Ground) -> AsyncIterator[Expected]:
     await on.apply(first, second)
     async with removed(on, first), removed(on, second):
         name = f"CustomResourceDefinition gadgets.{on.space}.example.org"
-        yield Expected(rule="crd-not-served", subject=name, asked=name)
+        yield Expected(code="crd-not-served", subject=name, asked=name)
 
 
 @OBJECTS.failure(
@@ -111,14 +111,14 @@ async def foundation(on: Ground) -> AsyncIterator[Expected]:
 async def kubeconfig(on: Ground) -> AsyncIterator[Expected]:
     wrong = dataclasses.replace(on.kube.config, client_certificate=b"", client_key=None, token=Secret("nobody"))
     async with kube.Client(wrong, policy=kubernetes_survey.POLICY) as client:
-        yield Expected(rule="kubeconfig-refused", subject="Kubernetes API", ways=DoctorAccess(client=client))
+        yield Expected(code="kubeconfig-refused", subject="Kubernetes API", ways=DoctorAccess(client=client))
 
 
 @OBJECTS.failure("no-api", "an API that is not reached", how="a kubeconfig that leads to a port where nobody listens")
 async def no_api(on: Ground) -> AsyncIterator[Expected]:
     gone = dataclasses.replace(on.kube.config, server="https://127.0.0.1:9")
     async with kube.Client(gone, policy=kubernetes_survey.POLICY) as client:
-        yield Expected(rule="api-unreachable", subject="Kubernetes API", ways=DoctorAccess(client=client))
+        yield Expected(code="api-unreachable", subject="Kubernetes API", ways=DoctorAccess(client=client))
 
 
 def _definition(on: Ground, plural: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ async def webhook_endpoints(on: Ground) -> AsyncIterator[Expected]:
     hook = validating(on.space, (on.space, "guard"), space=on.space, resources=["pods"], ca=expired()[0])
     await on.apply(service("guard", on.space), hook, deployment("web", on.space))
     async with removed(on, hook):
-        yield Expected(rule="webhook-silent", subject=_called(hook), asked=on.space)
+        yield Expected(code="webhook-silent", subject=_called(hook), asked=on.space)
 
 
 @WEBHOOKS.failure("webhook-ca", "a webhook without the authority that it is to be trusted by",
@@ -29,7 +29,7 @@ async def webhook_ca(on: Ground) -> AsyncIterator[Expected]:
     hook = validating(on.space, (on.space, "guard"), space=on.space, resources=["pods"], annotations=note)
     await on.apply(hook, deployment("web", on.space))
     async with removed(on, hook):
-        yield Expected(rule="webhook-no-ca", subject=_called(hook), asked=on.space)
+        yield Expected(code="webhook-no-ca", subject=_called(hook), asked=on.space)
 
 
 @WEBHOOKS.failure("webhook-itself", "a webhook that blocks the pods that would answer it",
@@ -38,7 +38,7 @@ async def webhook_itself(on: Ground) -> AsyncIterator[Expected]:
     hook = validating(on.space, (on.space, "guard"), space=on.space, resources=["pods"], ca=expired()[0])
     await on.apply(service("guard", on.space), hook, deployment("guard", on.space))
     async with removed(on, hook):
-        yield Expected(rule="webhook-blocks-itself", subject=_called(hook), asked=on.space)
+        yield Expected(code="webhook-blocks-itself", subject=_called(hook), asked=on.space)
 
 
 async def _is_ready(on: Ground, name: str) -> bool:

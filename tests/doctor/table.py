@@ -45,7 +45,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         for each in registry.failures.values():
             found = results[each.id]
             explains = f" (explains {found['explains']} more)" if found["explains"] else ""
-            said = f"{_told(str(found['says']))}{explains} `{found['rule']}`"
+            said = f"{_told(str(found['says']))}{explains} `{found['code']}`"
             lines.append(row(registry.stage, each, said, f"{found['seconds']:.1f} s"))
     return _HEAD + "\n".join(lines) + "\n"
 

@@ -20,7 +20,7 @@ from firstlight import errors
 from firstlight.clients import atomic_file, path_safety
 from firstlight.commands.doctor import data
 from firstlight.commands.doctor import text as doctor_text
-from firstlight.commands.doctor.diagnosis import Diagnosis
+from firstlight.commands.doctor.symptoms import Diagnosis
 from firstlight.drawing import safe
 from firstlight.execute.masks import Masks
 from firstlight.model.secret import MASK

@@ -14,8 +14,8 @@ from firstlight.cli.options import cluster_options, repo_option
 from firstlight.commands.doctor import bundle as doctor_bundle
 from firstlight.commands.doctor import cluster_access, data, diagnosis_scope, examine, secret_values, text
 from firstlight.commands.doctor.cluster_access import DoctorTarget
-from firstlight.commands.doctor.diagnosis import Diagnosis
 from firstlight.commands.doctor.examine import DoctorAccess, Examination
+from firstlight.commands.doctor.symptoms import Diagnosis
 from firstlight.drawing import table
 from firstlight.errors import ExitCode
 from firstlight.execute.masks import Masks

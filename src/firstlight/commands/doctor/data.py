@@ -1,7 +1,8 @@
-"""A diagnosis as data, for JSON: keys are added, never renamed or removed."""
+"""A diagnosis as data, for JSON."""
 
-from firstlight.commands.doctor.diagnosis import Diagnosis, Symptom
-from firstlight.commands.doctor.output_form import DiagnosisData, SymptomData
+from firstlight.cli import diagnostic_data
+from firstlight.commands.doctor.output_form import CauseData, DiagnosisData, SymptomData
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
 from firstlight.drawing import clock
 
 
@@ -18,26 +19,25 @@ def data(found: Diagnosis, *, asked: str = "", is_blind: bool = False) -> Diagno
         "asked": asked,
         "fine": not found.causes and not is_blind,
         "blind": is_blind,
-        "causes": [{**_symptom(each.symptom), "explains": list(map(_symptom, each.effects))} for each in found.causes],
+        "causes": [cause_data(each) for each in found.causes],
         "looked": list(found.looked),
         "unseen": list(found.unseen),
         "seconds": round(found.seconds, 3),
     }
 
 
-def _symptom(found: Symptom) -> SymptomData:
+def cause_data(found: RootCause) -> CauseData:
+    """A cause, with what follows from it."""
+    return {**symptom_data(found.symptom), "explains": [symptom_data(each) for each in found.effects]}
+
+
+def symptom_data(found: Symptom) -> SymptomData:
+    """A symptom, with what every diagnostic has."""
     return {
-        "rule": found.rule,
+        **diagnostic_data.of(found),
+        "key": found.key,
         "layer": found.layer.name.lower(),
-        "subject": found.subject,
-        "says": found.says,
-        "title": found.title,
-        "remedy": found.remedy,
         "since": clock.moment(found.since) if found.since else "",
-        "evidence": [
-            {"where": each.where, "text": each.text, "at": clock.moment(each.at) if each.at else ""}
-            for each in found.evidence
-        ],
         "next": [{"command": each.command, "why": each.why} for each in found.next],
         "because": list(found.because),
     }

@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model import flux_names, helm_names
 from firstlight.model.component import Component

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
+from firstlight.commands.doctor import symptoms
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.model import argocd_names, flux_names
@@ -68,7 +68,7 @@ def sources(value: Mapping[str, Any]) -> frozenset[str]:
     """The sources that an object of Flux rests on."""
     space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
     chart = f"HelmChart {text(value, 'spec', 'chart', 'spec', 'sourceRef', 'namespace') or space}/{space}-{name}"
-    return rule_finding.names(
+    return symptoms.names(
         reference(value, "spec", "sourceRef"),
         reference(value, "spec", "chartRef"),
         reference(value, "spec", "chart", "spec", "sourceRef"),
@@ -96,10 +96,10 @@ def kinds_of(value: Mapping[str, Any]) -> frozenset[str]:
 def rests_on(value: Mapping[str, Any]) -> frozenset[str]:
     """All that an object of an engine needs to go on."""
     name = CONTROLLERS.get(kind_of(value), "")
-    return rule_finding.names(
+    return symptoms.names(
         sources(value),
         depends(value),
-        rule_finding.controller(name) if name else "",
+        symptoms.controller(name) if name else "",
         f"Namespace {text(value, 'metadata', 'namespace')}",
     )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
+from firstlight.commands.doctor import symptoms
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates.causes import pods
@@ -30,19 +30,19 @@ def needs_of_message(said: str, namespace: str) -> frozenset[str]:
     """What would explain what a message says."""
     told = set()
     if _DNS.search(said):
-        told.add(rule_finding.DNS)
+        told.add(symptoms.DNS)
     for host in re.findall(r"\b([a-z0-9-]+)\.([a-z0-9-]+)\.svc\b", said):
         told.add(f"Service {host[1]}/{host[0]}")
     if re.search(r"lookup ([a-z0-9-]+)( on \S+)?:", said):
         told |= {f"Service {namespace}/{name}" for name in re.findall(r"lookup ([a-z0-9-]+)(?: on \S+)?:", said)}
     if re.search(r"10\.96\.0\.1:443|kubernetes\.default\.svc", said):
-        told.add(rule_finding.API)
+        told.add(symptoms.API)
     for hook in re.findall(r'failed calling webhook "([^"]+)"', said):
         told.add(f"webhook {hook}")
     for kind, group in re.findall(r'no matches for kind "([^"]+)"(?: in version "([^"/]+)/)?', said):
         told |= {f"kind {kind}", f"kinds of {group}"}
     if re.search(r"certificate has expired or is not yet valid", said):
-        told.add(rule_finding.TIME)
+        told.add(symptoms.TIME)
     return frozenset(told)
 
 
@@ -72,7 +72,7 @@ def _is_told(container: Mapping[str, Any]) -> bool | None:
     return False if mapping(container, "state", "running") else None
 
 
-# What engines say when the server does not take what they apply: the rule it falls under, what would explain it.
+# What engines say when the server does not take what they apply: the code it falls under, what would explain it.
 
 
 _SAYINGS = (
@@ -91,14 +91,14 @@ _STATUS = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))? 
 _APPLIED = re.compile(r"\b([A-Z][A-Za-z0-9]+)/([a-z0-9.:-]+)(?:/([a-z0-9.:-]+))? (?:dry-run failed|apply failed)")
 
 
-def apply_rule(said: str) -> str:
+def apply_code(said: str) -> str:
     """The rule that a message falls under; empty where none knows it."""
-    return next((rule for pattern, rule in _SAYINGS if re.search(pattern, said)), "")
+    return next((code for pattern, code in _SAYINGS if re.search(pattern, said)), "")
 
 
 def needs_of_apply(said: str, namespace: str = "") -> frozenset[str]:
     """What would explain a message: kinds, namespaces, webhooks and objects that it names."""
-    return rule_finding.names(
+    return symptoms.names(
         needs_of_message(said, namespace),
         (f"Namespace {name}" for name in re.findall(r'namespaces "([^"]+)" not found', said)),
         (f"Namespace {name}" for name in re.findall(r"in namespace (\S+) because it is being terminated", said)),
@@ -166,7 +166,7 @@ _CHART = (
         "chart-unreachable",
     ),
 )  # fmt: skip
-REPOSITORY_RULES = {
+REPOSITORY_MESSAGES = {
     "git-host-key": "the host key of the Git server is not the one that is known",
     "git-reference": "the branch, tag or commit does not exist",
     "git-unreachable": "the Git server is not reached",
@@ -177,17 +177,17 @@ REPOSITORY_RULES = {
 }
 
 
-def git_rule(said: str) -> str:
+def git_code(said: str) -> str:
     """The rule that the answer of a Git server falls under; empty where none knows it."""
-    return next((rule for pattern, rule in _GIT if re.search(pattern, said)), "")
+    return next((code for pattern, code in _GIT if re.search(pattern, said)), "")
 
 
-def chart_rule(said: str) -> str:
+def chart_code(said: str) -> str:
     """The rule that the answer of a registry or Helm repository falls under; empty where none knows it."""
-    return next((rule for pattern, rule in _CHART if re.search(pattern, said)), "")
+    return next((code for pattern, code in _CHART if re.search(pattern, said)), "")
 
 
 def needs_of_repository(said: str) -> frozenset[str]:
     """What would explain it: names that are not found, or a network that does not carry."""
-    reach = (rule_finding.NETWORK,) if re.search(r"no such host|timeout|no route|unreachable|refused", said) else ()
-    return rule_finding.names(needs_of_message(said, ""), reach)
+    reach = (symptoms.NETWORK,) if re.search(r"no such host|timeout|no route|unreachable|refused", said) else ()
+    return symptoms.names(needs_of_message(said, ""), reach)

@@ -11,7 +11,7 @@ from pathlib import Path
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.doctor import error_messages, root_causes
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
 from firstlight.execute.overrides import override_records
 from firstlight.model.cluster import AddressBook, Cluster
 from firstlight.model.override import Override
@@ -42,7 +42,7 @@ def masked_diagnosis(found: Diagnosis, *, hide: Callable[[str], str] = str) -> D
 def _symptom(found: Symptom, mask: Callable[[str], str]) -> Symptom:
     return dataclasses.replace(
         found,
-        says=mask(found.says),
+        message=mask(found.message),
         evidence=tuple(dataclasses.replace(each, text=mask(each.text)) for each in found.evidence),
     )
 

@@ -2,15 +2,7 @@
 
 from typing import TypedDict
 
-from firstlight.cli.output_form import OutputForm
-
-
-class SeenData(TypedDict):
-    """What shows it."""
-
-    where: str
-    text: str
-    at: str
+from firstlight.cli.output_form import DiagnosticData, OutputForm
 
 
 class NextData(TypedDict):
@@ -20,17 +12,12 @@ class NextData(TypedDict):
     why: str
 
 
-class SymptomData(TypedDict):
+class SymptomData(DiagnosticData):
     """Something that does not work."""
 
-    rule: str
+    key: str
     layer: str
-    subject: str
-    says: str
-    title: str
-    remedy: str
     since: str
-    evidence: list[SeenData]
     next: list[NextData]
     because: list[str]
 
@@ -54,4 +41,4 @@ class DiagnosisData(TypedDict):
     seconds: float
 
 
-OUTPUTS = {"doctor": OutputForm(1, (DiagnosisData,))}
+OUTPUTS = {"doctor": OutputForm(2, (DiagnosisData,))}

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import error_messages, rule_finding
-from firstlight.commands.doctor.diagnosis import SymptomEvidence
+from firstlight.commands.doctor import error_messages, symptoms
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.gates import pod_placement
 from firstlight.gates.causes import pods, refusals, scheduling
 from firstlight.gates.causes.refusals import WaitCause
+from firstlight.model.diagnostic import Evidence
 from firstlight.observe.cluster.observation import ClusterObservation
 
 _PULLING = {"ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "RegistryUnavailable", "InvalidImageName"}
@@ -25,10 +25,10 @@ _FRESH = 900.0
 class SickPod:
     """What is wrong with a pod."""
 
-    rule: str
+    code: str
     cause: WaitCause
     pod: Mapping[str, Any]
-    evidence: tuple[SymptomEvidence, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
     needs: frozenset[str] = frozenset()
 
     @property
@@ -65,9 +65,9 @@ def _unseen(pod: Mapping[str, Any], scene: ClusterObservation) -> SickPod | None
         "the scheduler has not looked for a node for its pod", "kube-scheduler does not run", conditions.created(pod), 1
     )
     name = f"Pod {text(pod, 'metadata', 'namespace')}/{text(pod, 'metadata', 'name')}"
-    shown = (rule_finding.evidence(f"{name}, status.conditions", "no condition PodScheduled"),)
-    needs = frozenset({rule_finding.controller("kube-scheduler"), rule_finding.API})
-    return SickPod(rule="scheduler-silent", cause=cause, pod=pod, evidence=shown, needs=needs)
+    shown = (symptoms.evidence(f"{name}, status.conditions", "no condition PodScheduled"),)
+    needs = frozenset({symptoms.controller("kube-scheduler"), symptoms.API})
+    return SickPod(code="scheduler-silent", cause=cause, pod=pod, evidence=shown, needs=needs)
 
 
 def _fresh(pod: Mapping[str, Any], scene: ClusterObservation) -> list[Mapping[str, Any]]:
@@ -93,8 +93,8 @@ def _unplaced(pod: Mapping[str, Any], cause: WaitCause, scene: ClusterObservatio
         if pod_placement.refusal(pod, node)
         and pod_placement.refusal(pod, node) != f"taint {pod_placement.CONTROL_PLANE}"
     }
-    shown = (rule_finding.of_condition(pod, "PodScheduled"),)
-    return SickPod(rule="unschedulable", cause=cause, pod=pod, evidence=shown, needs=rule_finding.names(claims, nodes))
+    shown = (symptoms.of_condition(pod, "PodScheduled"),)
+    return SickPod(code="unschedulable", cause=cause, pod=pod, evidence=shown, needs=symptoms.names(claims, nodes))
 
 
 def _of_container(
@@ -102,31 +102,31 @@ def _of_container(
 ) -> SickPod | None:
     reason, said = text(container, "state", "waiting", "reason"), text(container, "state", "waiting", "message")
     field = f"Pod {text(pod, 'metadata', 'namespace')}/{text(pod, 'metadata', 'name')}, status.containerStatuses"
-    shown = rule_finding.evidence(field, f"{text(container, 'name')}: {reason}: {said}" if said else reason)
+    shown = symptoms.evidence(field, f"{text(container, 'name')}: {reason}: {said}" if said else reason)
     if reason in _PULLING:
         return _pull(pod, cause, scene, shown)
     if reason == "CreateContainerConfigError" and scene.is_over(cause.since):
-        return SickPod(rule="reference-missing", cause=cause, pod=pod, evidence=(shown,), needs=_referenced(said, pod))
+        return SickPod(code="reference-missing", cause=cause, pod=pod, evidence=(shown,), needs=_referenced(said, pod))
     ended = mapping(container, "lastState", "terminated") or mapping(container, "state", "terminated")
     restarts = number(container, "restartCount")
     is_looping = reason == "CrashLoopBackOff" or (mapping(container, "state", "terminated") and restarts >= _FEW)
     if is_looping and (restarts >= _FEW or scene.is_over(conditions.created(pod))):
         return _crash(container, pod, cause, scene=scene, ended=ended)
     if reason in ("CreateContainerError", "RunContainerError") and scene.is_over(cause.since):
-        return SickPod(rule="container-refused", cause=cause, pod=pod, evidence=(shown,), needs=_node(pod))
+        return SickPod(code="container-refused", cause=cause, pod=pod, evidence=(shown,), needs=_node(pod))
     return None
 
 
-def _pull(pod: Mapping[str, Any], cause: WaitCause, scene: ClusterObservation, shown: SymptomEvidence) -> SickPod:
+def _pull(pod: Mapping[str, Any], cause: WaitCause, scene: ClusterObservation, shown: Evidence) -> SickPod:
     told = scene.events_of(pod, "Failed", "FailedToRetrieveImagePullSecret")
     needs = set(_node(pod))
     why = " ".join([shown.text, *(text(each, "message") for each in told)])
     if re.search(r"no such host|server misbehaving", why):
-        needs.add(rule_finding.DNS)
+        needs.add(symptoms.DNS)
     for each in sequence(pod, "spec", "imagePullSecrets"):
         needs.add(f"Secret {text(pod, 'metadata', 'namespace')}/{text(each, 'name')}")
-    events = tuple(rule_finding.of_event(each) for each in told if "back-off" not in text(each, "message").lower())[:2]
-    return SickPod(rule="image-pull", cause=cause, pod=pod, evidence=(shown, *events), needs=frozenset(needs))
+    events = tuple(symptoms.of_event(each) for each in told if "back-off" not in text(each, "message").lower())[:2]
+    return SickPod(code="image-pull", cause=cause, pod=pod, evidence=(shown, *events), needs=frozenset(needs))
 
 
 def _crash(
@@ -142,19 +142,19 @@ def _crash(
     field = f"Pod {namespace}/{name}, status.containerStatuses"
     restarts = number(container, "restartCount")
     shown = [
-        rule_finding.evidence(field, f"{text(container, 'name')}: {text(ended, 'reason') or how}, {restarts} restarts")
+        symptoms.evidence(field, f"{text(container, 'name')}: {text(ended, 'reason') or how}, {restarts} restarts")
     ]
     line = error_messages.last_failure(scene.logs.get(f"{namespace}/{name}/{text(container, 'name')}", ()))
     if line:
-        shown.append(rule_finding.of_log(namespace, name, line))
+        shown.append(symptoms.of_log(namespace, name, line))
         cause = dataclasses.replace(cause, usually="", what=f"{cause.what}; it last said: {shown[-1].text}")
     if message := text(ended, "message"):
-        shown.append(rule_finding.evidence(field, message))
-    rule = "out-of-memory" if text(ended, "reason") == "OOMKilled" else "crash-loop"
+        shown.append(symptoms.evidence(field, message))
+    code = "out-of-memory" if text(ended, "reason") == "OOMKilled" else "crash-loop"
     if not ended and cause.rank > 1:
         cause = dataclasses.replace(cause, rank=1)
     needs = _node(pod) | error_messages.needs_of_message(" ".join(each.text for each in shown), namespace)
-    return SickPod(rule=rule, cause=cause, pod=pod, evidence=tuple(shown), needs=needs)
+    return SickPod(code=code, cause=cause, pod=pod, evidence=tuple(shown), needs=needs)
 
 
 def _starting(
@@ -167,12 +167,12 @@ def _starting(
             continue
         if reason in ("FailedMount", "FailedAttachVolume", "FailedMapVolume"):
             missing = _referenced(said, pod)
-            rule = "reference-missing" if re.search(r'(secret|configmap) "[^"]+" not found', said) else "volume-mount"
-            needs = missing if rule == "reference-missing" else _node(pod) | _claims(pod)
-            return SickPod(rule=rule, cause=cause, pod=pod, evidence=(rule_finding.of_event(each),), needs=needs)
+            code = "reference-missing" if re.search(r'(secret|configmap) "[^"]+" not found', said) else "volume-mount"
+            needs = missing if code == "reference-missing" else _node(pod) | _claims(pod)
+            return SickPod(code=code, cause=cause, pod=pod, evidence=(symptoms.of_event(each),), needs=needs)
         if reason == "FailedCreatePodSandBox":
             return SickPod(
-                rule="pod-sandbox", cause=cause, pod=pod, evidence=(rule_finding.of_event(each),), needs=_node(pod)
+                code="pod-sandbox", cause=cause, pod=pod, evidence=(symptoms.of_event(each),), needs=_node(pod)
             )
     return None
 
@@ -184,13 +184,13 @@ def _unready(
     failing = [each for each in events if text(each, "reason") == "Unhealthy"]
     since = conditions.condition_since(pod, "Ready") or conditions.created(pod)
     if failing and scene.is_over(since, times=2):
-        shown = (rule_finding.of_event(failing[0]),)
+        shown = (symptoms.of_event(failing[0]),)
         namespace = text(pod, "metadata", "namespace")
         needs = _node(pod) | error_messages.needs_of_message(text(failing[0], "message"), namespace)
-        return SickPod(rule="probe-failing", cause=cause, pod=pod, evidence=shown, needs=needs)
+        return SickPod(code="probe-failing", cause=cause, pod=pod, evidence=shown, needs=needs)
     if scene.is_over(since, times=10):
-        shown = (rule_finding.of_condition(pod, "Ready"),)
-        return SickPod(rule="pod-not-ready", cause=cause, pod=pod, evidence=shown, needs=_node(pod) | _claims(pod))
+        shown = (symptoms.of_condition(pod, "Ready"),)
+        return SickPod(code="pod-not-ready", cause=cause, pod=pod, evidence=shown, needs=_node(pod) | _claims(pod))
     return None
 
 
@@ -206,9 +206,7 @@ def _referenced(said: str, pod: Mapping[str, Any]) -> frozenset[str]:
 
 def _node(pod: Mapping[str, Any]) -> frozenset[str]:
     name = text(pod, "spec", "nodeName")
-    return (
-        rule_finding.names(f"Node {name}", rule_finding.network_of(name), rule_finding.NETWORK) if name else frozenset()
-    )
+    return symptoms.names(f"Node {name}", symptoms.network_of(name), symptoms.NETWORK) if name else frozenset()
 
 
 def _claims(pod: Mapping[str, Any]) -> frozenset[str]:

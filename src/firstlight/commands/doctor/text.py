@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom
 from firstlight.drawing import clock, safe, table
 
 EVIDENCE = 3
@@ -64,7 +64,7 @@ class _Page:
         lines = self._head(cause.symptom)
         shown = None if self._everything else EVIDENCE if is_first else 1
         lines += self._evidence(cause.symptom, shown)
-        lines += self._labelled("mend", [cause.symptom.remedy] if cause.symptom.remedy else [])
+        lines += self._labelled("mend", [cause.symptom.fix] if cause.symptom.fix else [])
         lines += self._next(cause.symptom, None if is_first or self._everything else 1)
         return lines + self._effects(cause)
 
@@ -82,8 +82,8 @@ class _Page:
         return lines
 
     def _head(self, symptom: Symptom) -> list[str]:
-        subject, says = _flat(symptom.subject), _flat(symptom.says)
-        first, *rest = table.wrap(says if subject in says else f"{subject}: {says}", self._columns - 4)
+        subject, message = _flat(symptom.subject), _flat(symptom.message)
+        first, *rest = table.wrap(message if subject in message else f"{subject}: {message}", self._columns - 4)
         since = [clock.span(self._now - symptom.since)] if symptom.since else []
         return [f"  ✘ {first}", *(f"    {each}" for each in rest), *_beside("since", since)]
 
@@ -107,7 +107,7 @@ class _Page:
         if not cause.effects:
             return []
         if self._everything or self._is_path:
-            rows = [f"{_flat(each.subject)}: {_flat(each.says)}" for each in cause.effects]
+            rows = [f"{_flat(each.subject)}: {_flat(each.message)}" for each in cause.effects]
             return self._labelled("so that" if self._is_path else "explains", rows)
         return self._labelled("explains", [f"{_count(len(cause.effects), 'other')}: {_folded(cause.effects)}"])
 

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
-from firstlight.commands.doctor.diagnosis import SymptomLayer
+from firstlight.commands.doctor import symptoms
+from firstlight.commands.doctor.symptoms import SymptomLayer
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import label_selector, replicas
@@ -210,7 +210,7 @@ def layer_of_group(group: PodGroup) -> SymptomLayer | None:
 def names_of_group(group: PodGroup, scene: ClusterObservation) -> frozenset[str]:
     """What does not work while it does not."""
     told = {
-        rule_finding.controller(controller_of(group)),
+        symptoms.controller(controller_of(group)),
         *(f"Pod {group.namespace}/{_name(each)}" for each in group.pods),
     }
     for service in scene.inside("/Service", group.namespace):
@@ -223,11 +223,11 @@ def names_of_group(group: PodGroup, scene: ClusterObservation) -> frozenset[str]
     if is_agent(group):
         told |= _networks(group, scene)
     if plane := _plane(group):
-        told |= {rule_finding.controller(plane), *((rule_finding.API,) if plane == "kube-apiserver" else ())}
+        told |= {symptoms.controller(plane), *((symptoms.API,) if plane == "kube-apiserver" else ())}
     if is_dns(group) and not any(causes_pods.is_ready(each) for each in group.pods):
-        told.add(rule_finding.DNS)
+        told.add(symptoms.DNS)
     if is_engine(group):
-        told.add(rule_finding.ENGINE)
+        told.add(symptoms.ENGINE)
     return frozenset(told)
 
 
@@ -246,7 +246,7 @@ def endpoints(scene: ClusterObservation, namespace: str, name: str) -> int | Non
 def _networks(group: PodGroup, scene: ClusterObservation) -> set[str]:
     well = {text(each, "spec", "nodeName") for each in group.pods if causes_pods.is_ready(each)}
     without = [_name(node) for node in scene.of("/Node") if _name(node) not in well]
-    return {rule_finding.network_of(each) for each in without} | (set() if well else {rule_finding.NETWORK})
+    return {symptoms.network_of(each) for each in without} | (set() if well else {symptoms.NETWORK})
 
 
 def _name(value: Mapping[str, Any]) -> str:

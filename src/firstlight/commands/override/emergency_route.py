@@ -77,9 +77,9 @@ async def _uncompared(client: kube.Client) -> str:
     for each in items:
         for condition in sequence(each, "status", "conditions"):
             said = text(condition, "message")
-            if text(condition, "type") == "ComparisonError" and (rule := error_messages.git_rule(said)):
+            if text(condition, "type") == "ComparisonError" and (code := error_messages.git_code(said)):
                 name = f"{text(each, 'metadata', 'namespace')}/{text(each, 'metadata', 'name')}"
-                return f"Application {name} is not compared with Git: {error_messages.REPOSITORY_RULES[rule]}"
+                return f"Application {name} is not compared with Git: {error_messages.REPOSITORY_MESSAGES[code]}"
     return ""
 
 

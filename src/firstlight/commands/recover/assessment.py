@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 
-from firstlight.commands.doctor.diagnosis import Diagnosis
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause
 from firstlight.model.cluster import MachineRole
 from firstlight.model.machine_report import EtcdData, MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation
@@ -31,21 +31,6 @@ class ClusterPart:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """One thing that is broken by itself."""
-
-    key: str
-    """The doctor's: ``machine-unreachable machine cp-3``; options name what they answer by it."""
-    part: str
-    says: str
-    follows: tuple[str, ...] = ()
-    """What does not work because of it."""
-    since: float = 0.0
-    commands: tuple[str, ...] = ()
-    """What the doctor would type next."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class OptionNeed:
     """Something that an option cannot do without."""
 
@@ -67,7 +52,7 @@ class RecoveryOption:
     """What may be lost."""
     needs: tuple[OptionNeed, ...] = ()
     answers: tuple[str, ...] = ()
-    """Keys of the troubles that it ends."""
+    """Keys of the symptoms that it ends."""
     commands: tuple[str, ...] = ()
     """What to type."""
     is_by_hand: bool = False
@@ -85,8 +70,8 @@ class Assessment:
 
     cluster: str
     parts: tuple[ClusterPart, ...]
-    troubles: tuple[Trouble, ...] = ()
-    """The one that explains most first; none where nothing is broken."""
+    causes: tuple[RootCause, ...] = ()
+    """What is broken by itself, each with what follows; the one that explains most first."""
     options: tuple[RecoveryOption, ...] = ()
     """The best first."""
     looked: tuple[str, ...] = ()
@@ -162,5 +147,5 @@ class RecoveryContext:
     def is_without_quorum(self) -> bool:
         """Whether etcd has no quorum, as a cause or as a consequence."""
         return any(
-            one.rule == NO_QUORUM for each in self.diagnosis.causes for one in (each.symptom, *each.effects)
+            one.code == NO_QUORUM for each in self.diagnosis.causes for one in (each.symptom, *each.effects)
         )  # fmt: skip

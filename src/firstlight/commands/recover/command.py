@@ -115,4 +115,4 @@ async def _assessed(platform: Platform, cluster: Cluster, means: Means, form: st
     output.answer(form, shown, data.data(found))
     if found.is_blind:
         return BLIND
-    return BROKEN if found.troubles else 0
+    return BROKEN if found.causes else 0

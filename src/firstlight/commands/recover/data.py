@@ -1,33 +1,23 @@
-"""An assessment as data, for JSON: keys are added, never renamed or removed."""
+"""An assessment as data, for JSON."""
 
-from firstlight.commands.recover.assessment import Assessment, RecoveryOption, Trouble
-from firstlight.commands.recover.output_form import AssessmentData, OptionData, TroubleData
-from firstlight.drawing import clock
+from firstlight.commands.doctor import data as doctor_data
+from firstlight.commands.recover import options
+from firstlight.commands.recover.assessment import Assessment, RecoveryOption
+from firstlight.commands.recover.output_form import AssessmentData, OptionData
 
 
 def data(found: Assessment) -> AssessmentData:
     """Everything that was found."""
     return {
         "cluster": found.cluster,
-        "fine": not found.troubles and not found.is_blind,
+        "fine": not found.causes and not found.is_blind,
         "blind": found.is_blind,
         "parts": [{"name": each.name, "condition": each.condition.value, "says": each.says} for each in found.parts],
-        "broken": [_trouble(each) for each in found.troubles],
+        "broken": [{**doctor_data.cause_data(each), "part": options.part_of(each.symptom)} for each in found.causes],
         "options": [_option(each) for each in found.options],
         "looked": list(found.looked),
         "unseen": list(found.unseen),
         "seconds": round(found.seconds, 3),
-    }
-
-
-def _trouble(found: Trouble) -> TroubleData:
-    return {
-        "key": found.key,
-        "part": found.part,
-        "says": found.says,
-        "since": clock.moment(found.since) if found.since else "",
-        "follows": list(found.follows),
-        "commands": list(found.commands),
     }
 
 

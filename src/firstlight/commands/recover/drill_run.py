@@ -77,7 +77,7 @@ async def _until(ground: DrillContext, option: str, on: str, *, is_offered: bool
         if any(each.name == option and each.on in ("", on) for each in found.options) == is_offered:
             return
         if time.monotonic() > deadline:
-            said = "; ".join(each.key for each in found.troubles) or "nothing is broken"
+            said = "; ".join(each.symptom.key for each in found.causes) or "nothing is broken"
             what = "is not offered" if is_offered else "is still offered"
             raise errors.TimedOut(f"{option} {on}".rstrip() + f" {what} after {within:.0f} s: {said}")
         await asyncio.sleep(POLL)

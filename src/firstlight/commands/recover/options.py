@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from firstlight.commands.doctor.diagnosis import RootCause, Symptom
+from firstlight.commands.doctor.symptoms import RootCause, Symptom, SymptomLayer
 from firstlight.commands.recover.assessment import (
     NO_QUORUM,
     Assessment,
@@ -17,12 +17,12 @@ from firstlight.commands.recover.assessment import (
     PartCondition,
     RecoveryContext,
     RecoveryOption,
-    Trouble,
 )
 from firstlight.document import conditions as gates_conditions
 from firstlight.document import yaml_reader
 from firstlight.document.within import text
 from firstlight.model.cluster import MachineRole
+from firstlight.model.diagnostic import Severity
 from firstlight.model.machine_report import EtcdData, MachineReport, MachineStanding
 from firstlight.observe.cluster.observation import ClusterObservation
 
@@ -40,9 +40,9 @@ class OptionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
 
 
 class RuleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"condition": "while"}, kw_only=True):
-    """What helps against something that a rule of the doctor has found."""
+    """What helps against something that the doctor has found."""
 
-    rule: str
+    code: str
     options: tuple[str, ...]
     """Each an option, and what it is done to: ``rebuild-machine {machine}``."""
     condition: str = ""
@@ -116,7 +116,7 @@ def _unowned(on: str, ground: RecoveryContext) -> bool | None:
         one.subject
         for each in ground.diagnosis.causes
         for one in (each.symptom, *each.effects)
-        if one.rule == "helm-pending" and one.subject.endswith(f" {on}")
+        if one.code == "helm-pending" and one.subject.endswith(f" {on}")
     }
     return not any(each.startswith("HelmRelease ") for each in subjects)
 
@@ -141,15 +141,16 @@ _JUDGES: Mapping[str, Callable[[str, RecoveryContext], bool | None]] = {
 _OF_MACHINES = ("machines", "etcd")
 
 
-def part_of_layer(layer: str) -> str:
-    """The part that a layer of the doctor belongs to."""
+def part_of(symptom: Symptom) -> str:
+    """The part of the cluster that a symptom is of."""
+    layer = symptom.layer.name.lower()
     return next(name for name, layers in read_options().parts.items() if layer in layers)
 
 
-def cluster_parts(ground: RecoveryContext, troubles: tuple[Trouble, ...]) -> tuple[ClusterPart, ...]:
+def cluster_parts(ground: RecoveryContext, causes: tuple[RootCause, ...]) -> tuple[ClusterPart, ...]:
     """All parts, in their order."""
-    broken = {each.part for each in troubles}
-    follow = {part_of_layer(one.layer.name.lower()) for each in ground.diagnosis.causes for one in each.effects}
+    broken = {part_of(each.symptom) for each in causes}
+    follow = {part_of(one) for each in ground.diagnosis.causes for one in each.effects}
     return tuple(_part(name, ground.scene, broken=broken, follow=follow) for name in read_options().parts)
 
 
@@ -224,30 +225,44 @@ def _etcd(scene: ClusterObservation) -> str:
 
 
 _LOST = {
-    "kubeconfig": ("API", "this computer has no kubeconfig of {cluster}"),
-    "talosconfig": ("machines", "this computer has no talosconfig of {cluster}"),
-    "data": ("etcd", "{cluster} was brought up before, and no control plane has etcd's data any more"),
-    "cluster": ("etcd", "{cluster} was brought up before, and none of its machines has a config any more"),
+    "kubeconfig": ("kubeconfig-missing", SymptomLayer.API, "this computer has no kubeconfig of {cluster}"),
+    "talosconfig": ("talosconfig-missing", SymptomLayer.MACHINE, "this computer has no talosconfig of {cluster}"),
+    "data": (
+        "etcd-data-missing",
+        SymptomLayer.ETCD,
+        "{cluster} was brought up before, and no control plane has etcd's data any more",
+    ),
+    "cluster": (
+        "cluster-wiped",
+        SymptomLayer.ETCD,
+        "{cluster} was brought up before, and none of its machines has a config any more",
+    ),
 }
+"""What recover finds by itself, without the doctor."""
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def judge(ground: RecoveryContext) -> Assessment:
     """What is broken, and which options there are."""
     cluster = ground.scene.cluster.name
-    found = tuple(_trouble(each) for each in ground.diagnosis.causes)
     missing = (*ground.hand.lost, *(["data"] if ground.is_without_data else [])) if _lives(ground) else ()
     missing = ("cluster",) if _is_gone(ground) else missing
     lost = tuple(
-        Trouble(key=f"{each}-missing {cluster}", part=part, says=says.format(cluster=cluster))
-        for each, (part, says) in _LOST.items()
+        Symptom(
+            code=code,
+            severity=Severity.ERROR,
+            message=message.format(cluster=cluster),
+            subject=cluster,
+            layer=layer,
+        )
+        for each, (code, layer, message) in _LOST.items()
         if each in missing
     )
-    troubles = (*found, *lost)
+    causes = (*ground.diagnosis.causes, *(RootCause(symptom=each) for each in lost))
     return Assessment(
         cluster=cluster,
-        parts=cluster_parts(ground, troubles),
-        troubles=troubles,
+        parts=cluster_parts(ground, causes),
+        causes=causes,
         options=tuple(_options(ground, lost)),
         looked=ground.diagnosis.looked,
         unseen=ground.diagnosis.unseen,
@@ -268,26 +283,13 @@ def _is_gone(ground: RecoveryContext) -> bool:
     return ground.hand.was_here and MachineStanding.MAINTENANCE in standings and MachineStanding.OURS not in standings
 
 
-def _trouble(cause: RootCause) -> Trouble:
-    symptom = cause.symptom
-    return Trouble(
-        key=symptom.key,
-        part=part_of_layer(symptom.layer.name.lower()),
-        says=symptom.says,
-        follows=tuple(each.says for each in cause.effects),
-        since=symptom.since,
-        commands=tuple(each.command for each in symptom.next),
-    )
-
-
-def _options(ground: RecoveryContext, lost: tuple[Trouble, ...]) -> Iterator[RecoveryOption]:
+def _options(ground: RecoveryContext, lost: tuple[Symptom, ...]) -> Iterator[RecoveryOption]:
     """Each once, with all that it answers; what may lose least comes first."""
     made: dict[tuple[str, str], RecoveryOption] = {}
-    asked = [(each.key, each.key.partition(" ")[0], "") for each in lost]
-    for key, rule, subject in [*asked, *((one.key, one.rule, one.subject) for one in _symptoms(ground))]:
-        for name, on in _answers(rule, subject, ground):
+    for symptom in [*lost, *_symptoms(ground)]:
+        for name, on in _answers(symptom, ground):
             known = made.get((name, on))
-            answers = (*known.answers, key) if known else (key,)
+            answers = (*known.answers, symptom.key) if known else (symptom.key,)
             made[name, on] = dataclasses.replace(known or _option(name, on, ground), answers=answers)
     order = list(read_options().options)
     yield from sorted(made.values(), key=lambda each: order.index(each.name))
@@ -298,13 +300,14 @@ def _symptoms(ground: RecoveryContext) -> Iterator[Symptom]:
     for each in ground.diagnosis.causes:
         yield each.symptom
         own = each.symptom.layer
-        yield from (one for one in each.effects if one.layer == own or one.rule == NO_QUORUM)
+        yield from (one for one in each.effects if one.layer == own or one.code == NO_QUORUM)
 
 
-def _answers(rule: str, subject: str, ground: RecoveryContext) -> Iterator[tuple[str, str]]:
+def _answers(symptom: Symptom, ground: RecoveryContext) -> Iterator[tuple[str, str]]:
     conditions = {"": True, "no-quorum": ground.is_without_quorum, "no-data": ground.is_without_data}
-    row = next((each for each in read_options().answers if each.rule == rule and conditions[each.condition]), None)
-    last = subject.rpartition(" ")[2]
+    fitting = (each for each in read_options().answers if each.code == symptom.code and conditions[each.condition])
+    row = next(fitting, None)
+    last = symptom.subject.rpartition(" ")[2]
     known = {"machine": last, "release": last, "dns": ground.hand.dns}
     for each in row.options if row is not None else ():
         name, _, on = each.partition(" ")

@@ -3,6 +3,7 @@
 from typing import TypedDict
 
 from firstlight.cli.output_form import OutputForm
+from firstlight.commands.doctor.output_form import CauseData
 
 
 class BrokenPartData(TypedDict):
@@ -13,15 +14,10 @@ class BrokenPartData(TypedDict):
     says: str
 
 
-class TroubleData(TypedDict):
-    """Something that is broken, and what follows from it."""
+class BrokenData(CauseData):
+    """Something that is broken, in which part of the cluster, and what follows from it."""
 
-    key: str
     part: str
-    says: str
-    since: str
-    follows: list[str]
-    commands: list[str]
 
 
 class OptionNeedData(TypedDict):
@@ -52,7 +48,7 @@ class AssessmentData(TypedDict):
     fine: bool
     blind: bool
     parts: list[BrokenPartData]
-    broken: list[TroubleData]
+    broken: list[BrokenData]
     options: list[OptionData]
     looked: list[str]
     unseen: list[str]
@@ -102,6 +98,6 @@ class ScenarioData(TypedDict):
 
 OUTPUTS = {
     "recover": OutputForm(
-        1, (AssessmentData, WouldWriteData, WrittenData, DrillData, list[ScenarioData]), has_events=True
+        2, (AssessmentData, WouldWriteData, WrittenData, DrillData, list[ScenarioData]), has_events=True
     ),
 }

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from firstlight.commands.doctor.symptoms import RootCause
 from firstlight.commands.recover.assessment import (
     Assessment,
     DrillResult,
     OptionNeed,
     PartCondition,
     RecoveryOption,
-    Trouble,
 )
 from firstlight.commands.recover.output_form import DrillData
 from firstlight.drawing import clock, safe, table
@@ -30,7 +30,7 @@ def text(found: Assessment, *, now: float, columns: int = 0) -> str:
     """
     wide = columns or 10_000
     blocks = [[_title(found)], _parts(found, columns)]
-    blocks += [_trouble(each, found, now=now, columns=wide) for each in found.troubles]
+    blocks += [_cause(each, found, now=now, columns=wide) for each in found.causes]
     blocks += [_option(number, each, columns=wide) for number, each in enumerate(found.options, 1)]
     blocks.append(_foot(found, wide))
     return "\n\n".join("\n".join(each) for each in blocks if each)
@@ -40,10 +40,10 @@ def _title(found: Assessment) -> str:
     name = safe.name(found.cluster)
     if found.is_blind:
         return f"{name}   nothing could be looked at"
-    if not found.troubles:
+    if not found.causes:
         return f"{name}   ✔ nothing is broken" + (" in what could be looked at" if found.unseen else "")
-    follows = sum(len(each.follows) for each in found.troubles)
-    broken = f"{len(found.troubles)} thing{'s are' if len(found.troubles) > 1 else ' is'} broken"
+    follows = sum(len(each.effects) for each in found.causes)
+    broken = f"{len(found.causes)} thing{'s are' if len(found.causes) > 1 else ' is'} broken"
     return f"{name}   {broken}" + (f", {_count(follows, 'consequence')}" if follows else "")
 
 
@@ -52,17 +52,17 @@ def _parts(found: Assessment, columns: int) -> list[str]:
     return table.render(rows, indent="  ", columns=columns)
 
 
-def _trouble(trouble: Trouble, found: Assessment, *, now: float, columns: int) -> list[str]:
-    first, *rest = table.wrap(_flat(trouble.says), columns - 4)
+def _cause(cause: RootCause, found: Assessment, *, now: float, columns: int) -> list[str]:
+    first, *rest = table.wrap(_flat(cause.symptom.message), columns - 4)
     lines = [f"  ✘ {first}", *(f"    {each}" for each in rest)]
-    if trouble.since:
-        lines += _beside("since", [clock.span(now - trouble.since)])
-    shown = [_flat(each) for each in trouble.follows[:_NAMED]]
-    if left := len(trouble.follows) - len(shown):
+    if cause.symptom.since:
+        lines += _beside("since", [clock.span(now - cause.symptom.since)])
+    shown = [_flat(each.message) for each in cause.effects[:_NAMED]]
+    if left := len(cause.effects) - len(shown):
         shown.append(f"and {left} more: firstlight doctor {safe.name(found.cluster)} --all")
     lines += _labelled("so that", shown, columns)
-    if not any(trouble.key in each.answers and each.is_possible for each in found.options):
-        lines += _typed("by hand", trouble.commands, columns)
+    if not any(cause.symptom.key in each.answers and each.is_possible for each in found.options):
+        lines += _typed("by hand", [each.command for each in cause.symptom.next], columns)
     return lines
 
 

@@ -48,7 +48,7 @@ async def test_a_namespace_is_diagnosed_and_bundled(
     found = json.loads(out)
     assert code == 1, err
     assert found["asked"] == namespace
-    assert found["causes"][0]["rule"] == "image-pull"
+    assert found["causes"][0]["code"] == "image-pull"
     assert found["causes"][0]["subject"] == f"Deployment {namespace}/web"
     assert CANARY not in out + err
     raw = gzip.decompress(archive.read_bytes())

@@ -8,9 +8,10 @@ import pytest
 from firstlight import errors
 from firstlight.cli import main
 from firstlight.commands.doctor import cluster_access, command
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom, SymptomLayer
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Owner, Phase, Side
+from firstlight.model.diagnostic import Severity
 from firstlight.model.place import Place
 from firstlight.model.platform import Platform
 
@@ -71,7 +72,7 @@ def test_without_a_repo_there_is_only_the_kubeconfigs_cluster(
 
 
 def test_only_what_began_since_then_or_nobody_knows_when() -> None:
-    one = Symptom(rule="r", layer=SymptomLayer.API, subject="a", says="x", since=100.0)
+    one = Symptom(code="r", severity=Severity.ERROR, layer=SymptomLayer.API, subject="a", message="x", since=100.0)
     causes = tuple(RootCause(symptom=dataclasses.replace(one, since=at)) for at in (100.0, 200.0, 0.0))
 
     found = command._recent(Diagnosis(cluster="home", causes=causes), 150.0)

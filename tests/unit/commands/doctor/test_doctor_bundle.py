@@ -18,9 +18,10 @@ import pytest
 from firstlight import errors
 from firstlight.clients import kube
 from firstlight.commands.doctor import bundle, examine, secret_values
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom, SymptomEvidence, SymptomLayer
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.execute.masks import Masks
 from firstlight.model.cluster import Cluster, Machine, MachineRole
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.machine import TalosDiagnostic, TalosServiceState
 from firstlight.model.machine_report import MachineReport, MachineStanding
 from firstlight.model.place import Place
@@ -249,8 +250,9 @@ def test_keys_of_a_talosconfig_are_masked() -> None:
 
 def test_a_diagnosis_is_masked() -> None:
     symptom = Symptom(
-        rule="r", layer=SymptomLayer.SOURCE, subject="GitRepository a/b", says=f"cannot clone https://u:{CANARY}@x/",
-        evidence=tuple(SymptomEvidence(where="log", text=each) for each in LINES.values()),
+        code="r", severity=Severity.ERROR, layer=SymptomLayer.SOURCE, subject="GitRepository a/b",
+        message=f"cannot clone https://u:{CANARY}@x/",
+        evidence=tuple(Evidence(where="log", text=each) for each in LINES.values()),
     )  # fmt: skip
     found = examine.masked_diagnosis(
         Diagnosis(cluster="home", causes=(RootCause(symptom=symptom, effects=(symptom,)),))

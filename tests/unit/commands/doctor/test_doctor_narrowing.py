@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from firstlight.commands.doctor import diagnosis_scope
-from firstlight.commands.doctor.diagnosis import Diagnosis, RootCause, Symptom, SymptomLayer
+from firstlight.commands.doctor.symptoms import Diagnosis, RootCause, Symptom, SymptomLayer
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Phase, Side, SourceForm
+from firstlight.model.diagnostic import Severity
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.observe.cluster.observation import ClusterObservation
@@ -17,7 +18,12 @@ PLACE = Place("a.yaml")
 
 def symptom(subject: str, *because: str) -> Symptom:
     return Symptom(
-        rule="r", layer=SymptomLayer.COMPONENT, subject=subject, says="x", because=tuple(f"r {b}" for b in because)
+        code="r",
+        severity=Severity.ERROR,
+        layer=SymptomLayer.COMPONENT,
+        subject=subject,
+        message="x",
+        because=tuple(f"r {b}" for b in because),
     )
 
 

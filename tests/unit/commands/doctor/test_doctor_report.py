@@ -1,35 +1,25 @@
 """A diagnosis on a terminal: one cause on top, what follows from it folded, nothing wider than the terminal."""
 
 from firstlight.commands.doctor import data, text
-from firstlight.commands.doctor.diagnosis import (
-    Diagnosis,
-    NextCommand,
-    RootCause,
-    Symptom,
-    SymptomEvidence,
-    SymptomLayer,
-)
+from firstlight.commands.doctor.symptoms import Diagnosis, NextCommand, RootCause, Symptom, SymptomLayer
 from firstlight.drawing import table
+from firstlight.model.diagnostic import Evidence, Severity
 
 NOW = 1_800_000_000.0
 URL = "https://git.example.org/home"
 ROOT = Symptom(
-    rule="git-authentication",
+    code="git-authentication",
+    severity=Severity.ERROR,
     layer=SymptomLayer.SOURCE,
     subject="GitRepository flux-system/home",
     since=NOW - 754,
-    says=f"GitRepository flux-system/home ({URL}): the server refuses the credentials",
-    title="Git does not accept the credentials",
-    remedy="The Secret of the source, or the deploy key.",
+    message=f"GitRepository flux-system/home ({URL}): the server refuses the credentials",
+    fix="The Secret of the source, or the deploy key.",
     evidence=(
-        SymptomEvidence(
-            where="GitRepository flux-system/home, Ready", text="GitOperationFailed: authentication required"
-        ),
-        SymptomEvidence(
-            where="event of GitRepository flux-system/home", text="failed to checkout and determine revision"
-        ),
-        SymptomEvidence(where="log of source-controller", text="one"),
-        SymptomEvidence(where="log of source-controller", text="two"),
+        Evidence(where="GitRepository flux-system/home, Ready", text="GitOperationFailed: authentication required"),
+        Evidence(where="event of GitRepository flux-system/home", text="failed to checkout and determine revision"),
+        Evidence(where="log of source-controller", text="one"),
+        Evidence(where="log of source-controller", text="two"),
     ),
     next=(NextCommand(command="kubectl -n flux-system describe secret flux-system", why="which keys it has"),),
 )
@@ -37,17 +27,19 @@ ROOT = Symptom(
 
 def effect(number: int, kind: str = "Kustomization") -> Symptom:
     return Symptom(
-        rule="source-waits",
+        code="source-waits",
+        severity=Severity.ERROR,
         layer=SymptomLayer.COMPONENT,
         subject=f"{kind} flux-system/app-{number}",
-        says="has no artifact",
+        message="has no artifact",
         because=(ROOT.key,),
     )
 
 
 OTHER = Symptom(
-    rule="quota-exceeded", layer=SymptomLayer.WORKLOAD, subject="Deployment shop/web", says="quota exceeded: pods",
-    evidence=(SymptomEvidence(where="a", text="b"), SymptomEvidence(where="c", text="d")),
+    code="quota-exceeded", severity=Severity.ERROR, layer=SymptomLayer.WORKLOAD, subject="Deployment shop/web",
+    message="quota exceeded: pods",
+    evidence=(Evidence(where="a", text="b"), Evidence(where="c", text="d")),
     next=(NextCommand(command="kubectl -n shop describe resourcequota"), NextCommand(command="another")),
 )  # fmt: skip
 
@@ -117,8 +109,9 @@ def test_nothing_wrong_and_what_was_not_seen() -> None:
 
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_obeyed() -> None:
     wild = Symptom(
-        rule="r", layer=SymptomLayer.API, subject="Deployment shop/web\x1b[31m", says="word " * 60 + "\x1b]0;title\x07",
-        evidence=(SymptomEvidence(where="w" * 90, text="https://user:password@example.org " * 6),),
+        code="r", severity=Severity.ERROR, layer=SymptomLayer.API, subject="Deployment shop/web\x1b[31m",
+    message="word " * 60 + "\x1b]0;title\x07",
+        evidence=(Evidence(where="w" * 90, text="https://user:password@example.org " * 6),),
         next=(NextCommand(command="kubectl get " + "a" * 30 + " --with " + "b" * 30, why="why " * 40),),
     )  # fmt: skip
     for columns in (60, 80, 100):
@@ -133,7 +126,9 @@ def test_json_has_all_of_it() -> None:
     found = data.data(diagnosis(RootCause(symptom=ROOT, effects=(effect(1),))), asked="app-1")
 
     assert found["fine"] is False
-    assert found["causes"][0]["rule"] == "git-authentication"
+    assert found["causes"][0]["code"] == "git-authentication"
+    assert found["causes"][0]["severity"] == "error"
+    assert found["causes"][0]["evidence"][2]["where"] == "log of source-controller"
     assert found["causes"][0]["since"] == "2027-01-15T07:47:26Z"
     assert found["causes"][0]["explains"][0]["because"] == [ROOT.key]
     assert data.data(diagnosis())["fine"] is True

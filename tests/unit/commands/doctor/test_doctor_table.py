@@ -23,7 +23,7 @@ def test_ids_are_unique() -> None:
 
 def test_a_page_has_what_was_noted() -> None:
     noted = {
-        each: {"says": "Deployment test-0123abcd/web: a|b", "rule": "r", "seconds": 1.24, "explains": 2}
+        each: {"says": "Deployment test-0123abcd/web: a|b", "code": "r", "seconds": 1.24, "explains": 2}
         for registry in all_failures.REGISTRIES
         for each in registry.failures
     }

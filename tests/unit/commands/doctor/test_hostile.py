@@ -64,6 +64,6 @@ def test_messages_are_told_on_one_line() -> None:
     diagnosis = root_causes.diagnose(scenes.again(scene, objects=tuple(objects)))
 
     for cause in diagnosis.causes:
-        for line in (cause.symptom.says, *(one.text for one in cause.symptom.evidence)):
+        for line in (cause.symptom.message, *(one.text for one in cause.symptom.evidence)):
             assert line.isprintable()
             assert len(line) < 1_000

@@ -5,30 +5,29 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstlight.commands.doctor import root_causes
-from firstlight.commands.doctor.diagnosis import RootCause, Symptom, SymptomLayer
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import root_causes, symptoms
+from firstlight.commands.doctor.symptoms import RootCause, Symptom, SymptomLayer
 from tests.unit.commands.doctor import scenes, test_cases
 
 NAMES = [f"thing {each}" for each in "abcdefgh"]
 FOUND = st.lists(
     st.builds(
-        RuleFinding,
-        rule=st.sampled_from(["crash-loop", "dns-down", "node-silent", "git-reference"]),
+        symptoms.symptom,
+        code=st.sampled_from(["crash-loop", "dns-down", "node-silent", "git-reference"]),
         subject=st.sampled_from(NAMES),
-        says=st.just("it does not work"),
+        message=st.just("it does not work"),
         since=st.sampled_from([None, 10.0, 20.0]),
         names=st.frozensets(st.sampled_from(NAMES), max_size=2),
         needs=st.frozensets(st.sampled_from(NAMES), max_size=3),
         layer=st.sampled_from([None, *SymptomLayer]),
     ),
     max_size=12,
-    unique_by=lambda each: (each.rule, each.subject),
+    unique_by=lambda each: (each.code, each.subject),
 )
 
 
-def _causes(found: list[RuleFinding]) -> tuple[RootCause, ...]:
-    return root_causes.linked_causes([(root_causes.symptom_of(each, "home"), each) for each in found])
+def _causes(found: list[Symptom]) -> tuple[RootCause, ...]:
+    return root_causes.linked_causes(found)
 
 
 def _all(causes: tuple[RootCause, ...]) -> list[Symptom]:
@@ -36,14 +35,14 @@ def _all(causes: tuple[RootCause, ...]) -> list[Symptom]:
 
 
 @given(found=FOUND)
-def test_no_symptom_is_lost_or_told_twice(found: list[RuleFinding]) -> None:
+def test_no_symptom_is_lost_or_told_twice(found: list[Symptom]) -> None:
     told = [each.key for each in _all(_causes(found))]
 
-    assert sorted(told) == sorted(f"{each.rule} {each.subject}" for each in found)
+    assert sorted(told) == sorted(each.key for each in found)
 
 
 @given(found=FOUND)
-def test_no_symptom_is_its_own_cause(found: list[RuleFinding]) -> None:
+def test_no_symptom_is_its_own_cause(found: list[Symptom]) -> None:
     """Neither directly nor through others: upwards every way ends at a cause that nothing explains."""
     by_key = {each.key: each for each in _all(_causes(found))}
 
@@ -59,7 +58,7 @@ def test_no_symptom_is_its_own_cause(found: list[RuleFinding]) -> None:
 
 
 @given(found=FOUND)
-def test_effects_follow_from_their_cause(found: list[RuleFinding]) -> None:
+def test_effects_follow_from_their_cause(found: list[Symptom]) -> None:
     """Each effect is explained by the cause above it, or by an effect that stands before it."""
     for cause in _causes(found):
         assert not cause.symptom.because
@@ -70,7 +69,7 @@ def test_effects_follow_from_their_cause(found: list[RuleFinding]) -> None:
 
 
 @given(found=FOUND, seed=st.integers(0, 5))
-def test_the_order_of_what_was_found_does_not_matter(found: list[RuleFinding], seed: int) -> None:
+def test_the_order_of_what_was_found_does_not_matter(found: list[Symptom], seed: int) -> None:
     mixed = list(found)
     random.Random(seed).shuffle(mixed)
 
@@ -78,7 +77,7 @@ def test_the_order_of_what_was_found_does_not_matter(found: list[RuleFinding], s
 
 
 @given(found=FOUND)
-def test_what_explains_most_comes_first(found: list[RuleFinding]) -> None:
+def test_what_explains_most_comes_first(found: list[Symptom]) -> None:
     causes = _causes(found)
     if len(causes) > 1 and not causes[0].effects:
         assert not any(each.effects for each in causes)
@@ -96,11 +95,15 @@ def test_the_order_of_what_was_seen_does_not_matter() -> None:
 
 
 def test_a_circle_begins_with_the_lowest_and_oldest() -> None:
-    one = RuleFinding(
-        rule="crash-loop", subject="a", says="", needs=frozenset({"b"}), layer=SymptomLayer.WORKLOAD, since=5.0
+    one = symptoms.symptom(
+        code="crash-loop", subject="a", message="", needs=frozenset({"b"}), layer=SymptomLayer.WORKLOAD, since=5.0
     )
-    two = RuleFinding(rule="dns-down", subject="b", says="", needs=frozenset({"a"}), layer=SymptomLayer.DNS, since=9.0)
-    after = RuleFinding(rule="git-reference", subject="c", says="", needs=frozenset({"a"}), layer=SymptomLayer.MACHINE)
+    two = symptoms.symptom(
+        code="dns-down", subject="b", message="", needs=frozenset({"a"}), layer=SymptomLayer.DNS, since=9.0
+    )
+    after = symptoms.symptom(
+        code="git-reference", subject="c", message="", needs=frozenset({"a"}), layer=SymptomLayer.MACHINE
+    )
 
     [cause] = _causes([one, two, after])
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from firstlight.commands.doctor import root_causes, rule_table
+from firstlight.commands.doctor import root_causes, symptoms
 from firstlight.commands.recover import data as recover_data
 from firstlight.commands.recover import options, text
 from firstlight.commands.recover.assessment import Assessment, LocalMeans, RecoveryContext, RecoveryOption
@@ -15,7 +15,7 @@ from tests.unit.commands.doctor.test_cases import BASES
 
 _PLACE = Path(__file__).parents[3] / "scenarios" / "recover"
 _MET = {True: "met", False: "missing", None: "open"}
-OWN = {"kubeconfig-missing", "talosconfig-missing", "cluster-missing", "data-missing"}
+OWN = {"kubeconfig-missing", "talosconfig-missing", "cluster-wiped", "etcd-data-missing"}
 """What recover finds by itself, without the doctor."""
 CASES: dict[str, Any] = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(_PLACE.glob("*.yaml"))}
 
@@ -38,7 +38,7 @@ def test_case(name: str) -> None:
     case, found = CASES[name], assessed(CASES[name])
     expected = case["expect"]
     if expected == "nothing":
-        assert (found.troubles, found.options) == ((), ())
+        assert (found.causes, found.options) == ((), ())
         return
     said = {each.name: each.condition.value for each in found.parts}
     assert {key: said[key] for key in expected.get("parts", {})} == expected.get("parts", {})
@@ -48,7 +48,7 @@ def test_case(name: str) -> None:
     answers = {called(each): list(each.answers) for each in found.options}
     assert {key: answers[key] for key in expected.get("answers", {})} == expected.get("answers", {})
     if "by_hand" in expected:
-        assert [one for each in found.troubles for one in each.commands][:1] == expected["by_hand"]
+        assert [one.command for each in found.causes for one in each.symptom.next][:1] == expected["by_hand"]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -59,7 +59,7 @@ def test_a_case_is_told(name: str) -> None:
     page, data = text.text(found, now=scenes.NOW, columns=100), recover_data.data(found)
 
     assert max(map(len, page.splitlines())) <= 100
-    assert [each["key"] for each in data["broken"]] == [each.key for each in found.troubles]
+    assert [each["key"] for each in data["broken"]] == [each.symptom.key for each in found.causes]
     for number, each in enumerate(found.options, 1):
         assert f"  {number} {each.name}" in page
         assert each.risk, "an option that does not say what may be lost"
@@ -68,15 +68,15 @@ def test_a_case_is_told(name: str) -> None:
 
 
 def test_the_table_holds_together() -> None:
-    """Rules are the doctor's, options are defined, each is offered for something, each need is known."""
+    """Codes are the doctor's, options are defined, each is offered for something, each need is known."""
     found = options.read_options()
     named = {each.partition(" ")[0] for answer in found.answers for each in answer.options}
 
-    assert {each.rule for each in found.answers} - OWN <= set(rule_table.RULES)
+    assert {each.code for each in found.answers} - OWN <= set(symptoms.cards())
     assert named == set(found.options)
     assert {need for each in found.options.values() for need in each.needs} <= set(found.needs)
     layers = [layer for each in found.parts.values() for layer in each]
-    assert sorted(layers) == sorted({each.layer.name.lower() for each in rule_table.RULES.values()})
+    assert sorted(layers) == sorted({each.layer.name.lower() for each in symptoms.cards().values()})
 
 
 def test_every_answer_has_a_case() -> None:

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding, workload_groups
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms, workload_groups
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.gates import crds, label_selector
@@ -19,7 +18,7 @@ _KINDS = (
 _INJECTED = "cert-manager.io/inject-ca-from"
 
 
-def webhooks(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def webhooks(scene: ClusterObservation) -> Iterator[Symptom]:
     """Webhook configurations that refuse everything: without a CA bundle, or without anybody behind their Service."""
     for value in scene.of(*_KINDS):
         if conditions.is_going(value) or not scene.is_over(conditions.created(value)):
@@ -53,35 +52,31 @@ def _guarded(hooks: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(listed[:3]) + (" …" if len(listed) > 3 else "") if listed else "what it guards"
 
 
-def _no_bundle(value: Mapping[str, Any], bare: Sequence[Mapping[str, Any]]) -> RuleFinding:
+def _no_bundle(value: Mapping[str, Any], bare: Sequence[Mapping[str, Any]]) -> Symptom:
     notes = mapping(value, "metadata", "annotations")
     source = str(notes.get(_INJECTED) or "")
     from_secret = str(notes.get(f"{_INJECTED}-secret") or "")
     is_injected = bool(source or from_secret or notes.get("cert-manager.io/inject-apiserver-ca"))
     who = "cert-manager's cainjector writes it" if is_injected else "a Job or the webhook's own pod writes it"
     name = text(bare[0], "name")
-    return RuleFinding(
-        rule="webhook-no-ca",
+    return symptoms.symptom(
+        code="webhook-no-ca",
         subject=name_of(value),
-        says=f"the webhook {name} has no CA bundle, so that the server trusts nobody behind it and refuses "
+        message=f"the webhook {name} has no CA bundle, so that the server trusts nobody behind it and refuses "
         f"{_guarded(bare)}: {who}, and has not",
-        evidence=(rule_finding.of_field(value, "webhooks.clientConfig.caBundle", f"is empty in {name}"),),
+        evidence=(symptoms.of_field(value, "webhooks.clientConfig.caBundle", f"is empty in {name}"),),
         next=(
-            rule_finding.kubectl("get -o yaml", value, "whether something has filled it since"),
+            symptoms.kubectl("get -o yaml", value, "whether something has filled it since"),
             *(
-                [
-                    rule_finding.command(
-                        "kubectl -n cert-manager logs deployment/cert-manager-cainjector", "why it does not"
-                    )
-                ]
+                [symptoms.command("kubectl -n cert-manager logs deployment/cert-manager-cainjector", "why it does not")]
                 if is_injected
                 else []
             ),
         ),
         since=conditions.created(value),
         names=_names(bare),
-        needs=rule_finding.names(
-            rule_finding.controller("cert-manager-cainjector") if is_injected else "",
+        needs=symptoms.names(
+            symptoms.controller("cert-manager-cainjector") if is_injected else "",
             f"Certificate {source}" if source else "",
             f"Secret {from_secret}" if from_secret else "",
             (f"Service {'/'.join(_service(each))}" for each in bare if not is_injected),
@@ -91,27 +86,27 @@ def _no_bundle(value: Mapping[str, Any], bare: Sequence[Mapping[str, Any]]) -> R
 
 def _silent(
     value: Mapping[str, Any], hooks: Sequence[Mapping[str, Any]], service: tuple[str, str], scene: ClusterObservation
-) -> RuleFinding:
+) -> Symptom:
     place = "/".join(service)
     behind = _behind(service, scene)
     own = next((each for each in hooks if behind and not behind.pods and _guards(each, behind, scene)), None)
     is_there = scene.one("/Service", service[1], namespace=service[0]) is not None
     why = f"Service {place} {'has no ready endpoint' if is_there else 'does not exist'}"
     name = text(hooks[0], "name")
-    says = f"nobody answers for the webhook {name}, so that the server refuses {_guarded(hooks)}: {why}"
+    message = f"nobody answers for the webhook {name}, so that the server refuses {_guarded(hooks)}: {why}"
     if own is not None and behind is not None:
-        says = (
+        message = (
             f"the webhook {text(own, 'name')} blocks its own repair: {why}, and the pods of {behind.subject}, "
             "which would answer, are refused by the webhook itself"
         )
-    look = rule_finding.command(f"kubectl -n {service[0]} get pods", "why none is ready")
-    return RuleFinding(
-        rule="webhook-blocks-itself" if own is not None else "webhook-silent",
+    look = symptoms.command(f"kubectl -n {service[0]} get pods", "why none is ready")
+    return symptoms.symptom(
+        code="webhook-blocks-itself" if own is not None else "webhook-silent",
         subject=name_of(value),
-        says=says,
+        message=message,
         evidence=(
-            rule_finding.evidence(f"Service {place}, EndpointSlices", "no endpoint is ready"),
-            rule_finding.of_field(value, "webhooks.failurePolicy", text(hooks[0], "failurePolicy") or "Fail"),
+            symptoms.evidence(f"Service {place}, EndpointSlices", "no endpoint is ready"),
+            symptoms.of_field(value, "webhooks.failurePolicy", text(hooks[0], "failurePolicy") or "Fail"),
         ),
         next=_mend(value, own, scene) if own is not None else (look,),
         since=conditions.created(behind.value) if behind is not None else conditions.created(value),
@@ -130,8 +125,8 @@ def _mend(value: Mapping[str, Any], hook: Mapping[str, Any], scene: ClusterObser
         f"--reason 'the webhook {text(hook, 'name')} blocks its own repair'"
     )
     return (
-        rule_finding.command(begin, "Git would put back what comes next"),
-        rule_finding.command(f"kubectl patch {kind.lower()} {name} --type=json -p '{patch}'", "lets its pods start"),
+        symptoms.command(begin, "Git would put back what comes next"),
+        symptoms.command(f"kubectl patch {kind.lower()} {name} --type=json -p '{patch}'", "lets its pods start"),
     )
 
 
@@ -164,7 +159,7 @@ def _selects(hook: Mapping[str, Any], field: str, labels: Mapping[str, Any]) -> 
     return is_empty or label_selector.matches(selector, labels)
 
 
-def aggregated_apis(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def aggregated_apis(scene: ClusterObservation) -> Iterator[Symptom]:
     """Aggregated APIs that do not answer: discovery fails for them, and no namespace can be deleted meanwhile."""
     for value in scene.of("apiregistration.k8s.io/APIService"):
         service = mapping(value, "spec", "service")
@@ -177,22 +172,22 @@ def aggregated_apis(scene: ClusterObservation) -> Iterator[RuleFinding]:
         place = f"{text(service, 'namespace')}/{text(service, 'name')}"
         name = text(value, "metadata", "name")
         said = conditions.said(text(conditions.condition(value, "Available"), "message"))
-        yield RuleFinding(
-            rule="apiservice-down",
+        yield symptoms.symptom(
+            code="apiservice-down",
             subject=name_of(value),
-            says=f"the API {name} does not answer: {said}; until it does, no namespace can be deleted",
-            evidence=(rule_finding.of_condition(value, "Available"),),
+            message=f"the API {name} does not answer: {said}; until it does, no namespace can be deleted",
+            evidence=(symptoms.of_condition(value, "Available"),),
             next=(
-                rule_finding.command(
+                symptoms.command(
                     f"kubectl -n {text(service, 'namespace')} get pods", f"whether somebody answers for {place}"
                 ),
             ),
             since=conditions.condition_since(value, "Available"),
-            needs=rule_finding.names(f"Service {place}", f"Namespace {text(service, 'namespace')}"),
+            needs=symptoms.names(f"Service {place}", f"Namespace {text(service, 'namespace')}"),
         )
 
 
-def definitions(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def definitions(scene: ClusterObservation) -> Iterator[Symptom]:
     """CRDs that the server does not serve."""
     for value in scene.of("apiextensions.k8s.io/CustomResourceDefinition"):
         if crds.is_installing(value):
@@ -204,31 +199,31 @@ def definitions(scene: ClusterObservation) -> Iterator[RuleFinding]:
             continue
         kind = text(value, "spec", "names", "kind")
         said = conditions.said(text(conditions.condition(value, bad), "message"))
-        yield RuleFinding(
-            rule="crd-not-served",
+        yield symptoms.symptom(
+            code="crd-not-served",
             subject=name_of(value),
-            says=f"the server does not serve {kind}: {said or bad}",
-            evidence=(rule_finding.of_condition(value, bad),),
-            next=(rule_finding.kubectl("describe", value),),
+            message=f"the server does not serve {kind}: {said or bad}",
+            evidence=(symptoms.of_condition(value, bad),),
+            next=(symptoms.kubectl("describe", value),),
             since=conditions.condition_since(value, bad),
             names=frozenset({f"kind {kind}"}),
         )
 
 
-def _stuck(value: Mapping[str, Any], now: float) -> RuleFinding:
+def _stuck(value: Mapping[str, Any], now: float) -> Symptom:
     kind, name = text(value, "spec", "names", "kind"), text(value, "metadata", "name")
     patch = json.dumps(crds.wake_patch(value, now))
-    return RuleFinding(
-        rule="crd-stuck",
+    return symptoms.symptom(
+        code="crd-stuck",
         subject=name_of(value),
-        says=f"the server does not serve {kind}: {crds.WHY_STUCK}, and comes back to it only after five minutes",
-        evidence=(rule_finding.of_condition(value, "Established"),),
+        message=f"the server does not serve {kind}: {crds.WHY_STUCK}, and comes back to it only after five minutes",
+        evidence=(symptoms.of_condition(value, "Established"),),
         next=(
-            rule_finding.command(
+            symptoms.command(
                 f"kubectl patch crd {name} --subresource=status --type=json -p '{patch}'",
                 "wakes it; the API server overwrites this message when it establishes the CRD",
             ),
-            rule_finding.command("firstlight up", "wakes it too, if a step waits longer than some seconds"),
+            symptoms.command("firstlight up", "wakes it too, if a step waits longer than some seconds"),
         ),
         since=conditions.condition_since(value, "Established"),
         names=frozenset({f"kind {kind}"}),

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, error_messages, rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand, SymptomEvidence
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, error_messages, symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.model import argocd_names
+from firstlight.model.diagnostic import Evidence
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 
 _OFTEN = 3
@@ -22,9 +22,9 @@ _BUILDING = (
 _WAITED = re.compile(r"(?:waiting for healthy state of|waiting for completion of hook) (\S*)/([A-Z]\w+)/(\S+)")
 
 
-def applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def applications(scene: ClusterObservation) -> Iterator[Symptom]:
     """One symptom for each Application that does not go on, and one for each repository that several cannot read."""
-    unread: dict[str, RuleFinding] = {}
+    unread: dict[str, Symptom] = {}
     for value in scene.of(argocd_names.APPLICATION_GROUP_KIND):
         if engine_state.is_resting(value) or conditions.is_going(value):
             continue
@@ -46,52 +46,52 @@ def _complaint(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> RuleFinding:
+def _compared(value: Mapping[str, Any], complaint: Mapping[str, Any]) -> Symptom:
     """What Argo CD cannot compare: a repository is told once, whoever uses it."""
     said, name = text(complaint, "message"), name_of(value)
-    shown = rule_finding.evidence(f"{name}, status.conditions", f"{text(complaint, 'type')}: {said}")
-    rule = next((rule for pattern, rule in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_rule(
+    shown = symptoms.evidence(f"{name}, status.conditions", f"{text(complaint, 'type')}: {said}")
+    code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_code(
         said
     )
-    git = error_messages.git_rule(said) if not rule else ""
+    git = error_messages.git_code(said) if not code else ""
     since = conditions.moment(text(complaint, "lastTransitionTime"))
-    needs = rule_finding.names(
+    needs = symptoms.names(
         error_messages.needs_of_repository(said),
         error_messages.needs_of_apply(said),
-        rule_finding.controller(argocd_names.REPO_SERVER),
-        rule_finding.controller(argocd_names.REDIS) if "6379" in said else "",
+        symptoms.controller(argocd_names.REPO_SERVER),
+        symptoms.controller(argocd_names.REDIS) if "6379" in said else "",
     )
     if git:
-        return RuleFinding(
-            rule=git,
+        return symptoms.symptom(
+            code=git,
             subject=f"repository {_url(value)}",
-            says=f"{_url(value)}: {error_messages.REPOSITORY_RULES[git]}",
+            message=f"{_url(value)}: {error_messages.REPOSITORY_MESSAGES[git]}",
             evidence=(shown,),
             next=_next(git, value),
             since=since,
             needs=needs,
         )
-    rule = rule or ("argocd-spec" if text(complaint, "type") == "InvalidSpecError" else "argocd-comparison")
+    code = code or ("argocd-spec" if text(complaint, "type") == "InvalidSpecError" else "argocd-comparison")
     path = text(value, "spec", "source", "path")
-    told = f"the path {path} is not in its repository" if rule == "path-missing" and path else conditions.said(said)
-    return RuleFinding(
-        rule=rule,
+    told = f"the path {path} is not in its repository" if code == "path-missing" and path else conditions.said(said)
+    return symptoms.symptom(
+        code=code,
         subject=name,
-        says=f"{name}: {told}",
+        message=f"{name}: {told}",
         evidence=(shown,),
-        next=_next(rule, value),
+        next=_next(code, value),
         since=since,
         needs=needs,
     )
 
 
-def _unread(value: Mapping[str, Any], complaint: Mapping[str, Any], repository: str) -> RuleFinding:
+def _unread(value: Mapping[str, Any], complaint: Mapping[str, Any], repository: str) -> Symptom:
     name = name_of(value)
-    return RuleFinding(
-        rule="argocd-comparison",
+    return symptoms.symptom(
+        code="argocd-comparison",
         subject=name,
-        says=f"{name} cannot be compared with Git",
-        evidence=(rule_finding.evidence(f"{name}, status.conditions", text(complaint, "message")),),
+        message=f"{name} cannot be compared with Git",
+        evidence=(symptoms.evidence(f"{name}, status.conditions", text(complaint, "message")),),
         next=_next("argocd-comparison", value),
         since=conditions.moment(text(complaint, "lastTransitionTime")),
         needs=frozenset({repository}),
@@ -103,37 +103,37 @@ def _url(value: Mapping[str, Any]) -> str:
     return text(value, "spec", "source", "repoURL") or (text(several[0], "repoURL") if several else "") or "(unknown)"
 
 
-def _synced(value: Mapping[str, Any], scene: ClusterObservation) -> RuleFinding | None:
+def _synced(value: Mapping[str, Any], scene: ClusterObservation) -> Symptom | None:
     """A sync that failed, or that waits for long."""
     operation = mapping(value, "status", "operationState")
     phase, said, name = text(operation, "phase"), text(operation, "message"), name_of(value)
     since = conditions.moment(text(operation, "startedAt"))
     results = [mapping(each) for each in sequence(operation, "syncResult", "resources")]
-    shown = [rule_finding.evidence(f"{name}, status.operationState", f"{phase}: {said}", since)]
+    shown = [symptoms.evidence(f"{name}, status.operationState", f"{phase}: {said}", since)]
     if phase in ("Failed", "Error"):
         hooks = [each for each in results if text(each, "hookPhase") in ("Failed", "Error")]
         bad = hooks or [each for each in results if text(each, "status") == "SyncFailed"]
-        shown += [rule_finding.evidence(f"{name}, {_object(each)}", text(each, "message")) for each in bad[:2]]
+        shown += [symptoms.evidence(f"{name}, {_object(each)}", text(each, "message")) for each in bad[:2]]
         words = " ".join([said, *(text(each, "message") for each in bad)])
-        rule = "hook-failed" if hooks else error_messages.apply_rule(words) or "sync-failed"
+        code = "hook-failed" if hooks else error_messages.apply_code(words) or "sync-failed"
         told = (
             f"its hook {_object(hooks[0])} failed"
             if hooks
             else conditions.said(text(bad[0], "message") if bad else said)
         )
-        needs = rule_finding.names(error_messages.needs_of_apply(words), (_object(each) for each in bad), _rests(value))
-        return _told(rule, value, f"its sync failed: {told}", shown, since=since, needs=needs)
+        needs = symptoms.names(error_messages.needs_of_apply(words), (_object(each) for each in bad), _rests(value))
+        return _told(code, value, f"its sync failed: {told}", shown, since=since, needs=needs)
     waits = _WAITED.search(said)
     if phase == "Running" and waits and scene.is_over(since, times=10):
         awaited = _awaited(waits, value)
-        rule = "hook-waits" if "hook" in waits[0] else "wave-waits"
+        code = "hook-waits" if "hook" in waits[0] else "wave-waits"
         return _told(
-            rule,
+            code,
             value,
             f"its sync waits for {awaited}",
             shown,
             since=since,
-            needs=rule_finding.names(awaited, _rests(value)),
+            needs=symptoms.names(awaited, _rests(value)),
         )
     return None
 
@@ -150,19 +150,19 @@ def _awaited(match: re.Match[str], value: Mapping[str, Any]) -> str:
     return f"{kind} {text(value, 'spec', 'destination', 'namespace')}/{name}"
 
 
-def _looping(value: Mapping[str, Any]) -> RuleFinding | None:
+def _looping(value: Mapping[str, Any]) -> Symptom | None:
     tries = number(value, "status", "operationState", "operation", "sync", "autoHealAttemptsCount")
     heals = at(value, "spec", "syncPolicy", "automated", "selfHeal") is True
     if not heals or tries < _OFTEN or text(value, "status", "sync", "status") != "OutOfSync":
         return None
     objects = [_object(each) for each in sequence(value, "status", "resources") if text(each, "status") == "OutOfSync"]
     what = ", ".join(objects[:3]) or "something of it"
-    shown = [rule_finding.of_field(value, "status.operationState.operation.sync.autoHealAttemptsCount", tries)]
-    says = f"{what} differs again after each of {tries} syncs: somebody else changes it, or the server does"
-    return _told("self-heal-loop", value, says, shown, needs=rule_finding.names(objects))
+    shown = [symptoms.of_field(value, "status.operationState.operation.sync.autoHealAttemptsCount", tries)]
+    message = f"{what} differs again after each of {tries} syncs: somebody else changes it, or the server does"
+    return _told("self-heal-loop", value, message, shown, needs=symptoms.names(objects))
 
 
-def _degraded(value: Mapping[str, Any], scene: ClusterObservation) -> RuleFinding | None:
+def _degraded(value: Mapping[str, Any], scene: ClusterObservation) -> Symptom | None:
     since = conditions.moment(text(value, "status", "health", "lastTransitionTime"))
     if text(value, "status", "health", "status") != "Degraded" or not scene.is_over(since):
         return None
@@ -171,40 +171,40 @@ def _degraded(value: Mapping[str, Any], scene: ClusterObservation) -> RuleFindin
         for each in sequence(value, "status", "resources")
         if text(each, "health", "status") in ("Degraded", "Missing")
     ]
-    shown = [rule_finding.of_field(value, "status.health", "Degraded")]
+    shown = [symptoms.of_field(value, "status.health", "Degraded")]
     return _told(
         "application-degraded",
         value,
         f"{', '.join(objects[:3]) or 'a workload of it'} fails",
         shown,
         since=since,
-        needs=rule_finding.names(objects, _rests(value)),
+        needs=symptoms.names(objects, _rests(value)),
     )
 
 
 def _told(
-    rule: str,
+    code: str,
     value: Mapping[str, Any],
-    says: str,
-    shown: list[SymptomEvidence],
+    message: str,
+    shown: list[Evidence],
     *,
     since: float | None = None,
     needs: frozenset[str] = frozenset(),
-) -> RuleFinding:
+) -> Symptom:
     name = name_of(value)
-    return RuleFinding(
-        rule=rule,
+    return symptoms.symptom(
+        code=code,
         subject=name,
-        says=f"{name}: {says}",
+        message=f"{name}: {message}",
         evidence=tuple(shown),
-        next=_next(rule, value),
+        next=_next(code, value),
         since=since,
         needs=needs,
     )
 
 
 def _rests(value: Mapping[str, Any]) -> Iterator[str]:
-    yield rule_finding.controller(argocd_names.APPLICATION_CONTROLLER)
+    yield symptoms.controller(argocd_names.APPLICATION_CONTROLLER)
     yield f"Namespace {text(value, 'spec', 'destination', 'namespace')}"
 
 
@@ -212,21 +212,21 @@ def _object(each: Mapping[str, Any]) -> str:
     return name_of({"kind": text(each, "kind"), "metadata": each})
 
 
-def _next(rule: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
+def _next(code: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
     space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
-    match rule:
+    match code:
         case "git-authentication" | "git-host-key":
             why = "whether there are credentials for it"
-            return (rule_finding.command(f"kubectl -n {space} get secrets -l {argocd_names.SECRET_TYPE_LABEL}", why),)
+            return (symptoms.command(f"kubectl -n {space} get secrets -l {argocd_names.SECRET_TYPE_LABEL}", why),)
         case "git-reference":
-            return (rule_finding.command(f"git ls-remote {_url(value)}", "which branches and tags there are"),)
+            return (symptoms.command(f"git ls-remote {_url(value)}", "which branches and tags there are"),)
         case "git-unreachable" | "argocd-comparison":
-            return (rule_finding.command(f"kubectl -n {space} logs deployment/argocd-repo-server", "how it fails"),)
+            return (symptoms.command(f"kubectl -n {space} logs deployment/argocd-repo-server", "how it fails"),)
         case "self-heal-loop" | "apply-conflict":
-            return (rule_finding.command("firstlight owners --flaws --fields", "who else writes it"),)
+            return (symptoms.command("firstlight owners --flaws --fields", "who else writes it"),)
         case "path-missing" | "build-failed":
-            return (rule_finding.command("firstlight render", "the same build on this computer"),)
+            return (symptoms.command("firstlight render", "the same build on this computer"),)
     return (
-        rule_finding.command(f"argocd app get {space}/{name}", "every object, with what Argo CD says of it"),
-        rule_finding.kubectl("describe", value),
+        symptoms.command(f"argocd app get {space}/{name}", "every object, with what Argo CD says of it"),
+        symptoms.kubectl("describe", value),
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding, workload_groups
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms, workload_groups
+from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import number, text
 from firstlight.gates.causes import scheduling
@@ -15,7 +15,7 @@ _UP = ("CiliumIsUp", "FlannelIsUp", "CalicoIsUp")
 """What agents write that are known by the names of their DaemonSets, too."""
 
 
-def agents(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def agents(scene: ClusterObservation) -> Iterator[Symptom]:
     """The CNI: missing, or not running on nodes that need it."""
     found_agents = [each for each in workload_groups.pod_groups(scene) if workload_groups.is_agent(each)]
     for group in found_agents:
@@ -35,19 +35,19 @@ def agents(scene: ClusterObservation) -> Iterator[RuleFinding]:
         if sick and not scene.is_over(min(began, default=None)):
             continue
         nodes = [each.removeprefix("network of ") for each in without]
-        yield RuleFinding(
-            rule="cni-agents-down",
+        yield symptoms.symptom(
+            code="cni-agents-down",
             subject=f"agents of {group.name}",
-            says=f"{group.name} runs on {well} of {max(desired, len(scene.of('/Node')))} nodes, and not on "
+            message=f"{group.name} runs on {well} of {max(desired, len(scene.of('/Node')))} nodes, and not on "
             f"{', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}: pods there get no network",
-            evidence=(rule_finding.of_field(group.value, "status.numberReady", well),),
+            evidence=(symptoms.of_field(group.value, "status.numberReady", well),),
             next=(
-                rule_finding.kubectl("describe", group.value),
-                rule_finding.command(f"kubectl -n {group.namespace} get pods -o wide"),
+                symptoms.kubectl("describe", group.value),
+                symptoms.command(f"kubectl -n {group.namespace} get pods -o wide"),
             ),
             since=min(began, default=created),
             names=names - {group.subject},
-            needs=rule_finding.names(
+            needs=symptoms.names(
                 group.subject, (f"machine {each}" for each in nodes), (f"Node {each}" for each in _silent(nodes, scene))
             ),
         )
@@ -61,7 +61,7 @@ def _silent(nodes: list[str], scene: ClusterObservation) -> list[str]:
     ]
 
 
-def _no_agents(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def _no_agents(scene: ClusterObservation) -> Iterator[Symptom]:
     bare = [
         each
         for each in scene.of("/Node")
@@ -72,40 +72,36 @@ def _no_agents(scene: ClusterObservation) -> Iterator[RuleFinding]:
     if not bare:
         yield from _gone(scene)
         return
-    yield RuleFinding(
-        rule="cni-missing",
+    yield symptoms.symptom(
+        code="cni-missing",
         subject="network",
-        says=f"no CNI is in the cluster: {rule_finding.counted(len(bare), 'node')} without a network",
-        evidence=(rule_finding.of_condition(bare[0], "Ready"),),
-        next=(rule_finding.command(f"firstlight up {scene.cluster.name} --until inline", "brings what Talos applies"),),
+        message=f"no CNI is in the cluster: {symptoms.counted(len(bare), 'node')} without a network",
+        evidence=(symptoms.of_condition(bare[0], "Ready"),),
+        next=(symptoms.command(f"firstlight up {scene.cluster.name} --until inline", "brings what Talos applies"),),
         since=min((conditions.condition_since(each, "Ready") or scene.now for each in bare), default=None),
-        names=frozenset(
-            {rule_finding.NETWORK, *(rule_finding.network_of(text(each, "metadata", "name")) for each in bare)}
-        ),
+        names=frozenset({symptoms.NETWORK, *(symptoms.network_of(text(each, "metadata", "name")) for each in bare)}),
     )
 
 
-def _gone(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def _gone(scene: ClusterObservation) -> Iterator[Symptom]:
     """Nodes that stay ready by what the CNI has left on their disks, though nobody is there any more to serve pods."""
     nodes = [each for each in scene.of("/Node") if _says_it_is_up(each)]
     if not nodes:
         return
     reason = text(conditions.condition(nodes[0], _UNAVAILABLE), "reason")
-    yield RuleFinding(
-        rule="cni-missing",
+    yield symptoms.symptom(
+        code="cni-missing",
         subject="network",
-        says=f"the CNI is not in the cluster any more ({rule_finding.counted(len(nodes), 'node')} had it: "
+        message=f"the CNI is not in the cluster any more ({symptoms.counted(len(nodes), 'node')} had it: "
         f"{reason}): new pods "
         "get no network",
-        evidence=(rule_finding.of_condition(nodes[0], _UNAVAILABLE),),
+        evidence=(symptoms.of_condition(nodes[0], _UNAVAILABLE),),
         next=(
-            rule_finding.command(
+            symptoms.command(
                 f"firstlight recover {scene.cluster.name}", "whether the engine can bring it back, or who else"
             ),
         ),
-        names=frozenset(
-            {rule_finding.NETWORK, *(rule_finding.network_of(text(each, "metadata", "name")) for each in nodes)}
-        ),
+        names=frozenset({symptoms.NETWORK, *(symptoms.network_of(text(each, "metadata", "name")) for each in nodes)}),
     )
 
 
@@ -115,7 +111,7 @@ def _says_it_is_up(node: Mapping[str, Any]) -> bool:
     return text(found, "status") == "False" and text(found, "reason") in _UP
 
 
-def dns(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def dns(scene: ClusterObservation) -> Iterator[Symptom]:
     """Cluster DNS that nobody answers for."""
     for service in scene.of("/Service"):
         space, name = text(service, "metadata", "namespace"), text(service, "metadata", "name")
@@ -127,27 +123,27 @@ def dns(scene: ClusterObservation) -> Iterator[RuleFinding]:
             continue
         if workload_groups.endpoints(scene, space, name) == 0:
             group = next((each for each in workload_groups.pod_groups(scene) if workload_groups.is_dns(each)), None)
-            says = (
+            message = (
                 "no CoreDNS is in the cluster"
                 if group is None
                 else f"none of the {len(group.pods)} pods of {group.name} is ready"
             )
-            yield RuleFinding(
-                rule="dns-down",
+            yield symptoms.symptom(
+                code="dns-down",
                 subject=f"Service {space}/{name}",
-                says=f"names are not found in the cluster: {says}",
-                evidence=(rule_finding.evidence(f"Service {space}/{name}, EndpointSlices", "no endpoint is ready"),),
+                message=f"names are not found in the cluster: {message}",
+                evidence=(symptoms.evidence(f"Service {space}/{name}, EndpointSlices", "no endpoint is ready"),),
                 next=(
-                    rule_finding.command(
+                    symptoms.command(
                         "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide", "why none is ready"
                     ),
                 ),
                 since=conditions.created(service),
-                names=frozenset({rule_finding.DNS}),
-                needs=rule_finding.names(
+                names=frozenset({symptoms.DNS}),
+                needs=symptoms.names(
                     group.subject if group else "",
-                    rule_finding.NETWORK,
-                    (rule_finding.network_of(text(pod, "spec", "nodeName")) for pod in (group.pods if group else ())),
+                    symptoms.NETWORK,
+                    (symptoms.network_of(text(pod, "spec", "nodeName")) for pod in (group.pods if group else ())),
                     (f"Node {text(pod, 'spec', 'nodeName')}" for pod in (group.pods if group else ())),
                 ),
             )
@@ -156,7 +152,7 @@ def dns(scene: ClusterObservation) -> Iterator[RuleFinding]:
 # Ways in from outside: Gateways that are not programmed, Ingresses of a class that does not exist.
 
 
-def gateways(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def gateways(scene: ClusterObservation) -> Iterator[Symptom]:
     """Gateways that nobody has taken, or set up."""
     for value in scene.of("gateway.networking.k8s.io/Gateway"):
         bad = next((each for each in ("Accepted", "Programmed") if conditions.is_false(value, each)), "")
@@ -175,28 +171,28 @@ def gateways(scene: ClusterObservation) -> Iterator[RuleFinding]:
             and text(each, "metadata", "labels", "gateway.networking.k8s.io/gateway-name")
             == text(value, "metadata", "name")
         ]
-        yield RuleFinding(
-            rule="gateway-not-programmed",
+        yield symptoms.symptom(
+            code="gateway-not-programmed",
             subject=name_of(value),
-            says=f"{name_of(value)} does not carry traffic: {why}",
-            evidence=(rule_finding.of_condition(value, bad or "Accepted"),),
+            message=f"{name_of(value)} does not carry traffic: {why}",
+            evidence=(symptoms.of_condition(value, bad or "Accepted"),),
             next=(
-                rule_finding.kubectl("describe", value),
-                rule_finding.command("kubectl get gatewayclasses", "which there are"),
+                symptoms.kubectl("describe", value),
+                symptoms.command("kubectl get gatewayclasses", "which there are"),
             ),
             since=conditions.condition_since(value, bad) if bad else conditions.created(value),
-            needs=rule_finding.names(
+            needs=symptoms.names(
                 own,
                 f"Service {space}/cilium-gateway-{text(value, 'metadata', 'name')}",
-                rule_finding.NETWORK,
-                rule_finding.controller("cilium-operator"),
+                symptoms.NETWORK,
+                symptoms.controller("cilium-operator"),
                 f"Namespace {space}",
                 f"GatewayClass {name}",
             ),
         )
 
 
-def ingresses(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def ingresses(scene: ClusterObservation) -> Iterator[Symptom]:
     """Ingresses of a class that nobody serves."""
     if not scene.is_listed("networking.k8s.io/IngressClass"):
         return
@@ -208,12 +204,12 @@ def ingresses(scene: ClusterObservation) -> Iterator[RuleFinding]:
             or not scene.is_over(conditions.created(value))
         ):
             continue
-        yield RuleFinding(
-            rule="ingress-class-missing",
+        yield symptoms.symptom(
+            code="ingress-class-missing",
             subject=name_of(value),
-            says=f"{name_of(value)} is of the class {name}, which does not exist: nobody serves it",
-            evidence=(rule_finding.of_field(value, "spec.ingressClassName", name),),
-            next=(rule_finding.command("kubectl get ingressclasses", "which there are"),),
+            message=f"{name_of(value)} is of the class {name}, which does not exist: nobody serves it",
+            evidence=(symptoms.of_field(value, "spec.ingressClassName", name),),
+            next=(symptoms.command("kubectl get ingressclasses", "which there are"),),
             since=conditions.created(value),
             needs=frozenset({f"Namespace {text(value, 'metadata', 'namespace')}"}),
         )

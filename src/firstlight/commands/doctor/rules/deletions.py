@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding, workload_groups
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms, workload_groups
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import sequence, text
 from firstlight.model import argocd_names, flux_names
@@ -37,7 +36,7 @@ _SYSTEM = {
 }
 
 
-def stuck_deletions(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def stuck_deletions(scene: ClusterObservation) -> Iterator[Symptom]:
     """Objects whose finalizers stay."""
     there = {workload_groups.controller_of(each): each for each in workload_groups.pod_groups(scene)}
     for value in scene.objects:
@@ -47,25 +46,21 @@ def stuck_deletions(scene: ClusterObservation) -> Iterator[RuleFinding]:
             continue
         finalizer = waits[0]
         remover = remover_of(finalizer, value)
-        yield RuleFinding(
-            rule="stuck-finalizer",
+        yield symptoms.symptom(
+            code="stuck-finalizer",
             subject=name_of(value),
-            says=f"{name_of(value)} is being deleted and waits for its finalizer {finalizer}: "
+            message=f"{name_of(value)} is being deleted and waits for its finalizer {finalizer}: "
             + _who(finalizer, remover, there),
             evidence=(
-                rule_finding.of_field(
-                    value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")
-                ),
-                rule_finding.of_field(value, "metadata.finalizers", ", ".join(waits)),
+                symptoms.of_field(value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")),
+                symptoms.of_field(value, "metadata.finalizers", ", ".join(waits)),
             ),
             next=(
                 _look(remover, there),
-                rule_finding.kubectl("get -o yaml", value, "what it says of its own deletion"),
+                symptoms.kubectl("get -o yaml", value, "what it says of its own deletion"),
             ),
             since=since,
-            needs=rule_finding.names(
-                rule_finding.controller(remover) if remover else "", _users(value, finalizer, scene)
-            ),
+            needs=symptoms.names(symptoms.controller(remover) if remover else "", _users(value, finalizer, scene)),
         )
 
 
@@ -92,9 +87,9 @@ def _who(finalizer: str, remover: str, there: Mapping[str, workload_groups.PodGr
 def _look(remover: str, there: Mapping[str, workload_groups.PodGroup]) -> NextCommand:
     group = there.get(remover)
     if group is None or group.workload is None:
-        return rule_finding.command("kubectl get deployments -A", "whether the controller that must remove it is there")
+        return symptoms.command("kubectl get deployments -A", "whether the controller that must remove it is there")
     kind = text(group.workload, "kind").lower()
-    return rule_finding.command(f"kubectl -n {group.namespace} logs {kind}/{group.name}", "why it does not remove it")
+    return symptoms.command(f"kubectl -n {group.namespace} logs {kind}/{group.name}", "why it does not remove it")
 
 
 def _users(value: Mapping[str, Any], finalizer: str, scene: ClusterObservation) -> Iterator[str]:
@@ -104,7 +99,7 @@ def _users(value: Mapping[str, Any], finalizer: str, scene: ClusterObservation) 
         yield from (name_of(each) for each in scene.objects if text(each, "kind") == kind and conditions.is_going(each))
 
 
-def going_namespaces(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def going_namespaces(scene: ClusterObservation) -> Iterator[Symptom]:
     """Namespaces that do not go."""
     for value in scene.of("/Namespace"):
         since = conditions.moment(text(value, "metadata", "deletionTimestamp"))
@@ -122,43 +117,37 @@ def going_namespaces(scene: ClusterObservation) -> Iterator[RuleFinding]:
         }
         down = set(re.findall(r"\b([a-z0-9.-]+/v[0-9][a-z0-9]*)\b", message)) if true[:1] == [kinds[0]] else set()
         services = {f"APIService {version}.{group}" for group, _, version in (each.partition("/") for each in down)}
-        yield RuleFinding(
-            rule="namespace-terminating",
+        yield symptoms.symptom(
+            code="namespace-terminating",
             subject=name_of(value),
-            says=f"{name_of(value)} is being deleted and does not go: {message or 'something in it stays'}",
-            evidence=tuple(rule_finding.of_condition(value, each) for each in true[:2])
-            or (
-                rule_finding.of_field(
-                    value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")
-                ),
-            ),
-            next=(rule_finding.command(f"kubectl get namespace {name} -o yaml", "its conditions name what stays"),),
+            message=f"{name_of(value)} is being deleted and does not go: {message or 'something in it stays'}",
+            evidence=tuple(symptoms.of_condition(value, each) for each in true[:2])
+            or (symptoms.of_field(value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")),),
+            next=(symptoms.command(f"kubectl get namespace {name} -o yaml", "its conditions name what stays"),),
             since=since,
-            needs=rule_finding.names(inside, services),
+            needs=symptoms.names(inside, services),
         )
 
 
-def going_pods(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def going_pods(scene: ClusterObservation) -> Iterator[Symptom]:
     """Pods that should have ended long ago: their node does not answer."""
     for value in scene.of("/Pod"):
         since = conditions.moment(text(value, "metadata", "deletionTimestamp"))
         if since is None or sequence(value, "metadata", "finalizers") or not scene.is_over(since, times=_LONG):
             continue
         node = text(value, "spec", "nodeName")
-        yield RuleFinding(
-            rule="pod-terminating",
+        yield symptoms.symptom(
+            code="pod-terminating",
             subject=name_of(value),
-            says=f"{name_of(value)} should have ended, and its node {node or '(none)'} has not said so",
+            message=f"{name_of(value)} should have ended, and its node {node or '(none)'} has not said so",
             evidence=(
-                rule_finding.of_field(
-                    value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")
-                ),
+                symptoms.of_field(value, "metadata.deletionTimestamp", text(value, "metadata", "deletionTimestamp")),
             ),
             next=(
-                rule_finding.command(
+                symptoms.command(
                     f"kubectl get node {node} -o wide" if node else "kubectl get nodes", "whether it answers"
                 ),
             ),
             since=since,
-            needs=rule_finding.names(f"Node {node}" if node else ""),
+            needs=symptoms.names(f"Node {node}" if node else ""),
         )

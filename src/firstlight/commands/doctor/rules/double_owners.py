@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, rule_finding
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, symptoms
+from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import sequence, text
 from firstlight.model import argocd_names, flux_names
@@ -20,7 +20,7 @@ _SHARED = re.compile(r"^(\S+?)/(\S+) is part of applications (\S+) and (\S+?)\.?
 _DELETED = re.compile(r"^([A-Z]\w+)/(\S+?)(?:/(\S+))? deleted$", re.MULTILINE)
 
 
-def in_two_inventories(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def in_two_inventories(scene: ClusterObservation) -> Iterator[Symptom]:
     """Objects that two Kustomizations apply: what one removes, the other one brings back."""
     owners: dict[str, list[Mapping[str, Any]]] = {}
     for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND):
@@ -31,21 +31,21 @@ def in_two_inventories(scene: ClusterObservation) -> Iterator[RuleFinding]:
             continue
         both = sorted(name_of(each) for each in all_of_it)
         is_space = name.startswith("Namespace ")
-        yield RuleFinding(
-            rule="namespace-conflict" if is_space else "two-owners",
+        yield symptoms.symptom(
+            code="namespace-conflict" if is_space else "two-owners",
             subject=name,
-            says=f"{name} is applied by {' and by '.join(both)}: "
+            message=f"{name} is applied by {' and by '.join(both)}: "
             + (
                 "deleting one of them deletes the namespace with all that is in it"
                 if is_space
                 else "they undo each other"
             ),
-            evidence=tuple(rule_finding.of_field(each, "status.inventory", name) for each in all_of_it[:3]),
-            next=(rule_finding.command("firstlight owners --flaws", "all objects with two owners"),),
+            evidence=tuple(symptoms.of_field(each, "status.inventory", name) for each in all_of_it[:3]),
+            next=(symptoms.command("firstlight owners --flaws", "all objects with two owners"),),
         )
 
 
-def in_two_applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def in_two_applications(scene: ClusterObservation) -> Iterator[Symptom]:
     """What Argo CD warns of."""
     told: set[str] = set()
     for value in scene.of(argocd_names.APPLICATION_GROUP_KIND):
@@ -57,17 +57,18 @@ def in_two_applications(scene: ClusterObservation) -> Iterator[RuleFinding]:
             if f"{kind} {name}" in told:
                 continue
             told.add(f"{kind} {name}")
-            yield RuleFinding(
-                rule="two-owners",
+            yield symptoms.symptom(
+                code="two-owners",
                 subject=f"{kind} {name}",
-                says=f"{kind} {name} is part of the Applications {one} and {two}: each syncs it back to its own form",
-                evidence=(rule_finding.evidence(f"{name_of(value)}, status.conditions", text(each, "message")),),
-                next=(rule_finding.command("firstlight owners --flaws", "all objects with two owners"),),
+                message=f"{kind} {name} is part of the Applications {one} and {two}: "
+                "each syncs it back to its own form",
+                evidence=(symptoms.evidence(f"{name_of(value)}, status.conditions", text(each, "message")),),
+                next=(symptoms.command("firstlight owners --flaws", "all objects with two owners"),),
                 since=conditions.moment(text(each, "lastTransitionTime")),
             )
 
 
-def fights(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def fights(scene: ClusterObservation) -> Iterator[Symptom]:
     """Objects that two engines have both changed a moment ago, and long after they were made."""
     for value in scene.objects:
         writers = {
@@ -81,20 +82,20 @@ def fights(scene: ClusterObservation) -> Iterator[RuleFinding]:
         if len(writers) < 2 or age(value, scene.now) < _GROWN:
             continue
         both = " and ".join(sorted(writers))
-        yield RuleFinding(
-            rule="two-owners",
+        yield symptoms.symptom(
+            code="two-owners",
             subject=name_of(value),
-            says=f"{name_of(value)} is changed by {both} in turn",
+            message=f"{name_of(value)} is changed by {both} in turn",
             evidence=tuple(
-                rule_finding.evidence(f"{name_of(value)}, metadata.managedFields", f"{name} wrote it", when)
+                symptoms.evidence(f"{name_of(value)}, metadata.managedFields", f"{name} wrote it", when)
                 for name, when in sorted(writers.items())
             ),
-            next=(rule_finding.command("firstlight owners --flaws --fields", "which fields they both want"),),
+            next=(symptoms.command("firstlight owners --flaws --fields", "which fields they both want"),),
             since=min(writers.values()),
         )
 
 
-def pruned_by_another(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def pruned_by_another(scene: ClusterObservation) -> Iterator[Symptom]:
     """Objects that one Kustomization has removed and another one has in its inventory."""
     owners: dict[str, Mapping[str, Any]] = {
         name: each for each in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND) for name in engine_state.inventory(each)
@@ -109,11 +110,11 @@ def pruned_by_another(scene: ClusterObservation) -> Iterator[RuleFinding]:
             name = f"{kind} {one}/{two}" if two else f"{kind} {one}"
             if name in owners and name_of(owners[name]) != pruner and name not in told:
                 told.add(name)
-                yield RuleFinding(
-                    rule="pruned-by-another",
+                yield symptoms.symptom(
+                    code="pruned-by-another",
                     subject=name,
-                    says=f"{name} was removed by {pruner}, though {name_of(owners[name])} brings it",
-                    evidence=(rule_finding.of_event(event),),
-                    next=(rule_finding.command("firstlight drift", "what is missing of what Git has"),),
-                    since=rule_finding.of_event(event).at,
+                    message=f"{name} was removed by {pruner}, though {name_of(owners[name])} brings it",
+                    evidence=(symptoms.of_event(event),),
+                    next=(symptoms.command("firstlight drift", "what is missing of what Git has"),),
+                    since=symptoms.of_event(event).at,
                 )

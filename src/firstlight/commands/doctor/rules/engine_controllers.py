@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, error_messages, rule_finding, workload_groups
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, error_messages, symptoms, workload_groups
+from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, text
 from firstlight.engines import adapters, revisions
@@ -20,7 +20,7 @@ _OBJECTS = (
 )
 
 
-def engine_down(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def engine_down(scene: ClusterObservation) -> Iterator[Symptom]:
     """Controllers of an engine that are not there, or of which none runs."""
     there = {
         workload_groups.controller_of(each): each
@@ -39,42 +39,40 @@ def engine_down(scene: ClusterObservation) -> Iterator[RuleFinding]:
     yield from _missing(scene, set(there))
 
 
-def _down(name: str, group: workload_groups.PodGroup, scene: ClusterObservation) -> RuleFinding:
+def _down(name: str, group: workload_groups.PodGroup, scene: ClusterObservation) -> Symptom:
     nodes = {text(each, "spec", "nodeName") for each in group.pods}
-    return RuleFinding(
-        rule="engine-down",
+    return symptoms.symptom(
+        code="engine-down",
         subject=f"controller {name}",
-        says=f"{name} does not run: nothing that it reconciles goes on",
-        evidence=(rule_finding.of_field(group.value, "status", f"0 of {len(group.pods)} pods are ready"),),
+        message=f"{name} does not run: nothing that it reconciles goes on",
+        evidence=(symptoms.of_field(group.value, "status", f"0 of {len(group.pods)} pods are ready"),),
         next=(
-            rule_finding.kubectl("describe", group.value),
-            rule_finding.command(f"kubectl -n {group.namespace} get pods -o wide"),
+            symptoms.kubectl("describe", group.value),
+            symptoms.command(f"kubectl -n {group.namespace} get pods -o wide"),
         ),
         since=min(
             (conditions.created(each) or scene.now for each in group.pods), default=conditions.created(group.value)
         ),
-        names=frozenset({rule_finding.ENGINE}),
-        needs=rule_finding.names(
+        names=frozenset({symptoms.ENGINE}),
+        needs=symptoms.names(
             group.subject,
-            rule_finding.NETWORK,
+            symptoms.NETWORK,
             (f"Node {each}" for each in nodes if each),
-            (rule_finding.network_of(each) for each in nodes if each),
+            (symptoms.network_of(each) for each in nodes if each),
             f"Namespace {group.namespace}",
         ),
     )
 
 
-def _scaled_down(name: str, group: workload_groups.PodGroup) -> RuleFinding:
-    return RuleFinding(
-        rule="engine-scaled-down",
+def _scaled_down(name: str, group: workload_groups.PodGroup) -> Symptom:
+    return symptoms.symptom(
+        code="engine-scaled-down",
         subject=group.subject,
-        says=f"{name} is scaled to no replicas: nothing that it reconciles goes on",
-        evidence=(rule_finding.of_field(group.value, "spec.replicas", 0),),
-        next=(
-            rule_finding.command(f"kubectl -n {group.namespace} scale {_short(group.value)}/{group.name} --replicas=1"),
-        ),
+        message=f"{name} is scaled to no replicas: nothing that it reconciles goes on",
+        evidence=(symptoms.of_field(group.value, "spec.replicas", 0),),
+        next=(symptoms.command(f"kubectl -n {group.namespace} scale {_short(group.value)}/{group.name} --replicas=1"),),
         since=engine_state.written(group.value, "replicas")[1],
-        names=frozenset({rule_finding.controller(name), rule_finding.ENGINE}),
+        names=frozenset({symptoms.controller(name), symptoms.ENGINE}),
     )
 
 
@@ -82,7 +80,7 @@ def _short(value: Mapping[str, Any]) -> str:
     return text(value, "kind").lower()
 
 
-def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding]:
+def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[Symptom]:
     """Controllers that must be there, since their objects are."""
     engine = scene.cluster.engine
     if engine is None or not scene.is_listed("apps/Deployment") or not scene.is_listed("apps/StatefulSet"):
@@ -91,56 +89,54 @@ def _missing(scene: ClusterObservation, there: set[str]) -> Iterator[RuleFinding
     waiting = [each for each in scene.of(*kinds) if scene.is_over(conditions.created(each), times=2)]
     for name in adapters.ADAPTERS[engine].needed_controllers:
         if name not in there and waiting:
-            yield RuleFinding(
-                rule="engine-missing",
+            yield symptoms.symptom(
+                code="engine-missing",
                 subject=f"controller {name}",
-                says=f"{name} is not in the cluster, and {rule_finding.counted(len(waiting), 'object')} wait for it",
-                evidence=(rule_finding.of_field(waiting[0], "metadata.creationTimestamp", "nobody reconciles it"),),
-                next=(rule_finding.command(f"firstlight up {scene.cluster.name} --until engine", "brings the engine"),),
-                names=frozenset({rule_finding.ENGINE}),
+                message=f"{name} is not in the cluster, and {symptoms.counted(len(waiting), 'object')} wait for it",
+                evidence=(symptoms.of_field(waiting[0], "metadata.creationTimestamp", "nobody reconciles it"),),
+                next=(symptoms.command(f"firstlight up {scene.cluster.name} --until engine", "brings the engine"),),
+                names=frozenset({symptoms.ENGINE}),
             )
 
 
-def failing_instances(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def failing_instances(scene: ClusterObservation) -> Iterator[Symptom]:
     """What Flux's operator cannot bring."""
     for value, reason, said in engine_state.failing(scene, flux_names.FLUX_INSTANCE_GROUP_KIND):
-        yield RuleFinding(
-            rule="engine-instance",
+        yield symptoms.symptom(
+            code="engine-instance",
             subject=name_of(value),
-            says=f"{name_of(value)}: the operator cannot bring Flux: {conditions.said(said) or reason}",
-            evidence=(rule_finding.of_condition(value, "Ready"),),
+            message=f"{name_of(value)}: the operator cannot bring Flux: {conditions.said(said) or reason}",
+            evidence=(symptoms.of_condition(value, "Ready"),),
             next=(
-                rule_finding.kubectl("describe", value),
-                rule_finding.command("kubectl -n flux-system logs deployment/flux-operator"),
+                symptoms.kubectl("describe", value),
+                symptoms.command("kubectl -n flux-system logs deployment/flux-operator"),
             ),
             since=conditions.condition_since(value, "Ready"),
-            names=frozenset({rule_finding.ENGINE}),
-            needs=rule_finding.names(
-                rule_finding.controller(flux_names.FLUX_OPERATOR),
+            names=frozenset({symptoms.ENGINE}),
+            needs=symptoms.names(
+                symptoms.controller(flux_names.FLUX_OPERATOR),
                 error_messages.needs_of_apply(said, text(value, "metadata", "namespace")),
             ),
         )
 
 
-def silent_objects(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def silent_objects(scene: ClusterObservation) -> Iterator[Symptom]:
     """Objects of an engine that it has not come to."""
     for value in engine_state.silent(scene, *_OBJECTS, *engine_state.SOURCES):
-        yield RuleFinding(
-            rule="engine-silent",
+        yield symptoms.symptom(
+            code="engine-silent",
             subject=name_of(value),
-            says=f"{name_of(value)} was never reconciled: it has no status",
+            message=f"{name_of(value)} was never reconciled: it has no status",
             evidence=(
-                rule_finding.of_field(
-                    value, "metadata.creationTimestamp", text(value, "metadata", "creationTimestamp")
-                ),
+                symptoms.of_field(value, "metadata.creationTimestamp", text(value, "metadata", "creationTimestamp")),
             ),
-            next=(rule_finding.kubectl("describe", value),),
+            next=(symptoms.kubectl("describe", value),),
             since=conditions.created(value),
-            needs=rule_finding.names(engine_state.rests_on(value), rule_finding.ENGINE),
+            needs=symptoms.names(engine_state.rests_on(value), symptoms.ENGINE),
         )
 
 
-def revisions_behind(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def revisions_behind(scene: ClusterObservation) -> Iterator[Symptom]:
     """Kustomizations that have applied an older revision than their source has for long."""
     for value in scene.of(flux_names.KUSTOMIZATION_GROUP_KIND):
         kind, _, place = engine_state.reference(value, "spec", "sourceRef").partition(" ")
@@ -152,18 +148,18 @@ def revisions_behind(scene: ClusterObservation) -> Iterator[RuleFinding]:
             conditions.is_true(value, "Ready") and not engine_state.is_resting(value) and not conditions.is_going(value)
         )
         if is_well and offered and applied and offered != applied and scene.is_over(since, times=20):
-            yield RuleFinding(
-                rule="revision-behind",
+            yield symptoms.symptom(
+                code="revision-behind",
                 subject=name_of(value),
-                says=f"{name_of(value)} has applied {revisions.short(applied)}, though its source has had "
+                message=f"{name_of(value)} has applied {revisions.short(applied)}, though its source has had "
                 f"{revisions.short(offered)} for long",
-                evidence=(rule_finding.of_field(value, "status.lastAppliedRevision", applied),),
+                evidence=(symptoms.of_field(value, "status.lastAppliedRevision", applied),),
                 next=(
-                    rule_finding.command(
+                    symptoms.command(
                         f"flux reconcile kustomization {text(value, 'metadata', 'name')} "
                         f"-n {text(value, 'metadata', 'namespace')}"
                     ),
                 ),
                 since=since,
-                needs=rule_finding.names(engine_state.rests_on(value), rule_finding.ENGINE),
+                needs=symptoms.names(engine_state.rests_on(value), symptoms.ENGINE),
             )

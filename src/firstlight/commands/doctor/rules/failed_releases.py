@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, error_messages, rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, error_messages, symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
 from firstlight.model import flux_names, helm_names
@@ -25,32 +24,32 @@ _REASONS = {
 }
 
 
-def failing_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def failing_releases(scene: ClusterObservation) -> Iterator[Symptom]:
     """HelmReleases that are not Ready by their own word."""
     brought = _brought(scene)
     for value, reason, said in engine_state.failing(scene, flux_names.HELM_RELEASE_GROUP_KIND):
         if reason == "DependencyNotReady":
             continue
-        rule = next((rule for pattern, rule in _SAYINGS if re.search(pattern, said)), "") or _REASONS.get(reason, "")
+        code = next((code for pattern, code in _SAYINGS if re.search(pattern, said)), "") or _REASONS.get(reason, "")
         stalled = text(conditions.condition(value, "Stalled"), "reason") in ("RetriesExceeded", "MissingRollbackTarget")
-        rule = rule or error_messages.apply_rule(said) or ("helm-exhausted" if stalled else "helm-failed")
-        shown = [rule_finding.of_condition(value, "Ready")]
+        code = code or error_messages.apply_code(said) or ("helm-exhausted" if stalled else "helm-failed")
+        shown = [symptoms.of_condition(value, "Ready")]
         if stalled:
-            shown.append(rule_finding.of_condition(value, "Stalled"))
+            shown.append(symptoms.of_condition(value, "Stalled"))
         space = text(value, "metadata", "namespace")
-        yield RuleFinding(
-            rule=rule,
+        yield symptoms.symptom(
+            code=code,
             subject=name_of(value),
-            says=f"{name_of(value)}: {_says(rule, value, said)}",
+            message=f"{name_of(value)}: {_says(code, value, said)}",
             evidence=tuple(shown),
-            next=_next(rule, value),
+            next=_next(code, value),
             since=conditions.condition_since(value, "Ready"),
             names=engine_state.kinds_of(value),
-            needs=rule_finding.names(
+            needs=symptoms.names(
                 engine_state.rests_on(value),
                 error_messages.needs_of_apply(said, text(value, "spec", "targetNamespace") or space),
                 _values(value),
-                _mine(value, brought) if rule in ("helm-exhausted", "helm-failed") else (),
+                _mine(value, brought) if code in ("helm-exhausted", "helm-failed") else (),
             ),
         )
 
@@ -83,14 +82,14 @@ def _values(value: Mapping[str, Any]) -> Iterator[str]:
         yield f"{text(each, 'kind')} {space}/{text(each, 'name')}"
 
 
-def _says(rule: str, value: Mapping[str, Any], said: str) -> str:
+def _says(code: str, value: Mapping[str, Any], said: str) -> str:
     told = conditions.said(said)
-    match rule:
+    match code:
         case "helm-exhausted":
             return f"it failed and is not tried again: {told}"
         case "source-waits":
             chart = re.search(r"HelmChart '[^']+' is not ready: (.*)", said)
-            why = error_messages.REPOSITORY_RULES.get(error_messages.chart_rule(chart[1]), "") if chart else ""
+            why = error_messages.REPOSITORY_MESSAGES.get(error_messages.chart_code(chart[1]), "") if chart else ""
             return f"its chart is not there{f': {why}' if why else ''}"
         case "values-error":
             return f"its values cannot be used: {told}"
@@ -99,28 +98,28 @@ def _says(rule: str, value: Mapping[str, Any], said: str) -> str:
     return told or "no reason given"
 
 
-def _next(rule: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
+def _next(code: str, value: Mapping[str, Any]) -> tuple[NextCommand, ...]:
     space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
     target = text(value, "spec", "targetNamespace") or space
     release = text(value, "spec", "releaseName") or name
-    again = rule_finding.command(
+    again = symptoms.command(
         f"flux reconcile helmrelease {name} -n {space} --reset", "tries again from the first try on"
     )
-    match rule:
+    match code:
         case "helm-exhausted" | "helm-failed":
             return (
-                rule_finding.command(f"helm -n {target} history {release}", "what was tried, and how it ended"),
+                symptoms.command(f"helm -n {target} history {release}", "what was tried, and how it ended"),
                 again,
             )
         case "helm-pending":
-            return (rule_finding.command(f"helm -n {target} history {release}", "which revision is pending"), again)
+            return (symptoms.command(f"helm -n {target} history {release}", "which revision is pending"), again)
         case "source-waits":
-            chart = rule_finding.command(f"flux get sources chart -n {space}", "which chart, and why it is not there")
-            return (chart, rule_finding.kubectl("describe", value))
-    return (rule_finding.kubectl("describe", value), again)
+            chart = symptoms.command(f"flux get sources chart -n {space}", "which chart, and why it is not there")
+            return (chart, symptoms.kubectl("describe", value))
+    return (symptoms.kubectl("describe", value), again)
 
 
-def pending_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def pending_releases(scene: ClusterObservation) -> Iterator[Symptom]:
     """Releases whose newest revision is pending for long: whoever installed them was cut off."""
     newest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for secret in scene.of("/Secret"):
@@ -138,27 +137,27 @@ def pending_releases(scene: ClusterObservation) -> Iterator[RuleFinding]:
         yield _pending(space, name, secret, owner=owner)
 
 
-def _pending(space: str, name: str, secret: Mapping[str, Any], *, owner: Mapping[str, Any] | None) -> RuleFinding:
+def _pending(space: str, name: str, secret: Mapping[str, Any], *, owner: Mapping[str, Any] | None) -> Symptom:
     state = text(secret, "metadata", "labels", "status")
     subject = name_of(owner) if owner else f"Helm release {space}/{name}"
-    history = rule_finding.command(f"helm -n {space} history {name}", "which revisions there are")
+    history = symptoms.command(f"helm -n {space} history {name}", "which revisions there are")
     own = text(owner, "metadata", "namespace"), text(owner, "metadata", "name")
     mend = (
-        rule_finding.command(
+        symptoms.command(
             f"flux reconcile helmrelease {own[1]} -n {own[0]} --force", "helm-controller takes it up again"
         )
         if owner
-        else rule_finding.command(f"helm -n {space} rollback {name}", "back to the last revision that was deployed")
+        else symptoms.command(f"helm -n {space} rollback {name}", "back to the last revision that was deployed")
     )
-    return RuleFinding(
-        rule="helm-pending",
+    return symptoms.symptom(
+        code="helm-pending",
         subject=subject,
-        says=f"{subject}: revision {_revision(secret)} of the release {name} is {state}, and nobody works on it: "
+        message=f"{subject}: revision {_revision(secret)} of the release {name} is {state}, and nobody works on it: "
         "Helm refuses the next install or upgrade",
-        evidence=(rule_finding.of_field(secret, "metadata.labels.status", state),),
+        evidence=(symptoms.of_field(secret, "metadata.labels.status", state),),
         next=(history, mend),
         since=_began(secret),
-        needs=rule_finding.names(engine_state.rests_on(owner) if owner else ()),
+        needs=symptoms.names(engine_state.rests_on(owner) if owner else ()),
     )
 
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, error_messages, rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, error_messages, symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, text
 from firstlight.model import flux_names
@@ -21,25 +20,25 @@ _COMMANDS = {
 }
 
 
-def failing_sources(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def failing_sources(scene: ClusterObservation) -> Iterator[Symptom]:
     """Sources that are not Ready by their own word."""
     for value, reason, said in engine_state.failing(scene, *engine_state.SOURCES):
         kind, space = text(value, "kind"), text(value, "metadata", "namespace")
-        rule = (error_messages.git_rule if kind == flux_names.GIT_REPOSITORY else error_messages.chart_rule)(
+        code = (error_messages.git_code if kind == flux_names.GIT_REPOSITORY else error_messages.chart_code)(
             said
         ) or "source-failed"
-        what = error_messages.REPOSITORY_RULES.get(rule, f"it cannot be fetched ({reason or 'no reason given'})")
+        what = error_messages.REPOSITORY_MESSAGES.get(code, f"it cannot be fetched ({reason or 'no reason given'})")
         secret = text(value, "spec", "secretRef", "name")
-        if rule.endswith("authentication") and secret and _is_absent(scene, space, secret):
+        if code.endswith("authentication") and secret and _is_absent(scene, space, secret):
             what = f"the Secret {space}/{secret} with the credentials does not exist"
-        yield RuleFinding(
-            rule=rule,
+        yield symptoms.symptom(
+            code=code,
             subject=name_of(value),
-            says=f"{name_of(value)} ({_address(value)}): {what}",
-            evidence=(rule_finding.of_condition(value, "Ready"),),
-            next=_next(rule, value, secret),
+            message=f"{name_of(value)} ({_address(value)}): {what}",
+            evidence=(symptoms.of_condition(value, "Ready"),),
+            next=_next(code, value, secret),
             since=conditions.condition_since(value, "Ready"),
-            needs=rule_finding.names(
+            needs=symptoms.names(
                 error_messages.needs_of_repository(said),
                 error_messages.needs_of_apply(said, space),
                 engine_state.rests_on(value),
@@ -60,32 +59,26 @@ def _address(value: Mapping[str, Any]) -> str:
     return f"{url}, {branch}" if branch else url
 
 
-def _next(rule: str, value: Mapping[str, Any], secret: str) -> tuple[NextCommand, ...]:
+def _next(code: str, value: Mapping[str, Any], secret: str) -> tuple[NextCommand, ...]:
     space, name, kind = text(value, "metadata", "namespace"), text(value, "metadata", "name"), text(value, "kind")
-    again = rule_finding.command(
-        f"flux reconcile {_COMMANDS[kind]} {name} -n {space}", "once it is mended: try at once"
-    )
-    match rule:
+    again = symptoms.command(f"flux reconcile {_COMMANDS[kind]} {name} -n {space}", "once it is mended: try at once")
+    match code:
         case "git-authentication" | "chart-authentication" | "git-host-key" if secret:
             why = "which keys it has: known_hosts and identity for SSH, username and password for HTTPS"
-            return (rule_finding.command(f"kubectl -n {space} describe secret {secret}", why), again)
+            return (symptoms.command(f"kubectl -n {space} describe secret {secret}", why), again)
         case "git-reference":
             return (
-                rule_finding.command(
-                    f"git ls-remote {text(value, 'spec', 'url')}", "which branches and tags there are"
-                ),
+                symptoms.command(f"git ls-remote {text(value, 'spec', 'url')}", "which branches and tags there are"),
                 again,
             )
         case "git-unreachable" | "chart-unreachable":
             return (
-                rule_finding.command(
-                    f"kubectl -n {space} logs deployment/{flux_names.SOURCE_CONTROLLER}", "how it fails"
-                ),
+                symptoms.command(f"kubectl -n {space} logs deployment/{flux_names.SOURCE_CONTROLLER}", "how it fails"),
                 again,
             )
         case "chart-missing" if kind == flux_names.HELM_CHART:
-            return (rule_finding.kubectl("describe", value, "which chart and version is asked for"), again)
-    return (rule_finding.kubectl("describe", value), again)
+            return (symptoms.kubectl("describe", value, "which chart and version is asked for"), again)
+    return (symptoms.kubectl("describe", value), again)
 
 
 # Kustomizations that are not ready: what they build, decrypt, substitute, apply, wait for, and depend on.
@@ -109,32 +102,32 @@ _REASONS = {
 }
 
 
-def failing_kustomizations(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def failing_kustomizations(scene: ClusterObservation) -> Iterator[Symptom]:
     """Kustomizations that are not Ready by their own word."""
     for value, reason, said in engine_state.failing(scene, flux_names.KUSTOMIZATION_GROUP_KIND):
         if reason == "DependencyNotReady":
             continue  # told with all that depend on something
         space = text(value, "metadata", "namespace")
-        rule = next((rule for pattern, rule in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_rule(
+        code = next((code for pattern, code in _BUILDING if re.search(pattern, said)), "") or error_messages.apply_code(
             said
         )
-        rule = rule or _REASONS.get(reason, "") or "kustomization-failed"
-        if rule == "health-check" and not _is_hopeless(value, said, scene):
+        code = code or _REASONS.get(reason, "") or "kustomization-failed"
+        if code == "health-check" and not _is_hopeless(value, said, scene):
             continue
         secret = text(value, "spec", "decryption", "secretRef", "name")
-        yield RuleFinding(
-            rule=rule,
+        yield symptoms.symptom(
+            code=code,
             subject=name_of(value),
-            says=f"{name_of(value)}: {_says(rule, value, said, scene)}",
-            evidence=(rule_finding.of_condition(value, "Ready"),),
-            next=_kustomizations_next(rule, value, said),
+            message=f"{name_of(value)}: {_says(code, value, said, scene)}",
+            evidence=(symptoms.of_condition(value, "Ready"),),
+            next=_kustomizations_next(code, value, said),
             since=conditions.condition_since(value, "Ready"),
-            needs=rule_finding.names(
+            needs=symptoms.names(
                 engine_state.rests_on(value),
                 error_messages.needs_of_apply(said, space),
-                engine_state.inventory(value) if rule in ("health-check", "kustomization-failed") else (),
-                f"Secret {space}/{secret}" if rule == "decryption-failed" and secret else "",
-                _substituted(said, space) if rule == "variable-missing" else (),
+                engine_state.inventory(value) if code in ("health-check", "kustomization-failed") else (),
+                f"Secret {space}/{secret}" if code == "decryption-failed" and secret else "",
+                _substituted(said, space) if code == "variable-missing" else (),
             ),
         )
 
@@ -148,9 +141,9 @@ def _is_hopeless(value: Mapping[str, Any], said: str, scene: ClusterObservation)
     )
 
 
-def _says(rule: str, value: Mapping[str, Any], said: str, scene: ClusterObservation) -> str:
+def _says(code: str, value: Mapping[str, Any], said: str, scene: ClusterObservation) -> str:
     told, space = conditions.said(said), text(value, "metadata", "namespace")
-    match rule:
+    match code:
         case "path-missing":
             return f"the path {text(value, 'spec', 'path')} is not in its source"
         case "variable-missing":
@@ -199,31 +192,31 @@ def _substituted(said: str, space: str) -> Iterator[str]:
         yield f"{kind} {space}/{name}"
 
 
-def _kustomizations_next(rule: str, value: Mapping[str, Any], said: str) -> tuple[NextCommand, ...]:
+def _kustomizations_next(code: str, value: Mapping[str, Any], said: str) -> tuple[NextCommand, ...]:
     space, name = text(value, "metadata", "namespace"), text(value, "metadata", "name")
-    again = rule_finding.command(f"flux reconcile kustomization {name} -n {space} --with-source", "once it is mended")
+    again = symptoms.command(f"flux reconcile kustomization {name} -n {space} --with-source", "once it is mended")
     secret = text(value, "spec", "decryption", "secretRef", "name")
-    match rule:
+    match code:
         case "decryption-failed" if secret:
             return (
-                rule_finding.command(f"kubectl -n {space} describe secret {secret}", "which keys it holds, by name"),
+                symptoms.command(f"kubectl -n {space} describe secret {secret}", "which keys it holds, by name"),
                 again,
             )
         case "health-check":
-            return (rule_finding.command(f"flux tree kustomization {name} -n {space}", "what it applies"), again)
+            return (symptoms.command(f"flux tree kustomization {name} -n {space}", "what it applies"), again)
         case "path-missing" | "build-failed" | "variable-missing":
-            return (rule_finding.command("firstlight render", "the same build on this computer"), again)
+            return (symptoms.command("firstlight render", "the same build on this computer"), again)
         case "apply-conflict" | "immutable-field":
             return (
-                rule_finding.command("firstlight owners --flaws", "who owns the object, and what is wrong with that"),
+                symptoms.command("firstlight owners --flaws", "who owns the object, and what is wrong with that"),
                 again,
             )
         case "kind-missing":
-            return (rule_finding.command("kubectl get crds", "whether something has brought it since"), again)
-    return (rule_finding.kubectl("describe", value), again)
+            return (symptoms.command("kubectl get crds", "whether something has brought it since"), again)
+    return (symptoms.kubectl("describe", value), again)
 
 
-def waiting_for_dependencies(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def waiting_for_dependencies(scene: ClusterObservation) -> Iterator[Symptom]:
     """Kustomizations and HelmReleases that wait for others: for one that is missing, in a circle, or just waiting."""
     kinds = (flux_names.KUSTOMIZATION_GROUP_KIND, flux_names.HELM_RELEASE_GROUP_KIND)
     known = {name_of(each): each for each in scene.of(*kinds)}
@@ -257,7 +250,7 @@ def _is_held(name: str, known: Mapping[str, Mapping[str, Any]], graph: Mapping[s
     return False
 
 
-def _circles(graph: Mapping[str, list[str]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[RuleFinding]:
+def _circles(graph: Mapping[str, list[str]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Symptom]:
     told: set[str] = set()
     for start in sorted(graph):
         circle = _circle(start, graph)
@@ -265,17 +258,17 @@ def _circles(graph: Mapping[str, list[str]], known: Mapping[str, Mapping[str, An
             continue
         told |= set(circle)
         value = known[start]
-        yield RuleFinding(
-            rule="dependency-cycle",
+        yield symptoms.symptom(
+            code="dependency-cycle",
             subject=start,
-            says=f"{' waits for '.join([*circle, circle[0]])}: none of them is ever applied",
+            message=f"{' waits for '.join([*circle, circle[0]])}: none of them is ever applied",
             evidence=tuple(
-                rule_finding.of_field(known[each], "spec.dependsOn", ", ".join(engine_state.depends(known[each])))
+                symptoms.of_field(known[each], "spec.dependsOn", ", ".join(engine_state.depends(known[each])))
                 for each in circle
             ),
             next=(
-                rule_finding.command("firstlight graph", "what needs what"),
-                rule_finding.kubectl("get -o yaml", value),
+                symptoms.command("firstlight graph", "what needs what"),
+                symptoms.kubectl("get -o yaml", value),
             ),
             since=conditions.condition_since(value, "Ready"),
             names=frozenset(circle),
@@ -299,18 +292,18 @@ def _circle(start: str, graph: Mapping[str, list[str]]) -> list[str]:
     return []
 
 
-def _missing(value: Mapping[str, Any], missing: str) -> RuleFinding:
-    return RuleFinding(
-        rule="dependency-missing",
+def _missing(value: Mapping[str, Any], missing: str) -> Symptom:
+    return symptoms.symptom(
+        code="dependency-missing",
         subject=name_of(value),
-        says=f"{name_of(value)} depends on {missing}, which does not exist",
-        evidence=(rule_finding.of_condition(value, "Ready"),),
+        message=f"{name_of(value)} depends on {missing}, which does not exist",
+        evidence=(symptoms.of_condition(value, "Ready"),),
         next=(
-            rule_finding.command("flux get all -A", "what there is, and how it is called"),
-            rule_finding.kubectl("describe", value),
+            symptoms.command("flux get all -A", "what there is, and how it is called"),
+            symptoms.kubectl("describe", value),
         ),
         since=conditions.condition_since(value, "Ready"),
-        needs=rule_finding.names(missing, rule_finding.controller(engine_state.CONTROLLERS[_kind(value)])),
+        needs=symptoms.names(missing, symptoms.controller(engine_state.CONTROLLERS[_kind(value)])),
     )
 
 
@@ -322,18 +315,18 @@ def _kind(value: Mapping[str, Any]) -> str:
     )
 
 
-def _waits(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> RuleFinding:
+def _waits(value: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Symptom:
     others = engine_state.depends(value)
     named = re.search(r"dependency '([^']+)'", text(conditions.condition(value, "Ready"), "message"))
     waits = next((each for each in others if named and each.endswith(f" {named[1]}")), others[0] if others else "")
     state = "which is suspended" if at(known.get(waits), "spec", "suspend") is True else "which is not ready"
-    return RuleFinding(
-        rule="dependency-waits",
+    return symptoms.symptom(
+        code="dependency-waits",
         subject=name_of(value),
-        says=f"{name_of(value)} waits for {waits or 'what it depends on'}, {state}",
-        evidence=(rule_finding.of_condition(value, "Ready"),),
-        next=(rule_finding.kubectl("describe", mapping(known.get(waits)) or value, "why it is not ready"),),
+        message=f"{name_of(value)} waits for {waits or 'what it depends on'}, {state}",
+        evidence=(symptoms.of_condition(value, "Ready"),),
+        next=(symptoms.kubectl("describe", mapping(known.get(waits)) or value, "why it is not ready"),),
         since=conditions.condition_since(value, "Ready"),
         names=engine_state.kinds_of(value),
-        needs=rule_finding.names(others, f"Namespace {text(value, 'metadata', 'namespace')}"),
+        needs=symptoms.names(others, f"Namespace {text(value, 'metadata', 'namespace')}"),
     )

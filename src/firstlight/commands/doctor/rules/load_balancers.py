@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
-from firstlight.commands.doctor.diagnosis import SymptomEvidence
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms
+from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
 from firstlight.gates import label_selector
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
+from firstlight.model.diagnostic import Evidence
 from firstlight.observe.cluster.observation import ClusterObservation, name_of
 from firstlight.repo import address_pools
 
@@ -32,7 +32,7 @@ _REASONS = {
 }
 
 
-def without_address(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def without_address(scene: ClusterObservation) -> Iterator[Symptom]:
     """Services that wait for an address: which of pools, selectors and wishes it is."""
     pools = [
         address_pools.live(each, cluster=scene.cluster.name)
@@ -42,29 +42,29 @@ def without_address(scene: ClusterObservation) -> Iterator[RuleFinding]:
     for service in balanced(scene):
         if addresses(service) or not scene.is_over(conditions.created(service)):
             continue
-        rule, why, shown = _why(service, pools, scene)
-        if not rule:
+        code, why, shown = _why(service, pools, scene)
+        if not code:
             continue
-        yield RuleFinding(
-            rule=rule,
+        yield symptoms.symptom(
+            code=code,
             subject=name_of(service),
-            says=f"{name_of(service)} gets no address from a pool: {why}",
+            message=f"{name_of(service)} gets no address from a pool: {why}",
             evidence=shown,
             next=(
-                rule_finding.command(
+                symptoms.command(
                     "kubectl get ciliumloadbalancerippools,ipaddresspools.metallb.io -A", "ranges, and what is left"
                 )
                 if address_pools.METALLB not in scene.unserved
-                else rule_finding.command(
+                else symptoms.command(
                     "kubectl get ciliumloadbalancerippools -o yaml", "ranges, selectors, and what is left"
                 ),
-                rule_finding.kubectl("describe", service),
+                symptoms.kubectl("describe", service),
             ),
             since=conditions.created(service),
-            needs=rule_finding.names(
-                rule_finding.controller("cilium-operator"),
-                rule_finding.controller("controller"),
-                rule_finding.NETWORK,
+            needs=symptoms.names(
+                symptoms.controller("cilium-operator"),
+                symptoms.controller("controller"),
+                symptoms.NETWORK,
                 f"Namespace {text(service, 'metadata', 'namespace')}",
             ),
         )
@@ -97,19 +97,19 @@ def labels(service: Mapping[str, Any]) -> dict[str, str]:
 
 def _why(
     service: Mapping[str, Any], pools: list[address_pools.AddressPool], scene: ClusterObservation
-) -> tuple[str, str, tuple[SymptomEvidence, ...]]:
+) -> tuple[str, str, tuple[Evidence, ...]]:
     asked = [span for each in _wanted(service) if (span := address_range.address(each)) is not None]
     if outside := [each for each in asked if not any(_has(pool, each) for pool in pools) and pools]:
-        shown = rule_finding.evidence(f"{name_of(service)}, metadata.annotations", ", ".join(map(str, asked)))
+        shown = symptoms.evidence(f"{name_of(service)}, metadata.annotations", ", ".join(map(str, asked)))
         ranges = ", ".join(str(block) for pool in pools for block in pool.blocks)
         return "lb-address-outside", f"it asks for {outside[0]}, which is in no pool ({ranges})", (shown,)
     condition = conditions.condition(service, _SATISFIED)
-    if text(condition, "status") == "False" and (rule := _REASONS.get(text(condition, "reason"), "")):
-        return rule, conditions.said(text(condition, "message")), (rule_finding.of_condition(service, _SATISFIED),)
+    if text(condition, "status") == "False" and (code := _REASONS.get(text(condition, "reason"), "")):
+        return code, conditions.said(text(condition, "message")), (symptoms.of_condition(service, _SATISFIED),)
     failed = scene.events_of(service, "AllocationFailed")
     if failed and (match := re.search(r"no available IPs", text(failed[0], "message"))):
-        return "lb-pool-exhausted", match[0], (rule_finding.of_event(failed[0]),)
-    fields = (rule_finding.of_field(service, "status.loadBalancer", "is empty"),)
+        return "lb-pool-exhausted", match[0], (symptoms.of_event(failed[0]),)
+    fields = (symptoms.of_field(service, "status.loadBalancer", "is empty"),)
     if not pools and all(scene.is_listed(each) for each in _POOLS):
         return "lb-no-pool", "there is no pool", fields
     are_ours = bool(pools) and all(each.kind == address_pools.CILIUM for each in pools)
@@ -131,7 +131,7 @@ def _has(pool: address_pools.AddressPool, span: AddressRange) -> bool:
 # Addresses of Services that no router learns: no advertisement or policy, no lease, no BGP session, a wrong config.
 
 
-def not_announced(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def not_announced(scene: ClusterObservation) -> Iterator[Symptom]:
     """Services with an address that no router learns: no advertisement, no session, or no lease."""
     configs = scene.of("cilium.io/CiliumBGPClusterConfig")
     policies = scene.of("cilium.io/CiliumL2AnnouncementPolicy")
@@ -150,19 +150,19 @@ def not_announced(scene: ClusterObservation) -> Iterator[RuleFinding]:
             yield _told(service, "lb-not-announced", "no BGP session is up", needs=frozenset({"BGP"}))
 
 
-def _told(service: Mapping[str, Any], rule: str, why: str, *, needs: frozenset[str] = frozenset()) -> RuleFinding:
+def _told(service: Mapping[str, Any], code: str, why: str, *, needs: frozenset[str] = frozenset()) -> Symptom:
     address = ", ".join(addresses(service))
-    return RuleFinding(
-        rule=rule,
+    return symptoms.symptom(
+        code=code,
         subject=name_of(service),
-        says=f"{name_of(service)} has the address {address}, and nobody outside learns it: {why}",
-        evidence=(rule_finding.of_field(service, "status.loadBalancer.ingress", address),),
+        message=f"{name_of(service)} has the address {address}, and nobody outside learns it: {why}",
+        evidence=(symptoms.of_field(service, "status.loadBalancer.ingress", address),),
         next=(
-            rule_finding.command("kubectl get ciliumbgpadvertisements --show-labels -o yaml", "what they select")
-            if rule != "l2-no-lease"
-            else rule_finding.command("kubectl -n kube-system get leases", "which node announces which Service"),
+            symptoms.command("kubectl get ciliumbgpadvertisements --show-labels -o yaml", "what they select")
+            if code != "l2-no-lease"
+            else symptoms.command("kubectl -n kube-system get leases", "which node announces which Service"),
         ),
-        needs=rule_finding.names(needs, rule_finding.NETWORK),
+        needs=symptoms.names(needs, symptoms.NETWORK),
     )
 
 
@@ -187,7 +187,7 @@ def _selected(policy: Mapping[str, Any], service: Mapping[str, Any]) -> bool:
 
 def _no_lease(
     service: Mapping[str, Any], policies: tuple[Mapping[str, Any], ...], scene: ClusterObservation
-) -> RuleFinding | None:
+) -> Symptom | None:
     mine = [each for each in policies if _selected(each, service)]
     if not mine:
         return _told(service, "l2-no-policy", "no CiliumL2AnnouncementPolicy selects it")
@@ -208,7 +208,7 @@ def _sessions(scene: ClusterObservation, *, established: bool) -> list[tuple[str
     ]
 
 
-def down_sessions(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def down_sessions(scene: ClusterObservation) -> Iterator[Symptom]:
     """BGP sessions that are not up, one symptom a peer."""
     by_peer: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for node, peer in _sessions(scene, established=False):
@@ -219,30 +219,30 @@ def down_sessions(scene: ClusterObservation) -> Iterator[RuleFinding]:
         config = scene.one("cilium.io/CiliumBGPNodeConfig", nodes[0])
         if not scene.is_over(conditions.created(config)):
             continue
-        yield RuleFinding(
-            rule="bgp-session-down",
+        yield symptoms.symptom(
+            code="bgp-session-down",
             subject=f"BGP peer {address}",
-            says=f"the BGP session with {address} is {state} on {', '.join(nodes[:3])}"
+            message=f"the BGP session with {address} is {state} on {', '.join(nodes[:3])}"
             f"{' …' if len(nodes) > 3 else ''}: the router refuses it or is not reached, "
             "or AS number, address or password differ",
             evidence=(
-                rule_finding.evidence(f"CiliumBGPNodeConfig {nodes[0]}, status.bgpInstances", f"{address}: {state}"),
+                symptoms.evidence(f"CiliumBGPNodeConfig {nodes[0]}, status.bgpInstances", f"{address}: {state}"),
             ),
             next=(
-                rule_finding.command("cilium bgp peers", "the sessions of all nodes"),
-                rule_finding.command(f"kubectl get ciliumbgpnodeconfig {nodes[0]} -o yaml", "what it was told"),
+                symptoms.command("cilium bgp peers", "the sessions of all nodes"),
+                symptoms.command(f"kubectl get ciliumbgpnodeconfig {nodes[0]} -o yaml", "what it was told"),
             ),
             names=frozenset({"BGP"}),
-            needs=rule_finding.names(
-                rule_finding.NETWORK,
+            needs=symptoms.names(
+                symptoms.NETWORK,
                 (f"Node {each}" for each in nodes),
-                (rule_finding.network_of(each) for each in nodes),
+                (symptoms.network_of(each) for each in nodes),
                 "BGP config",
             ),
         )
 
 
-def bgp_configs(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def bgp_configs(scene: ClusterObservation) -> Iterator[Symptom]:
     """What Cilium says is wrong with its BGP objects."""
     bad = (
         "cilium.io/NoMatchingNode",
@@ -255,14 +255,14 @@ def bgp_configs(scene: ClusterObservation) -> Iterator[RuleFinding]:
             if not conditions.is_true(value, kind):
                 continue
             said = conditions.said(text(conditions.condition(value, kind), "message")) or kind.partition("/")[2]
-            yield RuleFinding(
-                rule="bgp-config",
+            yield symptoms.symptom(
+                code="bgp-config",
                 subject=name_of(value),
-                says=f"{name_of(value)}: {said}",
-                evidence=(rule_finding.of_condition(value, kind),),
-                next=(rule_finding.kubectl("get -o yaml", value),),
+                message=f"{name_of(value)}: {said}",
+                evidence=(symptoms.of_condition(value, kind),),
+                next=(symptoms.kubectl("get -o yaml", value),),
                 since=conditions.condition_since(value, kind),
                 names=frozenset({"BGP config", "BGP"}),
-                needs=rule_finding.names(f"Secret kube-system/{text(value, 'spec', 'authSecretRef')}"),
+                needs=symptoms.names(f"Secret kube-system/{text(value, 'spec', 'authSecretRef')}"),
             )
             break

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import error_messages, rule_finding
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import error_messages, symptoms
+from firstlight.commands.doctor.symptoms import Symptom
 from firstlight.document import conditions
 from firstlight.document.within import sequence, text
 from firstlight.observe.cluster.observation import ClusterObservation, age, name_of
@@ -14,7 +14,7 @@ _STORES = ("external-secrets.io/SecretStore", "external-secrets.io/ClusterSecret
 _ISSUERS = ("cert-manager.io/Issuer", "cert-manager.io/ClusterIssuer")
 
 
-def missing_foundation(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def missing_foundation(scene: ClusterObservation) -> Iterator[Symptom]:
     """Secrets that the repo declares to be there before anything can fetch the rest."""
     if not scene.is_listed("/Secret"):
         return
@@ -27,40 +27,40 @@ def missing_foundation(scene: ClusterObservation) -> Iterator[RuleFinding]:
         ):
             continue
         subject = f"Secret {space}/{name}"
-        yield RuleFinding(
-            rule="foundation-missing",
+        yield symptoms.symptom(
+            code="foundation-missing",
             subject=subject,
-            says=f"{subject} is missing, which bootstrap brings, and which the rest is fetched or decrypted with",
-            evidence=(rule_finding.evidence(f"Namespace {space}", f"has no Secret {name}"),),
-            next=(rule_finding.command(f"firstlight up {scene.cluster.name} --only secrets", "puts it back"),),
+            message=f"{subject} is missing, which bootstrap brings, and which the rest is fetched or decrypted with",
+            evidence=(symptoms.evidence(f"Namespace {space}", f"has no Secret {name}"),),
+            next=(symptoms.command(f"firstlight up {scene.cluster.name} --only secrets", "puts it back"),),
         )
 
 
-def secret_stores(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def secret_stores(scene: ClusterObservation) -> Iterator[Symptom]:
     """Stores that External Secrets cannot use."""
     for value in scene.of(*_STORES):
         if not conditions.is_false(value, "Ready") or not scene.is_over(conditions.condition_since(value, "Ready")):
             continue
         said = " ".join([text(conditions.condition(value, "Ready"), "message"), *_events(value, scene)])
-        yield RuleFinding(
-            rule="secret-store",
+        yield symptoms.symptom(
+            code="secret-store",
             subject=name_of(value),
-            says=f"{name_of(value)} cannot be used: {_why(said) or conditions.said(said)}",
+            message=f"{name_of(value)} cannot be used: {_why(said) or conditions.said(said)}",
             evidence=(
-                rule_finding.of_condition(value, "Ready"),
-                *(rule_finding.of_event(e) for e in scene.events_of(value)[:1]),
+                symptoms.of_condition(value, "Ready"),
+                *(symptoms.of_event(e) for e in scene.events_of(value)[:1]),
             ),
-            next=(rule_finding.kubectl("describe", value, "what the provider answers"),),
+            next=(symptoms.kubectl("describe", value, "what the provider answers"),),
             since=conditions.condition_since(value, "Ready"),
-            needs=rule_finding.names(
-                rule_finding.controller("external-secrets"),
+            needs=symptoms.names(
+                symptoms.controller("external-secrets"),
                 error_messages.needs_of_apply(said, text(value, "metadata", "namespace")),
                 (f"Secret {space}/{name}" for space, name in _referenced(value)),
             ),
         )
 
 
-def external_secrets(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def external_secrets(scene: ClusterObservation) -> Iterator[Symptom]:
     """ExternalSecrets that bring no Secret."""
     for value in scene.of("external-secrets.io/ExternalSecret"):
         if (
@@ -74,19 +74,19 @@ def external_secrets(scene: ClusterObservation) -> Iterator[RuleFinding]:
         kind = text(value, "spec", "secretStoreRef", "kind") or "SecretStore"
         store = text(value, "spec", "secretStoreRef", "name")
         said = " ".join([text(conditions.condition(value, "Ready"), "message"), *_events(value, scene)])
-        yield RuleFinding(
-            rule="external-secret",
+        yield symptoms.symptom(
+            code="external-secret",
             subject=name_of(value),
-            says=f"{name_of(value)} brings no Secret {target}: {_why(said) or conditions.said(said)}",
+            message=f"{name_of(value)} brings no Secret {target}: {_why(said) or conditions.said(said)}",
             evidence=(
-                rule_finding.of_condition(value, "Ready"),
-                *(rule_finding.of_event(e) for e in scene.events_of(value)[:1]),
+                symptoms.of_condition(value, "Ready"),
+                *(symptoms.of_event(e) for e in scene.events_of(value)[:1]),
             ),
-            next=(rule_finding.kubectl("describe", value, "its events say what the provider answered"),),
+            next=(symptoms.kubectl("describe", value, "its events say what the provider answered"),),
             since=conditions.condition_since(value, "Ready"),
             names=frozenset({f"Secret {space}/{target}"}),
-            needs=rule_finding.names(
-                rule_finding.controller("external-secrets"),
+            needs=symptoms.names(
+                symptoms.controller("external-secrets"),
                 f"{kind} {store}" if kind == "ClusterSecretStore" else f"{kind} {space}/{store}",
                 error_messages.needs_of_apply(said, space),
                 f"Namespace {space}",
@@ -124,26 +124,26 @@ def _referenced(value: Any, space: str = "") -> Iterator[tuple[str, str]]:
             yield from _referenced(each, space)
 
 
-def issuers(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def issuers(scene: ClusterObservation) -> Iterator[Symptom]:
     """Issuers that cannot issue."""
     for value in scene.of(*_ISSUERS):
         if conditions.is_false(value, "Ready") and scene.is_over(conditions.condition_since(value, "Ready")):
             said = text(conditions.condition(value, "Ready"), "message")
-            yield RuleFinding(
-                rule="issuer-not-ready",
+            yield symptoms.symptom(
+                code="issuer-not-ready",
                 subject=name_of(value),
-                says=f"{name_of(value)} cannot issue certificates: {conditions.said(said) or 'no reason given'}",
-                evidence=(rule_finding.of_condition(value, "Ready"),),
-                next=(rule_finding.kubectl("describe", value),),
+                message=f"{name_of(value)} cannot issue certificates: {conditions.said(said) or 'no reason given'}",
+                evidence=(symptoms.of_condition(value, "Ready"),),
+                next=(symptoms.kubectl("describe", value),),
                 since=conditions.condition_since(value, "Ready"),
-                needs=rule_finding.names(
-                    rule_finding.controller("cert-manager"),
+                needs=symptoms.names(
+                    symptoms.controller("cert-manager"),
                     error_messages.needs_of_apply(said, text(value, "metadata", "namespace") or "cert-manager"),
                 ),
             )
 
 
-def certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def certificates(scene: ClusterObservation) -> Iterator[Symptom]:
     """Certificates that are not issued, or were not renewed in time."""
     for value in scene.of("cert-manager.io/Certificate"):
         if not conditions.is_false(value, "Ready") or not scene.is_over(
@@ -156,20 +156,18 @@ def certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
         end = conditions.moment(text(value, "status", "notAfter"))
         is_expired = end is not None and end < scene.now
         said = conditions.said(text(conditions.condition(value, "Ready"), "message"))
-        yield RuleFinding(
-            rule="certificate-expired" if is_expired else "certificate-not-ready",
+        yield symptoms.symptom(
+            code="certificate-expired" if is_expired else "certificate-not-ready",
             subject=name_of(value),
-            says=f"{name_of(value)} {'has expired and is not renewed' if is_expired else 'is not issued'}: {said}",
-            evidence=(rule_finding.of_condition(value, "Ready"),),
-            next=(
-                rule_finding.command(f"kubectl -n {space} get certificaterequests,orders,challenges", "where it waits"),
-            ),
+            message=f"{name_of(value)} {'has expired and is not renewed' if is_expired else 'is not issued'}: {said}",
+            evidence=(symptoms.of_condition(value, "Ready"),),
+            next=(symptoms.command(f"kubectl -n {space} get certificaterequests,orders,challenges", "where it waits"),),
             since=end if is_expired else conditions.condition_since(value, "Ready"),
-            names=rule_finding.names(f"Secret {space}/{secret}" if secret else ""),
-            needs=rule_finding.names(
+            names=symptoms.names(f"Secret {space}/{secret}" if secret else ""),
+            needs=symptoms.names(
                 f"{kind} {issuer}" if kind == "ClusterIssuer" else f"{kind} {space}/{issuer}",
-                rule_finding.controller("cert-manager"),
-                rule_finding.TIME,
+                symptoms.controller("cert-manager"),
+                symptoms.TIME,
             ),
         )
 
@@ -192,7 +190,7 @@ def _space(value: Mapping[str, Any]) -> str:
     return text(value, "metadata", "namespace")
 
 
-def expired_certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def expired_certificates(scene: ClusterObservation) -> Iterator[Symptom]:
     """Certificates in Secrets that have expired."""
     owners = {
         f"{text(each, 'metadata', 'namespace')}/{text(each, 'spec', 'secretName')}": name_of(each)
@@ -201,19 +199,17 @@ def expired_certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
     used = _used(scene)
     for name, end in sorted(scene.certificates.items()):
         if end < scene.now and (name in owners or name in used):
-            yield RuleFinding(
-                rule="certificate-expired",
+            yield symptoms.symptom(
+                code="certificate-expired",
                 subject=f"Secret {name}",
-                says=f"the certificate in Secret {name} has expired"
+                message=f"the certificate in Secret {name} has expired"
                 + ("" if name in owners else ", and no Certificate of cert-manager renews it"),
-                evidence=(rule_finding.of_end(f"Secret {name}, tls.crt", end),),
+                evidence=(symptoms.of_end(f"Secret {name}, tls.crt", end),),
                 next=(
-                    rule_finding.command(
+                    symptoms.command(
                         f"kubectl -n {name.partition('/')[0]} get certificates,secrets", "who should renew it"
                     ),
                 ),
                 since=end,
-                needs=rule_finding.names(
-                    owners.get(name, ""), rule_finding.TIME, rule_finding.controller("cert-manager")
-                ),
+                needs=symptoms.names(owners.get(name, ""), symptoms.TIME, symptoms.controller("cert-manager")),
             )

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import engine_state, rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import engine_state, symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, number, sequence, text
 from firstlight.model import argocd_names, flux_names
@@ -22,7 +21,7 @@ _UNTIL = "firstlight.dev/suspended-until"
 _DAY = 86400.0
 
 
-def left_suspended(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def left_suspended(scene: ClusterObservation) -> Iterator[Symptom]:
     """What rests for a handover that was not finished, longer than it was meant to, or with everything below it."""
     held = {str(each) for override in scene.overrides for each in override.held}
     if _is_worked_on(scene):
@@ -38,13 +37,13 @@ def left_suspended(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 "handover-left",
                 f"rests for a handover that was not finished ({run})",
                 since=since,
-                next=rule_finding.command(f"firstlight handover {scene.cluster.name}", "finishes it, and resumes"),
+                next=symptoms.command(f"firstlight handover {scene.cluster.name}", "finishes it, and resumes"),
             )
             continue
         until = _end(text(notes, _UNTIL))
         reason = text(notes, model_override.REASON)
         by = f" by {who}" if who else ""
-        resume = rule_finding.command(_resume(value), "once the reason is gone")
+        resume = symptoms.command(_resume(value), "once the reason is gone")
         if until is not None and until < scene.now:
             why = f"was suspended{by}{f' ({conditions.said(reason)})' if reason else ''}, and the time for it is over"
             yield _left(value, "suspension-over", why, since=since, next=resume)
@@ -67,13 +66,13 @@ def _end(written: str) -> float | None:
     return until + _DAY if until is not None and len(written) == len("2026-11-16") else until
 
 
-def _left(value: Mapping[str, Any], rule: str, why: str, *, since: float | None, next: NextCommand) -> RuleFinding:
+def _left(value: Mapping[str, Any], code: str, why: str, *, since: float | None, next: NextCommand) -> Symptom:
     field = "spec.suspend" if at(value, "spec", "suspend") is True else "metadata.annotations"
-    return RuleFinding(
-        rule=rule,
+    return symptoms.symptom(
+        code=code,
         subject=name_of(value),
-        says=f"{name_of(value)} {why}",
-        evidence=(rule_finding.evidence(f"{name_of(value)}, {field}", "true", since),),
+        message=f"{name_of(value)} {why}",
+        evidence=(symptoms.evidence(f"{name_of(value)}, {field}", "true", since),),
         next=(next,),
         since=since,
     )
@@ -109,7 +108,7 @@ def _resume(value: Mapping[str, Any]) -> str:
     return f"flux resume {kinds[text(value, 'kind')]} {name} -n {space}"
 
 
-def left_overrides(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def left_overrides(scene: ClusterObservation) -> Iterator[Symptom]:
     """Overrides whose time is over or that were cut off, and what still rests for them."""
     is_worked_on = _is_worked_on(scene) or scene.api.is_reached is False
     for each in scene.overrides:
@@ -125,13 +124,13 @@ def left_overrides(scene: ClusterObservation) -> Iterator[RuleFinding]:
         until = conditions.moment(written)
         if until is not None and until < scene.now and name_of(value) not in told:
             field = f"{name_of(value)}, metadata.annotations"
-            yield RuleFinding(
-                rule="override-expired",
+            yield symptoms.symptom(
+                code="override-expired",
                 subject=name_of(value),
-                says=f"{name_of(value)} rests for an override whose time is over",
-                evidence=(rule_finding.evidence(field, f"{model_override.UNTIL}: {written}", until),),
+                message=f"{name_of(value)} rests for an override whose time is over",
+                evidence=(symptoms.evidence(field, f"{model_override.UNTIL}: {written}", until),),
                 next=(
-                    rule_finding.command(
+                    symptoms.command(
                         f"firstlight override status {scene.cluster.name}", "which one, and what it holds"
                     ),
                 ),
@@ -140,16 +139,16 @@ def left_overrides(scene: ClusterObservation) -> Iterator[RuleFinding]:
 
 
 def _left_override(
-    scene: ClusterObservation, one: model_override.Override, rule: str, what: str, why: str, *, since: float
-) -> RuleFinding:
-    return RuleFinding(
-        rule=rule,
+    scene: ClusterObservation, one: model_override.Override, code: str, what: str, why: str, *, since: float
+) -> Symptom:
+    return symptoms.symptom(
+        code=code,
         subject=f"override {one.id}",
-        says=f"the override {one.id} of {one.who} ({conditions.said(one.reason)}) {what}: it still holds "
-        f"{rule_finding.counted(len(one.held), 'object')}",
-        evidence=tuple(rule_finding.evidence(str(held), held.why) for held in one.held[:3])
-        or (rule_finding.evidence(f"override {one.id}", one.standing.value, one.begun),),
-        next=(rule_finding.command(f"firstlight override end {scene.cluster.name} --id {one.id}", why),),
+        message=f"the override {one.id} of {one.who} ({conditions.said(one.reason)}) {what}: it still holds "
+        f"{symptoms.counted(len(one.held), 'object')}",
+        evidence=tuple(symptoms.evidence(str(held), held.why) for held in one.held[:3])
+        or (symptoms.evidence(f"override {one.id}", one.standing.value, one.begun),),
+        next=(symptoms.command(f"firstlight override end {scene.cluster.name} --id {one.id}", why),),
         since=since,
         names=frozenset(str(held) for held in one.held),
     )

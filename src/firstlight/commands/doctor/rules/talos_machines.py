@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import mapping, sequence, text
 from firstlight.gates import hardware
@@ -16,22 +15,22 @@ from firstlight.observe.cluster.observation import ClusterObservation, MachineOb
 
 
 def machine_finding(
-    rule: str,
+    code: str,
     sight: MachineObservation,
-    says: str,
+    message: str,
     *,
     shown: str,
     next: NextCommand,
     needs: frozenset[str] = frozenset(),
     names: frozenset[str] = frozenset(),
     since: float | None = None,
-) -> RuleFinding:
+) -> Symptom:
     """A symptom of a machine; its node has it too."""
-    return RuleFinding(
-        rule=rule,
+    return symptoms.symptom(
+        code=code,
         subject=f"machine {sight.name}",
-        says=says,
-        evidence=(rule_finding.evidence(f"machine {sight.name}", shown),),
+        message=message,
+        evidence=(symptoms.evidence(f"machine {sight.name}", shown),),
         next=(next,),
         since=since,
         names=names,
@@ -45,7 +44,7 @@ def machine_finding(
 _NO_LEASE = re.compile(r"DHCP request/renew failed.*?\"link\": \"?(?P<link>[\w.-]+)|DHCP request/renew failed")
 
 
-def standings(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def standings(scene: ClusterObservation) -> Iterator[Symptom]:
     """Machines that do not answer, are somebody else's, or wait for a config though the cluster lives."""
     lives = scene.api.is_reached is True or any(each.report.etcd.data is EtcdData.SOME for each in scene.machines)
     for each in scene.machines:
@@ -58,7 +57,7 @@ def standings(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 each,
                 f"the machine {each.name} belongs to another cluster: {conditions.said(report.why)}",
                 shown=report.why,
-                next=rule_finding.command(f"talosctl -n {_at(each)} version --insecure", "what answers there"),
+                next=symptoms.command(f"talosctl -n {_at(each)} version --insecure", "what answers there"),
             )
         elif report.standing is MachineStanding.MAINTENANCE and lives:
             yield machine_finding(
@@ -67,33 +66,33 @@ def standings(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 f"the machine {each.name} is in maintenance mode, without a config, though its cluster lives: it was "
                 "wiped, replaced, or boots from another disk",
                 shown=f"stage {report.stage or 'maintenance'}",
-                next=rule_finding.command(
+                next=symptoms.command(
                     f"firstlight up {scene.cluster.name}", "configures it; data of other machines stays"
                 ),
                 needs=frozenset({f"disk of {each.name}", f"address of {each.name}"}),
             )
 
 
-def _absent(sight: MachineObservation, scene: ClusterObservation) -> RuleFinding:
+def _absent(sight: MachineObservation, scene: ClusterObservation) -> Symptom:
     if not sight.machine.address:
-        says = f"no address is declared for the machine {sight.name}, so that it cannot be asked"
-        next_one = rule_finding.command("firstlight inventory", "which machines have an address")
-        return machine_finding("machine-without-address", sight, says, shown=str(sight.machine.place), next=next_one)
+        message = f"no address is declared for the machine {sight.name}, so that it cannot be asked"
+        next_one = symptoms.command("firstlight inventory", "which machines have an address")
+        return machine_finding("machine-without-address", sight, message, shown=str(sight.machine.place), next=next_one)
     why = conditions.said(sight.report.why)
-    says = (
+    message = (
         f"the machine {sight.name} does not answer at {sight.machine.address}{f' ({why})' if why else ''}: it is off, "
     )
-    says += "has another address, or the way to port 50000 is closed"
-    next_one = rule_finding.command(f"talosctl -n {sight.machine.address} version", "whether it answers now")
+    message += "has another address, or the way to port 50000 is closed"
+    next_one = symptoms.command(f"talosctl -n {sight.machine.address} version", "whether it answers now")
     needs = frozenset({f"address of {sight.name}"})
-    return machine_finding("machine-unreachable", sight, says, shown=why or "no answer", next=next_one, needs=needs)
+    return machine_finding("machine-unreachable", sight, message, shown=why or "no answer", next=next_one, needs=needs)
 
 
 def _at(sight: MachineObservation) -> str:
     return sight.machine.address
 
 
-def other_addresses(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def other_addresses(scene: ClusterObservation) -> Iterator[Symptom]:
     """Machines whose node has another address than is declared."""
     for each in scene.cluster.machines:
         node = scene.one("/Node", each.name)
@@ -102,16 +101,16 @@ def other_addresses(scene: ClusterObservation) -> Iterator[RuleFinding]:
         ]
         if node is None or not has or not each.address or not _is_address(each.address) or each.address in has:
             continue
-        yield RuleFinding(
-            rule="machine-address-differs",
+        yield symptoms.symptom(
+            code="machine-address-differs",
             subject=f"machine {each.name}",
-            says=f"the machine {each.name} is declared at {each.address} and runs at {', '.join(has)}: usually it got "
-            "another lease from DHCP",
+            message=f"the machine {each.name} is declared at {each.address} and runs at {', '.join(has)}: "
+            "usually it got another lease from DHCP",
             evidence=(
-                rule_finding.of_field(node, "status.addresses", ", ".join(has)),
-                rule_finding.evidence(str(each.place), each.address),
+                symptoms.of_field(node, "status.addresses", ", ".join(has)),
+                symptoms.evidence(str(each.place), each.address),
             ),
-            next=(rule_finding.command(f"talosctl -n {has[0]} get addresses", "which it has, and from whom"),),
+            next=(symptoms.command(f"talosctl -n {has[0]} get addresses", "which it has, and from whom"),),
             names=frozenset({f"address of {each.name}"}),
         )
 
@@ -124,7 +123,7 @@ def _is_address(written: str) -> bool:
     return True
 
 
-def leases(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def leases(scene: ClusterObservation) -> Iterator[Symptom]:
     """Interfaces that ask for an address and get none."""
     for each in scene.machines:
         lines = [line for line in each.dmesg if "DHCP request/renew failed" in line]
@@ -139,7 +138,7 @@ def leases(scene: ClusterObservation) -> Iterator[RuleFinding]:
             each,
             f"the machine {each.name} gets no address by DHCP{f' on {link}' if link else ''}",
             shown=lines[-1],
-            next=rule_finding.command(f"talosctl -n {_at(each)} get addresses", "which it has meanwhile"),
+            next=symptoms.command(f"talosctl -n {_at(each)} get addresses", "which it has meanwhile"),
             names=frozenset({f"address of {each.name}"}),
         )
 
@@ -152,7 +151,7 @@ def _is_real(address: str) -> bool:
     return not (found_one.is_link_local or found_one.is_loopback)
 
 
-def parts(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def parts(scene: ClusterObservation) -> Iterator[Symptom]:
     """Disks and interfaces that a config names and the machine does not have."""
     for each in scene.machines:
         documents = list(each.documents)
@@ -169,7 +168,7 @@ def parts(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 each,
                 f"the machine {each.name}: {lack}",
                 shown=lack,
-                next=rule_finding.command(
+                next=symptoms.command(
                     f"talosctl -n {_at(each)} get {kind}{' --insecure' if is_bare else ''}", "what it has"
                 ),
                 names=frozenset({f"{'disk' if is_disk else 'address'} of {each.name}"}),
@@ -178,7 +177,7 @@ def parts(scene: ClusterObservation) -> Iterator[RuleFinding]:
             yield from _ambiguous(each, documents)
 
 
-def _ambiguous(sight: MachineObservation, documents: list[Mapping[str, Any]]) -> Iterator[RuleFinding]:
+def _ambiguous(sight: MachineObservation, documents: list[Mapping[str, Any]]) -> Iterator[Symptom]:
     for document in documents:
         selector = mapping(document, "machine", "install", "diskSelector")
         fits = [
@@ -192,7 +191,7 @@ def _ambiguous(sight: MachineObservation, documents: list[Mapping[str, Any]]) ->
                 sight,
                 f"the machine {sight.name}: its diskSelector fits {len(fits)} disks ({', '.join(fits)})",
                 shown=", ".join(f"{key}: {value}" for key, value in selector.items()),
-                next=rule_finding.command(f"talosctl -n {_at(sight)} get disks --insecure", "by what they differ"),
+                next=symptoms.command(f"talosctl -n {_at(sight)} get disks --insecure", "by what they differ"),
             )
 
 
@@ -205,7 +204,7 @@ _FULL = re.compile(r"no space left on device", re.IGNORECASE)
 _WAITS_FOR_CONFIG = "Waiting for extension service config"
 
 
-def services(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def services(scene: ClusterObservation) -> Iterator[Symptom]:
     """Services of Talos that do not run; extensions such as lldpd that wait for their config."""
     for each in scene.machines:
         for service in each.services:
@@ -214,7 +213,7 @@ def services(scene: ClusterObservation) -> Iterator[RuleFinding]:
             name = service.id.removeprefix("ext-")
             ago = service.last_change or 0.0
             said = f"{service.id}: {service.state}: {service.last_event}"
-            logs = rule_finding.command(f"talosctl -n {each.machine.address} logs {service.id}", "what it says")
+            logs = symptoms.command(f"talosctl -n {each.machine.address} logs {service.id}", "what it says")
             since = scene.now - ago if service.last_change is not None else None
             if _WAITS_FOR_CONFIG in service.last_event and service.state == "Waiting" and ago >= scene.patience:
                 yield machine_finding(
@@ -223,7 +222,7 @@ def services(scene: ClusterObservation) -> Iterator[RuleFinding]:
                     f"the extension {name} of {each.name} waits for its config, and the machine stays in its boot: it "
                     f"needs a document ExtensionServiceConfig with the name {name}",
                     shown=said,
-                    next=rule_finding.command(
+                    next=symptoms.command(
                         f"talosctl -n {each.machine.address} service {service.id}", "what it waits for"
                     ),
                     since=since,
@@ -239,11 +238,11 @@ def services(scene: ClusterObservation) -> Iterator[RuleFinding]:
                     shown=said,
                     next=logs,
                     since=since,
-                    needs=frozenset({rule_finding.ETCD, rule_finding.API, rule_finding.TIME}),
+                    needs=frozenset({symptoms.ETCD, symptoms.API, symptoms.TIME}),
                 )
 
 
-def clocks(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def clocks(scene: ClusterObservation) -> Iterator[Symptom]:
     """Machines with another time than everybody else."""
     for each in scene.machines:
         if each.clock is not None and abs(each.clock.offset) >= _SKEW:
@@ -253,14 +252,14 @@ def clocks(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 each,
                 f"the clock of {each.name} is {abs(offset):.0f} seconds {'ahead' if offset > 0 else 'behind'}: "
                 "certificates are refused, and etcd loses its leader",
-                shown=f"{rule_finding.written(each.clock.node_time.timestamp())} here, "
-                f"{rule_finding.written(each.clock.server_time.timestamp())} at {each.clock.server}",
-                next=rule_finding.command(f"talosctl -n {each.machine.address} time", "against which server it is set"),
-                names=frozenset({rule_finding.TIME}),
+                shown=f"{symptoms.written(each.clock.node_time.timestamp())} here, "
+                f"{symptoms.written(each.clock.server_time.timestamp())} at {each.clock.server}",
+                next=symptoms.command(f"talosctl -n {each.machine.address} time", "against which server it is set"),
+                names=frozenset({symptoms.TIME}),
             )
 
 
-def full_disks(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def full_disks(scene: ClusterObservation) -> Iterator[Symptom]:
     """Machines whose disk is full."""
     for each in scene.machines:
         lines = [line for line in each.dmesg if _FULL.search(line)]
@@ -271,30 +270,30 @@ def full_disks(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 each,
                 f"the disk of {each.name} is full",
                 shown=lines[-1],
-                next=rule_finding.command(f"talosctl -n {each.machine.address} mounts", "which one is full"),
+                next=symptoms.command(f"talosctl -n {each.machine.address} mounts", "which one is full"),
             )
 
 
-def warnings(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def warnings(scene: ClusterObservation) -> Iterator[Symptom]:
     """What Talos itself warns of."""
     for each in scene.machines:
         for warning in each.diagnostics:
             details = "; ".join(warning.details)
-            yield RuleFinding(
-                rule="talos-warning",
+            yield symptoms.symptom(
+                code="talos-warning",
                 subject=f"machine {each.name}: {conditions.said(warning.message)}",
-                says=f"{each.name}: "
+                message=f"{each.name}: "
                 f"{conditions.said(warning.message)}{f' ({conditions.said(details)})' if details else ''}",
                 evidence=(
-                    rule_finding.evidence(f"machine {each.name}, diagnostics", f"{warning.message} {details}".strip()),
+                    symptoms.evidence(f"machine {each.name}, diagnostics", f"{warning.message} {details}".strip()),
                 ),
-                next=(rule_finding.command(f"talosctl -n {each.machine.address} get diagnostics", "all warnings"),),
+                next=(symptoms.command(f"talosctl -n {each.machine.address} get diagnostics", "all warnings"),),
                 names=frozenset({f"Node {each.name}"}) if "kubelet" in warning.message.lower() else frozenset(),
-                needs=rule_finding.names(f"Node {each.name}" if "CSR" in warning.message else ""),
+                needs=symptoms.names(f"Node {each.name}" if "CSR" in warning.message else ""),
             )
 
 
-def kubelet_certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def kubelet_certificates(scene: ClusterObservation) -> Iterator[Symptom]:
     """Kubelets whose own certificate has expired, so that the API no longer knows them."""
     for each in scene.machines:
         lines = [
@@ -308,9 +307,9 @@ def kubelet_certificates(scene: ClusterObservation) -> Iterator[RuleFinding]:
                 each,
                 f"the certificate by which the kubelet of {each.name} is known to the API has expired",
                 shown=lines[-1],
-                next=rule_finding.command(
+                next=symptoms.command(
                     f"talosctl -n {each.machine.address} service kubelet restart", "it asks for a new one"
                 ),
                 names=frozenset({f"Node {each.name}"}),
-                needs=frozenset({rule_finding.TIME}),
+                needs=frozenset({symptoms.TIME}),
             )

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import rule_finding
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import symptoms
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.document import conditions
 from firstlight.document.within import sequence, text
 from firstlight.gates.causes import scheduling
@@ -24,7 +23,7 @@ _TAINTS = {
 _SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
 
 
-def unready_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def unready_nodes(scene: ClusterObservation) -> Iterator[Symptom]:
     """Nodes that are not Ready, by reason."""
     for node in scene.of("/Node"):
         cause = scheduling.node_cause(node)
@@ -33,23 +32,23 @@ def unready_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
         name = text(node, "metadata", "name")
         ready = conditions.condition(node, "Ready")
         if "no CNI" in cause.what:
-            rule, needs = (
+            code, needs = (
                 "node-without-network",
-                rule_finding.names(rule_finding.network_of(name), rule_finding.NETWORK),
+                symptoms.names(symptoms.network_of(name), symptoms.NETWORK),
             )
         elif text(ready, "status") == "Unknown":
-            rule, needs = "node-silent", frozenset()
+            code, needs = "node-silent", frozenset()
         else:
-            rule, needs = "node-not-ready", frozenset()
-        yield RuleFinding(
-            rule=rule,
+            code, needs = "node-not-ready", frozenset()
+        yield symptoms.symptom(
+            code=code,
             subject=name_of(node),
-            says=cause.what + (f"; usually {cause.usually}" if cause.usually else ""),
-            evidence=(rule_finding.of_condition(node, "Ready"),),
-            next=_next(rule, node, scene),
+            message=cause.what + (f"; usually {cause.usually}" if cause.usually else ""),
+            evidence=(symptoms.of_condition(node, "Ready"),),
+            next=_next(code, node, scene),
             since=cause.since,
-            names=frozenset({rule_finding.network_of(name)} if rule == "node-silent" else ()),
-            needs=rule_finding.names(needs, f"machine {_machine(node, scene)}", rule_finding.API),
+            names=frozenset({symptoms.network_of(name)} if code == "node-silent" else ()),
+            needs=symptoms.names(needs, f"machine {_machine(node, scene)}", symptoms.API),
         )
 
 
@@ -63,36 +62,36 @@ def _machine(node: Mapping[str, Any], scene: ClusterObservation) -> str:
     )
 
 
-def _next(rule: str, node: Mapping[str, Any], scene: ClusterObservation) -> tuple[NextCommand, ...]:
-    if rule == "node-without-network":
-        return (rule_finding.command("kubectl -n kube-system get pods -o wide", "whether the CNI's pod runs on it"),)
+def _next(code: str, node: Mapping[str, Any], scene: ClusterObservation) -> tuple[NextCommand, ...]:
+    if code == "node-without-network":
+        return (symptoms.command("kubectl -n kube-system get pods -o wide", "whether the CNI's pod runs on it"),)
     address = next(
         (text(each, "address") for each in sequence(node, "status", "addresses") if text(each, "type") == "InternalIP"),
         "",
     )
-    asked = rule_finding.command(f"talosctl -n {address} services", "whether its kubelet runs") if address else None
-    return (*((asked,) if asked else ()), rule_finding.kubectl("describe", node))
+    asked = symptoms.command(f"talosctl -n {address} services", "whether its kubelet runs") if address else None
+    return (*((asked,) if asked else ()), symptoms.kubectl("describe", node))
 
 
-def pressed_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def pressed_nodes(scene: ClusterObservation) -> Iterator[Symptom]:
     """Nodes that evict pods since something runs out."""
     for node in scene.of("/Node"):
         for kind, why in _PRESSURES.items():
             if conditions.is_true(node, kind):
                 name = text(node, "metadata", "name")
-                yield RuleFinding(
-                    rule="node-pressure",
+                yield symptoms.symptom(
+                    code="node-pressure",
                     subject=name_of(node),
-                    says=f"node {name} has {kind}: {why}, and pods are evicted",
-                    evidence=(rule_finding.of_condition(node, kind),),
-                    next=(rule_finding.command(f"kubectl describe node {name}", "what uses it"),),
+                    message=f"node {name} has {kind}: {why}, and pods are evicted",
+                    evidence=(symptoms.of_condition(node, kind),),
+                    next=(symptoms.command(f"kubectl describe node {name}", "what uses it"),),
                     since=conditions.condition_since(node, kind),
-                    needs=rule_finding.names(f"machine {_machine(node, scene)}"),
+                    needs=symptoms.names(f"machine {_machine(node, scene)}"),
                 )
                 break
 
 
-def tainted_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def tainted_nodes(scene: ClusterObservation) -> Iterator[Symptom]:
     """Nodes with a taint that a controller puts there and should have taken away."""
     for node in scene.of("/Node"):
         for taint in sequence(node, "spec", "taints"):
@@ -101,22 +100,22 @@ def tainted_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
             if key not in _TAINTS or not conditions.is_true(node, "Ready") or not scene.is_over(ready, times=2):
                 continue
             name = text(node, "metadata", "name")
-            yield RuleFinding(
-                rule="node-taint",
+            yield symptoms.symptom(
+                code="node-taint",
                 subject=name_of(node),
-                says=f"node {name} is Ready and takes no pods: it has the taint {key}, since {_TAINTS[key]}",
-                evidence=(rule_finding.of_field(node, "spec.taints", f"{key}:{text(taint, 'effect')}"),),
-                next=(rule_finding.command(f"kubectl describe node {name}", "its taints and conditions"),),
+                message=f"node {name} is Ready and takes no pods: it has the taint {key}, since {_TAINTS[key]}",
+                evidence=(symptoms.of_field(node, "spec.taints", f"{key}:{text(taint, 'effect')}"),),
+                next=(symptoms.command(f"kubectl describe node {name}", "its taints and conditions"),),
                 since=ready,
-                needs=rule_finding.names(
-                    rule_finding.controller("cilium-operator") if "cilium" in key else "",
-                    rule_finding.network_of(name),
-                    rule_finding.NETWORK,
+                needs=symptoms.names(
+                    symptoms.controller("cilium-operator") if "cilium" in key else "",
+                    symptoms.network_of(name),
+                    symptoms.NETWORK,
                 ),
             )
 
 
-def waiting_requests(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def waiting_requests(scene: ClusterObservation) -> Iterator[Symptom]:
     """Certificates that kubelets ask for and nobody approves."""
     oldest: dict[str, Mapping[str, Any]] = {}
     for each in scene.of("certificates.k8s.io/CertificateSigningRequest"):
@@ -134,26 +133,26 @@ def waiting_requests(scene: ClusterObservation) -> Iterator[RuleFinding]:
         node = who.removeprefix("system:node:")
         name = text(each, "metadata", "name")
         serving = text(each, "spec", "signerName") == _SIGNERS[0]
-        yield RuleFinding(
-            rule="csr-pending",
+        yield symptoms.symptom(
+            code="csr-pending",
             subject=f"Node {node}",
-            says=f"the kubelet of {node} waits for its {'serving' if serving else 'client'} certificate: nobody "
+            message=f"the kubelet of {node} waits for its {'serving' if serving else 'client'} certificate: nobody "
             f"approves its request {name}"
             + (", so that logs and metrics of its pods cannot be read" if serving else ""),
-            evidence=(rule_finding.of_field(each, "status", "neither approved nor denied"),),
+            evidence=(symptoms.of_field(each, "status", "neither approved nor denied"),),
             next=(
-                rule_finding.command("kubectl get csr", "who asks"),
-                rule_finding.command(f"kubectl certificate approve {name}", "once it is clear that the node is yours"),
+                symptoms.command("kubectl get csr", "who asks"),
+                symptoms.command(f"kubectl certificate approve {name}", "once it is clear that the node is yours"),
             ),
             since=conditions.created(each),
-            needs=rule_finding.names(
-                rule_finding.controller("kubelet-serving-cert-approver"),
-                rule_finding.controller("kubelet-csr-approver"),
+            needs=symptoms.names(
+                symptoms.controller("kubelet-serving-cert-approver"),
+                symptoms.controller("kubelet-csr-approver"),
             ),
         )
 
 
-def missing_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def missing_nodes(scene: ClusterObservation) -> Iterator[Symptom]:
     """Machines that run and never became a node."""
     if not scene.is_listed("/Node") or not scene.of("/Node"):
         return
@@ -164,15 +163,14 @@ def missing_nodes(scene: ClusterObservation) -> Iterator[RuleFinding]:
     for each in scene.machines:
         is_up = each.report.standing is MachineStanding.OURS and each.report.stage == "running"
         if is_up and each.name not in known and each.machine.address not in known:
-            yield RuleFinding(
-                rule="node-missing",
+            yield symptoms.symptom(
+                code="node-missing",
                 subject=f"Node {each.name}",
-                says=f"the machine {each.name} runs and is no node of the cluster: its kubelet has not registered it",
-                evidence=(rule_finding.evidence(f"machine {each.name}", f"stage {each.report.stage}"),),
+                message=f"the machine {each.name} runs and is no node of the cluster: "
+                "its kubelet has not registered it",
+                evidence=(symptoms.evidence(f"machine {each.name}", f"stage {each.report.stage}"),),
                 next=(
-                    rule_finding.command(
-                        f"talosctl -n {each.machine.address} logs kubelet", "why it does not register"
-                    ),
+                    symptoms.command(f"talosctl -n {each.machine.address} logs kubelet", "why it does not register"),
                 ),
-                needs=rule_finding.names(f"machine {each.name}", rule_finding.API),
+                needs=symptoms.names(f"machine {each.name}", symptoms.API),
             )

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.doctor import error_messages, rule_finding, sick_pods, workload_groups
-from firstlight.commands.doctor.diagnosis import NextCommand
-from firstlight.commands.doctor.rule_finding import RuleFinding
+from firstlight.commands.doctor import error_messages, sick_pods, symptoms, workload_groups
+from firstlight.commands.doctor.symptoms import NextCommand, Symptom
 from firstlight.commands.doctor.workload_groups import PodGroup
 from firstlight.document import conditions
 from firstlight.document.within import at, sequence, text
@@ -23,7 +22,7 @@ _REFUSED = (
 )
 
 
-def sick_workloads(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def sick_workloads(scene: ClusterObservation) -> Iterator[Symptom]:
     """One symptom for each workload that is not well, by what tells most."""
     for group in workload_groups.pod_groups(scene):
         if group.workload is not None and conditions.is_going(group.workload):
@@ -36,29 +35,27 @@ def sick_workloads(scene: ClusterObservation) -> Iterator[RuleFinding]:
             yield told
 
 
-def _unseen(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
+def _unseen(group: PodGroup, scene: ClusterObservation) -> Symptom | None:
     """Nobody makes its pods: the controller manager has never come to it."""
     value = group.workload
     if value is None or text(value, "kind") == "Job" or at(value, "status", "observedGeneration") is not None:
         return None
     if group.pods or not scene.is_over(conditions.created(value), times=2):
         return None
-    return RuleFinding(
-        rule="controller-manager-silent",
+    return symptoms.symptom(
+        code="controller-manager-silent",
         subject=group.subject,
-        says=f"{group.subject} was never looked at; usually kube-controller-manager does not run",
-        evidence=(rule_finding.of_field(value, "status", "is empty"),),
-        next=(rule_finding.command("kubectl -n kube-system get pods -o wide", "whether kube-controller-manager runs"),),
+        message=f"{group.subject} was never looked at; usually kube-controller-manager does not run",
+        evidence=(symptoms.of_field(value, "status", "is empty"),),
+        next=(symptoms.command("kubectl -n kube-system get pods -o wide", "whether kube-controller-manager runs"),),
         since=conditions.created(value),
         names=workload_groups.names_of_group(group, scene),
-        needs=frozenset(
-            {rule_finding.controller("kube-controller-manager"), rule_finding.API, f"Namespace {group.namespace}"}
-        ),
+        needs=frozenset({symptoms.controller("kube-controller-manager"), symptoms.API, f"Namespace {group.namespace}"}),
         layer=workload_groups.layer_of_group(group),
     )
 
 
-def _refused(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
+def _refused(group: PodGroup, scene: ClusterObservation) -> Symptom | None:
     """The API server takes no pods of it."""
     if group.workload is None:
         return None
@@ -69,24 +66,24 @@ def _refused(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
     is_silent = "does not answer" in cause.what
     if is_silent and not scene.is_over(cause.since):
         return None
-    rule = next((rule for pattern, rule in _REFUSED if re.search(pattern, cause.what)), "pods-refused")
+    code = next((code for pattern, code in _REFUSED if re.search(pattern, cause.what)), "pods-refused")
     raw = _refusal(group.workload, scene)
-    needs = rule_finding.names(
+    needs = symptoms.names(
         error_messages.needs_of_message(raw, group.namespace),
         f"Namespace {group.namespace}",
         _account(raw, group.namespace),
     )
     shown = (
-        rule_finding.of_condition(group.workload, "ReplicaFailure")
+        symptoms.of_condition(group.workload, "ReplicaFailure")
         if conditions.is_true(group.workload, "ReplicaFailure")
-        else rule_finding.evidence(f"event of {group.subject}", raw)
+        else symptoms.evidence(f"event of {group.subject}", raw)
     )
-    return RuleFinding(
-        rule=rule,
+    return symptoms.symptom(
+        code=code,
         subject=group.subject,
-        says=_said(group, cause),
+        message=_said(group, cause),
         evidence=(shown,),
-        next=_next(rule, group),
+        next=_next(code, group),
         since=cause.since,
         names=workload_groups.names_of_group(group, scene),
         needs=needs,
@@ -105,24 +102,24 @@ def _account(raw: str, namespace: str) -> str:
     return f"ServiceAccount {namespace}/{match[1]}" if match else ""
 
 
-def _of_pods(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
+def _of_pods(group: PodGroup, scene: ClusterObservation) -> Symptom | None:
     is_enough = isinstance(workload_groups.group_verdict(group, scene), Passed)
     sick = [each for pod in group.pods if (each := sick_pods.ill(pod, scene)) is not None]
     if is_enough:  # one more than the nodes can take, which waits for a node, is well
-        sick = [each for each in sick if each.rule not in ("unschedulable", "pod-not-ready", "probe-failing")]
+        sick = [each for each in sick if each.code not in ("unschedulable", "pod-not-ready", "probe-failing")]
     if not sick:
         return None
     worst = min(sick, key=lambda each: each.rank)
     count = len(sick)
-    return RuleFinding(
-        rule=worst.rule,
+    return symptoms.symptom(
+        code=worst.code,
         subject=group.subject,
-        says=_said(group, worst.cause) + (f" ({count} of {len(group.pods)} pods)" if len(group.pods) > 1 else ""),
+        message=_said(group, worst.cause) + (f" ({count} of {len(group.pods)} pods)" if len(group.pods) > 1 else ""),
         evidence=worst.evidence,
-        next=_next(worst.rule, group, worst),
+        next=_next(worst.code, group, worst),
         since=worst.cause.since,
         names=workload_groups.names_of_group(group, scene),
-        needs=rule_finding.names(f"Namespace {group.namespace}", *(_ground(each, group, scene) for each in sick)),
+        needs=symptoms.names(f"Namespace {group.namespace}", *(_ground(each, group, scene) for each in sick)),
         layer=workload_groups.layer_of_group(group),
     )
 
@@ -133,7 +130,7 @@ def _ground(sick: sick_pods.SickPod, group: PodGroup, scene: ClusterObservation)
         return sick.needs
     node = text(sick.pod, "spec", "nodeName")
     is_silent = text(conditions.condition(scene.one("/Node", node), "Ready"), "status") == "Unknown"
-    spared = {rule_finding.NETWORK, rule_finding.network_of(node), *(() if is_silent else (f"Node {node}",))}
+    spared = {symptoms.NETWORK, symptoms.network_of(node), *(() if is_silent else (f"Node {node}",))}
     return sick.needs - spared
 
 
@@ -142,42 +139,38 @@ def _said(group: PodGroup, cause: WaitCause) -> str:
     return f"{group.subject}: {cause.what}{usually}"
 
 
-def _next(rule: str, group: PodGroup, sick: sick_pods.SickPod | None = None) -> tuple[NextCommand, ...]:
+def _next(code: str, group: PodGroup, sick: sick_pods.SickPod | None = None) -> tuple[NextCommand, ...]:
     where = f"kubectl -n {group.namespace}"
-    if sick is not None and rule in ("crash-loop", "out-of-memory"):
+    if sick is not None and code in ("crash-loop", "out-of-memory"):
         name = text(sick.pod, "metadata", "name")
-        first = rule_finding.command(f"{where} logs {name} --all-containers --previous", "what it said before it ended")
-        return (first, rule_finding.command(f"{where} describe pod {name}", "how it ended"))
-    match rule:
+        first = symptoms.command(f"{where} logs {name} --all-containers --previous", "what it said before it ended")
+        return (first, symptoms.command(f"{where} describe pod {name}", "how it ended"))
+    match code:
         case "quota-exceeded":
             return (
-                rule_finding.command(
-                    f"{where} describe resourcequota", "what is used, and by how much it is too small"
-                ),
+                symptoms.command(f"{where} describe resourcequota", "what is used, and by how much it is too small"),
             )
         case "limit-range":
-            return (rule_finding.command(f"{where} describe limitrange", "what the namespace allows a container"),)
+            return (symptoms.command(f"{where} describe limitrange", "what the namespace allows a container"),)
         case "pod-security":
             written = f"kubectl get namespace {group.namespace} --show-labels"
-            return (rule_finding.command(written, "the label pod-security.kubernetes.io/enforce decides"),)
+            return (symptoms.command(written, "the label pod-security.kubernetes.io/enforce decides"),)
         case "unschedulable" if sick is not None:
             name = text(sick.pod, "metadata", "name")
             return (
-                rule_finding.command(f"{where} describe pod {name}", "what the scheduler says of each node"),
-                rule_finding.command("kubectl describe nodes", "taints, labels, and what is left"),
+                symptoms.command(f"{where} describe pod {name}", "what the scheduler says of each node"),
+                symptoms.command("kubectl describe nodes", "taints, labels, and what is left"),
             )
         case "scheduler-silent":
-            return (rule_finding.command("kubectl -n kube-system get pods -o wide", "whether kube-scheduler runs"),)
+            return (symptoms.command("kubectl -n kube-system get pods -o wide", "whether kube-scheduler runs"),)
         case "pod-sandbox":
-            return (
-                rule_finding.command("kubectl -n kube-system get pods -o wide", "whether the CNI runs on that node"),
-            )
+            return (symptoms.command("kubectl -n kube-system get pods -o wide", "whether the CNI runs on that node"),)
     if sick is not None:
-        return (rule_finding.command(f"{where} describe pod {text(sick.pod, 'metadata', 'name')}"),)
-    return (rule_finding.kubectl("describe", group.value),)
+        return (symptoms.command(f"{where} describe pod {text(sick.pod, 'metadata', 'name')}"),)
+    return (symptoms.kubectl("describe", group.value),)
 
 
-def _job(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
+def _job(group: PodGroup, scene: ClusterObservation) -> Symptom | None:
     """A Job that gave up, or cannot start; one that is overtaken by a later one of its CronJob is history."""
     job = group.workload
     assert job is not None
@@ -185,25 +178,23 @@ def _job(group: PodGroup, scene: ClusterObservation) -> RuleFinding | None:
         return None
     if not conditions.is_true(job, "Failed"):
         return _refused(group, scene) or _of_pods(group, scene)
-    said = rule_finding.of_condition(job, "Failed")
+    said = symptoms.of_condition(job, "Failed")
     shown = [said]
     for pod in group.pods:
         for _, lines in scene.log_of(group.namespace, text(pod, "metadata", "name")):
             if line := error_messages.last_failure(lines):
-                shown.append(rule_finding.of_log(group.namespace, text(pod, "metadata", "name"), line))
+                shown.append(symptoms.of_log(group.namespace, text(pod, "metadata", "name"), line))
     message = conditions.said(text(conditions.condition(job, "Failed"), "message"))
-    return RuleFinding(
-        rule="job-failed",
+    return symptoms.symptom(
+        code="job-failed",
         subject=group.subject,
-        says=f"{group.subject} failed and is not tried again: {message or 'no reason given'}",
+        message=f"{group.subject} failed and is not tried again: {message or 'no reason given'}",
         evidence=tuple(shown[:3]),
         next=(
-            rule_finding.command(
-                f"kubectl -n {group.namespace} logs job/{group.name} --all-containers", "why it failed"
-            ),
+            symptoms.command(f"kubectl -n {group.namespace} logs job/{group.name} --all-containers", "why it failed"),
         ),
         since=conditions.condition_since(job, "Failed"),
-        needs=rule_finding.names(
+        needs=symptoms.names(
             f"Namespace {group.namespace}",
             error_messages.needs_of_message(" ".join(e.text for e in shown), group.namespace),
         ),
@@ -225,7 +216,7 @@ def _is_overtaken(job: Mapping[str, Any], scene: ClusterObservation) -> bool:
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
-def pending_claims(scene: ClusterObservation) -> Iterator[RuleFinding]:
+def pending_claims(scene: ClusterObservation) -> Iterator[Symptom]:
     """Claims that nobody provides for."""
     for claim in scene.of("/PersistentVolumeClaim"):
         if text(claim, "status", "phase") != "Pending" or conditions.is_going(claim):
@@ -237,31 +228,31 @@ def pending_claims(scene: ClusterObservation) -> Iterator[RuleFinding]:
         yield _pending(claim, scene, failed)
 
 
-def _pending(claim: Mapping[str, Any], scene: ClusterObservation, failed: tuple[Mapping[str, Any], ...]) -> RuleFinding:
+def _pending(claim: Mapping[str, Any], scene: ClusterObservation, failed: tuple[Mapping[str, Any], ...]) -> Symptom:
     cause = scheduling.claim_cause(claim, scene.events)
     name = text(claim, "spec", "storageClassName")
     storage = scene.one("storage.k8s.io/StorageClass", name) if name else None
-    says, rule, needs = f"{name_of(claim)}: {cause.what}", "claim-pending", set()
+    message, code, needs = f"{name_of(claim)}: {cause.what}", "claim-pending", set()
     if not name and scene.is_listed("storage.k8s.io/StorageClass") and not _default(scene):
-        rule, says = "no-default-class", f"{name_of(claim)} names no storage class, and no class is the default one"
+        code, message = "no-default-class", f"{name_of(claim)} names no storage class, and no class is the default one"
     elif name and storage is None and scene.is_listed("storage.k8s.io/StorageClass"):
-        rule, says = "storage-class-missing", f"{name_of(claim)}: the storage class {name} does not exist"
+        code, message = "storage-class-missing", f"{name_of(claim)}: the storage class {name} does not exist"
     elif storage is not None:
         needs.add(f"provisioner {text(storage, 'provisioner')}")
-        says += f"; usually the provisioner {text(storage, 'provisioner')} does not run"
-    shown = [rule_finding.of_event(each) for each in failed[:1]]
-    shown.append(rule_finding.of_field(claim, "status.phase", "Pending"))
-    return RuleFinding(
-        rule=rule,
+        message += f"; usually the provisioner {text(storage, 'provisioner')} does not run"
+    shown = [symptoms.of_event(each) for each in failed[:1]]
+    shown.append(symptoms.of_field(claim, "status.phase", "Pending"))
+    return symptoms.symptom(
+        code=code,
         subject=name_of(claim),
-        says=says,
+        message=message,
         evidence=tuple(shown),
         next=(
-            rule_finding.kubectl("describe", claim, "what the provisioner says"),
-            rule_finding.command("kubectl get storageclass", "which there are, and which is the default"),
+            symptoms.kubectl("describe", claim, "what the provisioner says"),
+            symptoms.command("kubectl get storageclass", "which there are, and which is the default"),
         ),
         since=conditions.created(claim),
-        needs=rule_finding.names(
+        needs=symptoms.names(
             needs, f"StorageClass {name}" if name else "", f"Namespace {text(claim, 'metadata', 'namespace')}"
         ),
     )
