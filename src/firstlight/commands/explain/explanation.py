@@ -2,9 +2,11 @@
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from functools import cached_property
 
 from firstlight.commands.decide.rule_book import RuleBook
+from firstlight.document.diagnostic_cards import DiagnosticCard
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Phase, Side
 from firstlight.model.place import Place
@@ -25,6 +27,9 @@ class ExplanationKind(enum.StrEnum):
     RULE = "rule"
     FACTOR = "factor"
     WORD = "word"
+    DIAGNOSTIC = "diagnostic"
+    AUDIT_RULE = "audit rule"
+    DOCTOR_RULE = "doctor rule"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +101,8 @@ class ExplainInput:
     platform: Platform | None = None
     """None where nobody stands in a repo; words and rules can still be explained."""
     book: RuleBook = dataclasses.field(default_factory=RuleBook)
+    team_cards: Mapping[str, DiagnosticCard] = dataclasses.field(default_factory=dict)
+    """The team's own rules of the audit by their ids."""
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:

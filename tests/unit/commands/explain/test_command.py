@@ -141,3 +141,50 @@ def test_nothing_of_a_repo_reaches_the_terminal_unseen(tmp_path: Path, capsys: p
     out = capsys.readouterr().out
     assert "charts.example.org" in out
     assert "hunter2" not in out
+
+
+def test_a_rule_of_the_audit(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", "ignore-expired", "-o", "json"]) == 0
+
+    (found,) = json.loads(capsys.readouterr().out)["meanings"]
+    assert (found["sort"], found["name"]) == ("audit rule", "ignore-expired")
+    parts = {each["name"]: each["sentences"] for each in found["parts"]}
+    assert parts["what"][0]["text"].endswith("(warning)")
+    assert parts["type"][0]["command"] == "firstlight audit --rule ignore-expired"
+    assert {"why", "fix", "read"} < set(parts)
+
+
+def test_a_rule_of_the_doctor(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", "crash-loop"]) == 0
+
+    assert capsys.readouterr().out.startswith("crash-loop · doctor rule\n")
+
+
+def test_near_misses_of_codes_are_offered(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", "ignore-expred"]) == 64
+
+    assert "Did you mean ignore-expired" in capsys.readouterr().err
+
+
+def test_a_teams_audit_rule_takes_the_place_of_ours(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (nowhere / "firstlight.yaml").write_text("clusters: []\n")
+    rules = nowhere / "firstlight-rules/audit"
+    rules.mkdir(parents=True)
+    card = "{id: %s, title: Ours, group: g, severity: note, why: Because., fix: Mend it., find: []}"
+    (rules / "own.yaml").write_text(f"rules:\n  - {card % 'cni-missing'}\n  - {card % 'team-label'}\n")
+    (rules / "own.test.yaml").write_text("tests: []\n")
+
+    assert main.run(["explain", "team-label", "--repo", str(nowhere)]) == 0
+    assert "Mend it." in capsys.readouterr().out
+    assert main.run(["explain", "cni-missing", "--repo", str(nowhere)]) == 0
+    assert "Ours (note)" in capsys.readouterr().out
+
+
+def test_a_wrong_audit_rule_of_a_team_is_told(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (nowhere / "firstlight.yaml").write_text("clusters: []\n")
+    rules = nowhere / "firstlight-rules/audit"
+    rules.mkdir(parents=True)
+    (rules / "own.yaml").write_text("rules:\n  - id: team-label\n")
+
+    assert main.run(["explain", "CNI", "--repo", str(nowhere)]) == 0
+    assert "firstlight-rules/audit is wrong" in capsys.readouterr().err
