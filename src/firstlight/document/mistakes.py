@@ -35,8 +35,9 @@ class OwnExplanation(NamedTuple):
     """As JSON Schema calls what was broken: ``pattern``, ``type``, ``anyOf``."""
     way: tuple[str, ...]
     """The last keys of the way to the field; ``*`` is any, and none at all fits every field."""
-    says: str
-    hint: str
+    message: str
+    """What follows the name of the field."""
+    fix: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,17 +78,23 @@ def parsed(data: bytes, path: str, form: type[_Form], *, hints: FormHints | None
         Mistaken: It is something else.
     """
     contents = read(data, path)
-    wrong = [each for each in contents.diagnostics if each.severity is Severity.ERROR or "given twice" in each.message]
+    wrong = [each for each in contents.diagnostics if each.severity is Severity.ERROR or each.code == "key-given-twice"]
     if wrong:
-        raise FormMistakes([_error(each.place, each.message, each.fix) for each in wrong])
+        raise FormMistakes([dataclasses.replace(each, severity=Severity.ERROR) for each in wrong])
     if len(contents.documents) != 1:
-        raise FormMistakes([_error(Place(path), "it must be one document", "Write one, without ---.")])
+        raise FormMistakes(
+            [
+                Diagnostic.error(
+                    "one-document-expected", "it must be one document", at=Place(path), fix="Write one, without ---."
+                )
+            ]
+        )
     document = contents.documents[0]
     try:
         return msgspec.convert(document.value, form, strict=True), document
     except msgspec.ValidationError as error:
         found = list(problems(document, msgspec.json.schema(form), hints=hints))
-        raise FormMistakes(found or [_error(document.place(), str(error), "")]) from error
+        raise FormMistakes(found or [Diagnostic.error("field-wrong", str(error), at=document.place())]) from error
 
 
 def problems(
@@ -145,19 +152,23 @@ class _Explaining:
                 for name in facts["unexpected"]:
                     place, other = self.document.place(*steps, name), self.hints.meant.get(name, "")
                     hint = f"Did you mean {other}?" if other in known else near(name, known)
-                    yield _error(place, f"{written([*steps, name])} is no field", hint)
+                    yield Diagnostic.error(
+                        "field-unknown", f"{written([*steps, name])} is no field", at=place, fix=hint
+                    )
             case "required":
                 name = facts["property"]
                 hint = f"Write {name}: {self.hints.required.get(name, '…')}"
-                yield _error(self.document.place(*steps), f"{written([*steps, name])} is missing", hint)
+                message = f"{written([*steps, name])} is missing"
+                yield Diagnostic.error("field-missing", message, at=self.document.place(*steps), fix=hint)
             case "propertyNames":
                 name = str(facts["error"].instance)
-                yield _error(self.document.place(*steps, name), f"{short(name)} is no name", _NAME)
+                place = self.document.place(*steps, name)
+                yield Diagnostic.error("field-name-wrong", f"{short(name)} is no name", at=place, fix=_NAME)
             case kind:
                 field = written(steps) or "the file"
                 own = next((each for each in self.hints.own if each.kind == kind and _fits(each.way, steps)), None)
-                says, hint = (own.says, own.hint) if own is not None else _said(kind, facts, error.instance)
-                yield _error(self.document.place(*steps), f"{field} {says}", hint)
+                says, hint = (own.message, own.fix) if own is not None else _said(kind, facts, error.instance)
+                yield Diagnostic.error("field-wrong", f"{field} {says}", at=self.document.place(*steps), fix=hint)
 
 
 def _said(kind: str, facts: Mapping[str, Any], value: Any) -> tuple[str, str]:
@@ -214,7 +225,3 @@ def _known_fields(schema: Mapping[str, Any], path: Sequence[str | int]) -> list[
     for step in path[:-1]:
         at = at[step]
     return list(at.get("properties", {}))
-
-
-def _error(place: Place, message: str, hint: str) -> Diagnostic:
-    return Diagnostic.error("?", message, at=place, fix=hint)

@@ -1,11 +1,14 @@
 """What libyaml says of a text that is not YAML, in words that help."""
 
 import re
+from typing import Any
 
 import yaml
 
-TEMPLATE = "this looks like a template, which is YAML only after it is rendered"
-TEMPLATE_HINT = "Quote the value, or keep the template out of what is applied."
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.place import Place
+
+_TEMPLATE = "this looks like a template, which is YAML only after it is rendered"
 _TABS = "Indent with spaces; YAML takes no tabs there."
 
 _SAYINGS: tuple[tuple[str, str, str], ...] = (
@@ -100,40 +103,53 @@ _SAYINGS: tuple[tuple[str, str, str], ...] = (
     ("directive", "a line begins with '%', which means a directive", "Put it in quotes, or indent it."),
 )
 
-_TEMPLATE = re.compile(r"\{\{|\{%")
+_BRACES = re.compile(r"\{\{|\{%")
 
 
-def explain(error: yaml.YAMLError, text: str) -> tuple[str, int, int, str]:
-    """What is wrong, the line and the column where (from 1; 0 if that is not known), and what to do about it."""
+def explain(error: yaml.YAMLError, text: str, *, path: str) -> Diagnostic:
+    """Return what is wrong with a text, and what to do about it."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
     if mark is None:
-        return problem, 0, 0, ""
+        return Diagnostic.error("yaml-wrong", problem, at=Place(path))
     line, column = mark.line + 1, mark.column + 1
     written = line_at(text, mark.index)
     context = getattr(error, "context_mark", None)
     if is_template(written) or (context is not None and is_template(line_at(text, context.index))):
-        return TEMPLATE, line, column, TEMPLATE_HINT
+        return template(Place(path, line, column))
     if written[: len(written) - len(written.lstrip())].count("\t"):
-        return "there is a tab in the indentation", line, written.index("\t") + 1, _TABS
+        return _wrong("there is a tab in the indentation", _TABS, Place(path, line, written.index("\t") + 1))
+    return _wrong(*_explained(problem, text, mark), Place(path, line, column))
+
+
+def _explained(problem: str, text: str, mark: Any) -> tuple[str, str]:
+    """What is wrong at a mark, and what to do about it."""
     if "expected node content" in problem and not text[mark.index :].strip():
-        return "a '[' or '{' is not closed before the file ends", line, column, "Close it."
+        return "a '[' or '{' is not closed before the file ends", "Close it."
     character = text[mark.index : mark.index + 1]
     if character == ":" and not text[mark.index - mark.column : mark.index].strip():
-        return "there is no key before the ':'", line, column, "Write 'key: value'."
+        return "there is no key before the ':'", "Write 'key: value'."
     if "cannot start any token" in problem:
         if character == "\t":
-            return "there is a tab where YAML takes only spaces", line, column, _TABS
-        return f"a text cannot begin with {character!r}", line, column, "Put it in quotes."
-    for saying, message, hint in _SAYINGS:
-        if saying in problem:
-            return message, line, column, hint
-    return problem, line, column, ""
+            return "there is a tab where YAML takes only spaces", _TABS
+        return f"a text cannot begin with {character!r}", "Put it in quotes."
+    return next(((message, fix) for saying, message, fix in _SAYINGS if saying in problem), (problem, ""))
+
+
+def _wrong(message: str, fix: str, place: Place) -> Diagnostic:
+    return Diagnostic.error("yaml-wrong", message, at=place, fix=fix)
+
+
+def template(place: Place) -> Diagnostic:
+    """Return what is said of a template where YAML is expected."""
+    return Diagnostic.error(
+        "yaml-template", _TEMPLATE, at=place, fix="Quote the value, or keep the template out of what is applied."
+    )
 
 
 def is_template(line: str) -> bool:
     """Whether a line is written for a template engine."""
-    return _TEMPLATE.search(line) is not None
+    return _BRACES.search(line) is not None
 
 
 def line_at(text: str, index: int) -> str:

@@ -130,7 +130,9 @@ class YamlContents:
 def read(data: bytes, path: str, *, dialect: YamlDialect = YamlDialect.KUBERNETES) -> YamlContents:
     """Read a file; what is broken is a diagnostic, and the documents before it are kept."""
     if len(data) > SIZE_LIMIT:
-        diagnostic = Diagnostic.error("?", f"the file is larger than {SIZE_LIMIT >> 20} MiB", at=Place(path))
+        diagnostic = Diagnostic.error(
+            "yaml-too-large", f"the file is larger than {SIZE_LIMIT >> 20} MiB", at=Place(path)
+        )
         return YamlContents((), (diagnostic,))
     try:
         text = decode(data)
@@ -162,11 +164,11 @@ def decode(data: bytes) -> str:
 
 def _undecodable(error: UnicodeDecodeError, data: bytes, path: str) -> Diagnostic:
     if error.encoding.startswith("utf-16"):
-        return Diagnostic.error("?", "the file is broken UTF-16", at=Place(path), fix="Save it as UTF-8.")
+        return Diagnostic.error("yaml-not-utf-8", "the file is broken UTF-16", at=Place(path), fix="Save it as UTF-8.")
     line = data.count(b"\n", 0, error.start) + 1
     column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", errors="replace")) + 1
     message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-    return Diagnostic.error("?", message, at=Place(path, line, column), fix="Save the file as UTF-8.")
+    return Diagnostic.error("yaml-not-utf-8", message, at=Place(path, line, column), fix="Save the file as UTF-8.")
 
 
 def _read(text: str, path: str, dialect: YamlDialect) -> YamlContents:
@@ -175,7 +177,7 @@ def _read(text: str, path: str, dialect: YamlDialect) -> YamlContents:
     rules, index, notes = _RULES[dialect], -1, yaml_values.ReadNotes()
     if text.count("%TAG") > _DIRECTIVES and len(_DIRECTIVE.findall(text)) > _DIRECTIVES:
         return YamlContents(
-            (), (Diagnostic.error("?", "there are more %TAG lines than anybody writes", at=Place(path)),)
+            (), (Diagnostic.error("yaml-too-large", "there are more %TAG lines than anybody writes", at=Place(path)),)
         )
     parser: Any = CParser(text)
     get = parser.get_event
@@ -204,12 +206,12 @@ def _read(text: str, path: str, dialect: YamlDialect) -> YamlContents:
         return _with_control_character(text, path, dialect)
     except yaml_values.YamlTooMuch:
         diagnostics.append(
-            Diagnostic.error("?", "there is more in the file than anybody writes by hand", at=Place(path))
+            Diagnostic.error("yaml-too-large", "there is more in the file than anybody writes by hand", at=Place(path))
         )
     except yaml.YAMLError as error:
-        message, line, column, hint = yaml_problems.explain(error, text)
-        if not diagnostics or diagnostics[-1].message != message:  # a template is often refused twice
-            diagnostics.append(Diagnostic.error("?", message, at=Place(path, line, column), fix=hint))
+        found = yaml_problems.explain(error, text, path=path)
+        if not diagnostics or not found.code == diagnostics[-1].code == "yaml-template":  # often refused twice
+            diagnostics.append(found)
     return YamlContents(tuple(documents), tuple(_limited(diagnostics)), index + 1)
 
 
@@ -225,15 +227,17 @@ def _limited(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 def _refused(refused: yaml_values.YamlRefused, text: str, path: str) -> Diagnostic:
     place = Place(path, refused.mark.line + 1, refused.mark.column + 1)
     if yaml_problems.is_template(yaml_problems.line_at(text, refused.mark.index)):
-        return Diagnostic.error("?", yaml_problems.TEMPLATE, at=place, fix=yaml_problems.TEMPLATE_HINT)
-    return Diagnostic.error("?", refused.message, at=place, fix=refused.hint)
+        return yaml_problems.template(place)
+    return Diagnostic.error(refused.code, refused.message, at=place, fix=refused.fix)
 
 
 def _noted(notes: yaml_values.ReadNotes, text: str, path: str, index: int, dialect: YamlDialect) -> list[Diagnostic]:
     rules, diagnostics = _RULES[dialect], []
     for tag, mark in notes.tags.items():
         message = f"the tag {tag} means nothing to {rules.name}, which reads what follows without it"
-        diagnostics.append(Diagnostic.unknown("?", message, at=Place(path, mark.line + 1, mark.column + 1)))
+        diagnostics.append(
+            Diagnostic.unknown("yaml-tag-unknown", message, at=Place(path, mark.line + 1, mark.column + 1))
+        )
     root = yaml_tree.documents(text)[index] if notes.has_repeated else None
     if root is None:
         return diagnostics
@@ -242,11 +246,12 @@ def _noted(notes: yaml_values.ReadNotes, text: str, path: str, index: int, diale
         severity = Severity.WARNING if dialect is YamlDialect.KUBERNETES else Severity.ERROR
         diagnostics.append(
             Diagnostic(
-                code="?",
+                code="key-given-twice",
                 severity=severity,
                 message=message,
-                places=(Place(path, second.line + 1, second.column + 1),),
+                places=(Place(path, second.line + 1, second.column + 1), Place(path, first.line + 1, first.column + 1)),
                 fix="Keep one of them.",
+                subject=_shown(name),
             )
         )
     if rules.merge_wins:
@@ -254,7 +259,7 @@ def _noted(notes: yaml_values.ReadNotes, text: str, path: str, index: int, diale
             message = f"<< replaces {_shown(name)} of line {key.line + 1}, which stands above it"
             hint = "Write << before the keys that are to differ."
             place = Place(path, merge.line + 1, merge.column + 1)
-            diagnostics.append(Diagnostic.warning("?", message, at=place, fix=hint))
+            diagnostics.append(Diagnostic.warning("yaml-merge-overrides", message, at=place, fix=hint))
     return diagnostics
 
 
@@ -271,7 +276,10 @@ def _with_control_character(text: str, path: str, dialect: YamlDialect) -> YamlC
     code = f"U+{ord(text[start]):04X}" if found else "a character"
     message = f"there is a control character ({code}) that YAML does not take"
     diagnostic = Diagnostic.error(
-        "?", message, at=Place(path, line, start - line_start + 1), fix='Delete it, or write it as "\\x.." in quotes.'
+        "yaml-control-character",
+        message,
+        at=Place(path, line, start - line_start + 1),
+        fix='Delete it, or write it as "\\x.." in quotes.',
     )
     before = _read(text[: text.rfind("\n---", 0, start) + 1], path, dialect)
     return YamlContents(before.documents, (*before.diagnostics, diagnostic), before.count)

@@ -41,7 +41,7 @@ codecs.register_error(_EACH_BYTE, lambda error: ("\ufffd" * (error.end - error.s
 """Go's JSON replaces every byte that is not UTF-8, Python what could have been one character."""
 _TAGS = 100
 _COLLECTIONS = {f"{_TAG}map", f"{_TAG}seq"}
-_NO_TEXT, _NO_TEXT_HINT = "a key is a list or a mapping", "Write a text, in quotes if need be."
+_NO_TEXT, _NO_TEXT_FIX = "a key is a list or a mapping", "Write a text, in quotes if need be."
 _SCALAR: Any = ScalarEvent
 _NO_KEY: Any = object()
 _MERGE: Any = object()
@@ -51,9 +51,9 @@ _WORDS = {"int": int, "float": float, "bool": bool, "null": type(None)}
 class YamlRefused(Exception):
     """A document is YAML, but Go would not take it; the mark says where."""
 
-    def __init__(self, message: str, mark: Any, *, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, *, mark: Any, fix: str = "") -> None:
         super().__init__(message)
-        self.message, self.mark, self.hint = message, mark, hint
+        self.code, self.message, self.mark, self.fix = code, message, mark, fix
 
 
 class YamlTooDeep(YamlRefused):
@@ -146,7 +146,7 @@ def build(get: Callable[[], Any], rules: DialectRules, notes: ReadNotes) -> Any:
                     elif value[:1] in first:
                         value = plain[value]
                 except ValueError as error:
-                    raise YamlRefused(str(error), event.start_mark) from error
+                    raise YamlRefused("yaml-value-wrong", str(error), mark=event.start_mark) from error
             elif not is_quoted:
                 value = _scalar(event, rules, notes, is_key=is_mapping and key is _NO_KEY)
             if event.anchor is not None:
@@ -167,12 +167,12 @@ def build(get: Callable[[], Any], rules: DialectRules, notes: ReadNotes) -> Any:
             if not is_mapping:
                 into.append(value)
             elif key is _NO_KEY:
-                raise YamlRefused(_NO_TEXT, event.start_mark, hint=_NO_TEXT_HINT)
+                raise YamlRefused("yaml-key-not-text", _NO_TEXT, mark=event.start_mark, fix=_NO_TEXT_FIX)
             elif key is not _MERGE:
                 into[key] = value
             stack.append((into, is_mapping, key))
             if len(stack) > DEPTH_LIMIT:
-                raise YamlTooDeep(f"nested deeper than {DEPTH_LIMIT} levels", event.start_mark)
+                raise YamlTooDeep("yaml-too-deep", f"nested deeper than {DEPTH_LIMIT} levels", mark=event.start_mark)
             into, is_mapping, key = value, kind is MappingStartEvent, _NO_KEY
             continue
         elif kind is AliasEvent:
@@ -242,7 +242,7 @@ def _scalar(event: ScalarEvent, rules: DialectRules, notes: ReadNotes, *, is_key
             return rules.finish(value)
         return scalars.key_of(value if rules is KUBERNETES or value is None or event.tag == f"{_TAG}binary" else text)
     except ValueError as error:
-        raise YamlRefused(str(error), event.start_mark) from error
+        raise YamlRefused("yaml-value-wrong", str(error), mark=event.start_mark) from error
 
 
 def _tagged(event: ScalarEvent, rules: DialectRules, notes: ReadNotes) -> Any:
@@ -288,22 +288,29 @@ def _aliased(
     if name not in anchors:
         # The name is not told: what begins with a star may be a password that somebody forgot to quote.
         message = "no anchor stands before the alias that begins here"
-        raise YamlRefused(message, event.start_mark, hint="Quote it if a text that begins with a star is meant.")
+        raise YamlRefused(
+            "yaml-alias-unknown",
+            message,
+            mark=event.start_mark,
+            fix="Quote it if a text that begins with a star is meant.",
+        )
     target = anchors[name]
     notes.aliased += 1
     if isinstance(target, ScalarEvent):
         value = _scalar(target, rules, notes, is_key=is_key)
         return "<<" if value is _MERGE else value
     if is_key:
-        raise YamlRefused(_NO_TEXT, event.start_mark, hint=_NO_TEXT_HINT)
+        raise YamlRefused("yaml-key-not-text", _NO_TEXT, mark=event.start_mark, fix=_NO_TEXT_FIX)
     if target is into or any(target is each for each, _, _ in stack):
-        raise YamlRefused(f"&{name} contains itself", event.start_mark)
+        raise YamlRefused("yaml-alias-circular", f"&{name} contains itself", mark=event.start_mark)
     if is_merged and not isinstance(target, dict):
-        raise YamlRefused("<< is followed by no mapping", event.start_mark)
+        raise YamlRefused("yaml-merge-wrong", "<< is followed by no mapping", mark=event.start_mark)
     try:
         return _copy(target, len(stack), notes)
     except ValueError as error:
-        raise YamlRefused(str(error), event.start_mark, hint="Write it out without anchors.") from error
+        raise YamlRefused(
+            "yaml-aliases-too-large", str(error), mark=event.start_mark, fix="Write it out without anchors."
+        ) from error
 
 
 def _copy(value: Any, level: int, notes: ReadNotes) -> Any:
@@ -330,7 +337,12 @@ def _merge(
     written = into.keys() - inherited
     for source in reversed(sources):
         if not isinstance(source, dict):
-            raise YamlRefused("<< is followed by no mapping", mark, hint="Write <<: *name, or a list of such names.")
+            raise YamlRefused(
+                "yaml-merge-wrong",
+                "<< is followed by no mapping",
+                mark=mark,
+                fix="Write <<: *name, or a list of such names.",
+            )
         for key, each in source.items():
             if key not in written:
                 into[key] = each

@@ -74,7 +74,7 @@ def _toml(tree: WorkTree, path: str) -> tuple[tuple[YamlDocument, ...] | None, D
         value = tomllib.loads(tree.text(path) or "")
     except tomllib.TOMLDecodeError as error:
         line = _LINE.search(str(error))
-        return None, Diagnostic.error("?", str(error)[:200], at=Place(path, int(line[1]) if line else 0))
+        return None, Diagnostic.error("toml-wrong", str(error)[:200], at=Place(path, int(line[1]) if line else 0))
     return (YamlDocument(path, 1, 0, value, ""),), None
 
 

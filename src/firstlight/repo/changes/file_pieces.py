@@ -23,7 +23,6 @@ from firstlight.repo.work_tree import WorkTree
 SIZE = 8 << 20
 """Bytes of a file that is looked into."""
 _NAMES = {Matter.MACHINE: "machine config", Matter.VALUES: "values", Matter.KUSTOMIZE: "kustomization"}
-_TEMPLATE = "looks like a template"
 _BESIDE = {Matter.DOCUMENTATION, Matter.TOOLING}
 """What nobody applies, unless somebody takes it in."""
 
@@ -79,7 +78,7 @@ def read(
         if is_template
         else file_documents.documents_of_file(tree, path, is_yaml=is_yaml)
     )
-    if wrong is not None and (sort is Matter.RELEASE or _TEMPLATE in wrong.message):
+    if wrong is not None and (sort is Matter.RELEASE or wrong.code == "yaml-template"):
         is_template, documents = True, file_documents.documents_of_template(tree, path)
         wrong = None if documents is not None else wrong
     doubt = f"it cannot be read: {wrong.message}" if wrong is not None else ""

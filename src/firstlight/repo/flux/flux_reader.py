@@ -50,7 +50,10 @@ def cycle_diagnostics(origins: Sequence[Origin]) -> Iterator[Diagnostic]:
                 circle = [*way[way.index(other) :], other]
                 message = f"dependsOn leads in a circle: {' › '.join(each.partition('/')[2] for each in circle)}"
                 yield Diagnostic.error(
-                    "?", message[:400], at=place, fix="none of them ever becomes ready; remove one of the needs"
+                    "depends-on-circle",
+                    message[:400],
+                    at=place,
+                    fix="none of them ever becomes ready; remove one of the needs",
                 )
             elif other in needs and other not in state:
                 state[other] = 1
@@ -130,13 +133,17 @@ def ignored_file_diagnostics(tree: WorkTree, source: Manifest | None, files: Col
         simple = [_SIMPLE.fullmatch(line) for line in patterns]
         if any(each is None for each in simple):
             message = "patterns of files that are not fetched are not followed; some that are read here may be missing"
-            found.append(Diagnostic.unknown("?", message, at=place))
+            found.append(Diagnostic.unknown("flux-ignore-not-followed", message, at=place))
         elif "/*" in patterns:
             kept = {each["kept"] for each in simple if each is not None}
             left_out = sorted(each for each in files if each.partition("/")[0] not in kept)
             if left_out:
                 message = f"{left_out[0]} is not fetched, but the cluster's tree needs it"
-                found.append(Diagnostic.error("?", message, at=place, fix=f"add !/{left_out[0].partition('/')[0]}"))
+                found.append(
+                    Diagnostic.error(
+                        "flux-file-ignored", message, at=place, fix=f"add !/{left_out[0].partition('/')[0]}"
+                    )
+                )
     return found
 
 
@@ -207,7 +214,9 @@ class _Found:
         if start.is_inferred:
             message = f"the cluster {name} is inferred: {start.why}"
             self.diagnostics.append(
-                Diagnostic.warning("?", message, at=start.place, fix="declare its path in firstlight.yaml")
+                Diagnostic.warning(
+                    "flux-cluster-inferred", message, at=start.place, fix="declare its path in firstlight.yaml"
+                )
             )
         self.origins += origins
         self.clusters.append(self._cluster(start, reached, name, settings, said))
@@ -319,4 +328,4 @@ def _shared(reached: Reached) -> Iterator[Diagnostic]:
         more = f" and {len(objects) - 1} more" if len(objects) > 1 else ""
         message = f"{second} applies what {first} applies too: {named}{more}"
         place = reached.kustomizations[second].manifest.place
-        yield Diagnostic.warning("?", message, at=place, fix="let one of them own each object")
+        yield Diagnostic.warning("object-of-two-owners", message, at=place, fix="let one of them own each object")

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 
 from firstlight.model.component import ObjectId, SecretNeed
-from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
 from firstlight.model.source import ObjectReference, RemoteSource, Unresolved
 from firstlight.repo import kustomize
@@ -84,7 +84,7 @@ def follow(tree: WorkTree, scan: FluxScan, start: FluxStart) -> Reached:
         reached.holders.before = None
         holders = reached.holders
     message = "variables lead to ConfigMaps with further variables, again and again; the last ones are left as they are"
-    reached.diagnostics[Diagnostic.unknown("?", message, at=start.place)] = None
+    reached.diagnostics[Diagnostic.unknown("flux-variables-unsettled", message, at=start.place)] = None
     return reached
 
 
@@ -135,10 +135,8 @@ class _Follower:
         named = [each for each in build.manifests if flux_objects.is_kustomization(each) and each.id == manifest.id]
         return next(iter([*same, *named]), manifest)
 
-    def _diagnostic(self, place: Place, severity: Severity, message: str, hint: str = "") -> None:
-        self._reached.diagnostics[
-            Diagnostic(code="?", severity=severity, message=message, places=(place,), fix=hint)
-        ] = None
+    def _note(self, diagnostic: Diagnostic) -> None:
+        self._reached.diagnostics[diagnostic] = None
 
     def _add(self, manifest: Manifest, parent: str) -> None:
         visited = Visited(manifest, parent)
@@ -146,7 +144,8 @@ class _Follower:
         if known is not None:
             self._repeated(manifest, known.manifest, parent, known.parent)
         elif len(self._reached.kustomizations) >= KUSTOMIZATIONS:
-            self._diagnostic(manifest.place, Severity.ERROR, f"a cluster has more than {KUSTOMIZATIONS} Kustomizations")
+            message = f"a cluster has more than {KUSTOMIZATIONS} Kustomizations"
+            self._note(Diagnostic.error("flux-cluster-too-large", message, at=manifest.place))
         else:
             self._reached.kustomizations[visited.id] = visited
             self._waiting.append((manifest, parent))
@@ -156,7 +155,8 @@ class _Follower:
         what = f"{again.id.kind} {called(again)}"
         if again.place != first.place:
             message = f"there is another {what} at {first.place}, and Flux applies them in turn"
-            self._diagnostic(again.place, Severity.ERROR, message, "give each its own name")
+            places = again.place, first.place
+            self._note(Diagnostic.error("name-of-two-owners", message, at=places, fix="give each its own name"))
         elif first_parent and parent != first_parent:
             self._share(first_parent, parent, again.id)
 
@@ -168,9 +168,8 @@ class _Follower:
         visited.secrets += secret_needs.of_kustomization(manifest)
         visited.doubt = flux_kustomizations.elsewhere(manifest)
         if visited.doubt:
-            self._diagnostic(
-                manifest.at("spec", "kubeConfig"), Severity.UNKNOWN, f"{called(manifest)}: {visited.doubt}"
-            )
+            message = f"{called(manifest)}: {visited.doubt}"
+            self._note(Diagnostic.unknown("flux-cluster-elsewhere", message, at=manifest.at("spec", "kubeConfig")))
         visited.variables = post_build.resolve_variables(spec(manifest), manifest.id.namespace, self._reached.holders)
         path = self._path(visited)
         if path is None:
@@ -182,15 +181,16 @@ class _Follower:
         self._reached.files |= build.files
         if build.charts:
             place = build.charts[0].origin or manifest.place
-            self._diagnostic(place, Severity.ERROR, "Flux does not inflate helmCharts", "write a HelmRelease instead")
+            message = "Flux does not inflate helmCharts"
+            self._note(Diagnostic.error("flux-helm-charts", message, at=place, fix="write a HelmRelease instead"))
         if self._tree.real(path) != path:
-            self._diagnostic(
-                manifest.at("spec", "path"), Severity.WARNING, "the path is a link, and Flux does not fetch links"
-            )
+            message = "the path is a link, and Flux does not fetch links"
+            self._note(Diagnostic.warning("flux-path-is-link", message, at=manifest.at("spec", "path")))
         unknown = post_build.Substituted(None)
         for each in build.manifests:
             if len(self._reached.owners) > OBJECTS:
-                self._diagnostic(manifest.place, Severity.ERROR, f"a cluster has more than {OBJECTS} objects")
+                message = f"a cluster has more than {OBJECTS} objects"
+                self._note(Diagnostic.error("flux-cluster-too-large", message, at=manifest.place))
                 break
             self._sort(self._substituted(each, visited, unknown), visited)
         self._note_variables(visited, unknown)
@@ -207,27 +207,29 @@ class _Follower:
                 RemoteSource(url=found.url, revision=found.revision, path=visited.path) if found.url else None
             )
             visited.remote = visited.remote or Unresolved(text=str(found.reference), reason=elsewhere)
-            self._diagnostic(manifest.at("spec", "sourceRef"), Severity.UNKNOWN, f"not followed: {elsewhere}")
+            message = f"not followed: {elsewhere}"
+            self._note(Diagnostic.unknown("flux-source-elsewhere", message, at=manifest.at("spec", "sourceRef")))
             return None
         doubt = self._own.doubt(found)
         if doubt:
             visited.doubt = "; ".join(each for each in (visited.doubt, doubt) if each)
-            self._diagnostic(manifest.at("spec", "sourceRef"), Severity.WARNING, doubt)
+            self._note(Diagnostic.warning("flux-source-assumed", doubt, at=manifest.at("spec", "sourceRef")))
         if not visited.parent:
             visited.secrets += secret_needs.of_source(found.manifest)
         if flux_objects.normal_path(written) is not None and self._tree.is_dir(visited.path):
             return visited.path
         place = manifest.at("spec", "path")
         if flux_objects.normal_path(written) is None:
-            self._diagnostic(place, Severity.ERROR, f"the path {written[:120]} leads out of the repo")
+            message = f"the path {written[:120]} leads out of the repo"
+            self._note(Diagnostic.error("flux-path-outside", message, at=place))
         elif "${" in written:
             message = f"not followed: the path {written[:120]} has a variable that is not known"
-            self._diagnostic(place, Severity.UNKNOWN, message)
+            self._note(Diagnostic.unknown("flux-path-variable-unknown", message, at=place))
         else:
             near = flux_objects.path_near(self._tree, visited.path)
             what = "is a file" if self._tree.is_file(visited.path) else "does not exist"
             hint = f"perhaps ./{near} is meant" if near else ""
-            self._diagnostic(place, Severity.ERROR, f"the path {written[:120]} {what}", hint)
+            self._note(Diagnostic.error("flux-path-missing", f"the path {written[:120]} {what}", at=place, fix=hint))
         return None
 
     def _source(self, manifest: Manifest) -> FluxSource:
@@ -241,14 +243,12 @@ class _Follower:
                 done = post_build.substitute(manifest.value, visited.variables.lookup, self._budget)
             except SubstitutionTooLarge as error:
                 message = f"variables in {manifest.id.kind} {called(manifest)} are left as they are: {error}"
-                self._diagnostic(
-                    manifest.place, Severity.UNKNOWN, message, "look for a variable that is used very often"
-                )
+                fix = "look for a variable that is used very often"
+                self._note(Diagnostic.unknown("flux-substitution-too-large", message, at=manifest.place, fix=fix))
             except BadSubstitution as error:
                 message = f"Flux refuses to substitute variables in {manifest.id.kind} {called(manifest)}: {error}"
-                self._diagnostic(
-                    manifest.place, Severity.ERROR, message, "write $${ for a brace that is none of Flux's"
-                )
+                fix = "write $${ for a brace that is none of Flux's"
+                self._note(Diagnostic.error("flux-substitution-wrong", message, at=manifest.place, fix=fix))
             else:
                 unknown.unknown.update(done.unknown)
                 unknown.assumed.update(done.assumed)
@@ -263,15 +263,20 @@ class _Follower:
         if visited.variables.invalid:
             names = ", ".join(sorted(visited.variables.invalid)[:5])
             message = f"Flux refuses the names of variables: {names[:120]}"
-            self._diagnostic(place, Severity.ERROR, message, "use letters, digits and _")
-        for names_of, what in ((unknown.unknown, "left as they are"), (unknown.assumed, "taken by their defaults")):
+            fix = "use letters, digits and _"
+            self._note(Diagnostic.error("flux-variable-name-wrong", message, at=place, fix=fix))
+        for code, names_of, what in (
+            ("flux-variable-unknown", unknown.unknown, "left as they are"),
+            ("flux-variable-by-default", unknown.assumed, "taken by their defaults"),
+        ):
             by_source: dict[str, list[str]] = {}
             for name in names_of:
                 by_source.setdefault(visited.variables.origin(name), []).append(name)
             for come_from, several in by_source.items():
                 listed = ", ".join(f"${{{name}}}" for name in sorted(several)[:10])
                 more = f" and {len(several) - 10} more" if len(several) > 10 else ""
-                self._diagnostic(place, Severity.UNKNOWN, f"{what}: {listed[:400]}{more}, which {come_from[:200]}")
+                message = f"{what}: {listed[:400]}{more}, which {come_from[:200]}"
+                self._note(Diagnostic.unknown(code, message, at=place))
 
     def _sort(self, manifest: Manifest, visited: Visited) -> None:
         reached = self._reached
@@ -303,7 +308,7 @@ class _Follower:
             reached.pools.append(manifest)
         if flux_objects.is_resource_set(manifest):
             message = f"ResourceSet {called(manifest)} makes objects of templates, which are not followed"
-            self._diagnostic(manifest.place, Severity.UNKNOWN, message)
+            self._note(Diagnostic.unknown("flux-resource-set-not-followed", message, at=manifest.place))
         self._own_object(manifest, visited)
 
     def _own_object(self, manifest: Manifest, visited: Visited, *, is_listed: bool = True) -> None:
@@ -324,4 +329,5 @@ class _Follower:
     def _check_namespace(self, manifest: Manifest) -> None:
         if not manifest.id.namespace:
             message = f"{manifest.id.kind} {manifest.id.name} has no namespace, and nothing gives it one"
-            self._diagnostic(manifest.place, Severity.ERROR, message, "write metadata.namespace, or a targetNamespace")
+            fix = "write metadata.namespace, or a targetNamespace"
+            self._note(Diagnostic.error("flux-namespace-missing", message, at=manifest.place, fix=fix))

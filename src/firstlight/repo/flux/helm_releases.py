@@ -2,7 +2,7 @@
 
 import functools
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.document import yaml_reader
@@ -75,7 +75,11 @@ def _reference(entry: Any, release: Manifest, number: int, holders: VariableHold
     written = mapping(held.value.get("data")).get(key)
     if written is None:
         message = f"ConfigMap {namespace}/{name} has no key {key}"
-        diagnostics = [] if known["optional"] else [Diagnostic.error("?", message, at=place, fix=f"see {held.place}")]
+        diagnostics = (
+            []
+            if known["optional"]
+            else [Diagnostic.error("flux-values-key-missing", message, at=place, fix=f"see {held.place}")]
+        )
         return Values(**known, unresolved=f"it has no key {key}"), diagnostics
     if target:
         is_quoted = len(str(written)) > 1 and str(written)[0] == str(written)[-1] and str(written)[0] in "'\""
@@ -98,12 +102,16 @@ def _missing(place: Place, namespace: str, name: str, holders: VariableHolders) 
     elif elsewhere:
         hint = f"there is one in namespace {elsewhere[0] or 'default'}"
     return Diagnostic(
-        code="?", severity=Severity.ERROR if hint else Severity.UNKNOWN, message=message, places=(place,), fix=hint
+        code="flux-values-missing",
+        severity=Severity.ERROR if hint else Severity.UNKNOWN,
+        message=message,
+        places=(place,),
+        fix=hint,
     )
 
 
 def _broken(place: Place, held: Place, key: str) -> Diagnostic:
-    return Diagnostic.error("?", f"the values at {key} cannot be read", at=place, fix=f"see {held}")
+    return Diagnostic.error("flux-values-wrong", f"the values at {key} cannot be read", at=place, fix=f"see {held}")
 
 
 # HelmReleases: their charts found through sources, their values through ConfigMaps, their names as Flux makes them.
@@ -135,7 +143,9 @@ def origin(
     elsewhere = flux_kustomizations.elsewhere(manifest)
     if elsewhere:
         diagnostics.append(
-            Diagnostic.unknown("?", f"{called(manifest)}: {elsewhere}", at=manifest.at("spec", "kubeConfig"))
+            Diagnostic.unknown(
+                "flux-cluster-elsewhere", f"{called(manifest)}: {elsewhere}", at=manifest.at("spec", "kubeConfig")
+            )
         )
     found = Origin(
         form=SourceForm.HELM_RELEASE,
@@ -187,7 +197,7 @@ class _Located:
             return self._referenced(reference, release)
         if template:
             return self._templated(template, ("spec", "chart", "spec"), self._manifest.id.namespace, release)
-        return self._unresolved("", "it names no chart", Severity.ERROR, "spec")
+        return self._unresolved("flux-chart-missing", "", reason="it names no chart", steps=("spec",))
 
     def _referenced(self, reference: Mapping[str, Any], release: Mapping[str, Any]) -> ChartSource | Unresolved:
         kind = text(reference.get("kind")) or flux_names.OCI_REPOSITORY
@@ -201,7 +211,11 @@ class _Located:
             )
         if kind != flux_names.OCI_REPOSITORY:
             return self._unresolved(
-                str(found.reference), f"a {kind} holds its chart", Severity.UNKNOWN, "spec", "chartRef"
+                "flux-chart-not-followed",
+                str(found.reference),
+                reason=f"a {kind} holds its chart",
+                steps=("spec", "chartRef"),
+                severity=Severity.UNKNOWN,
             )
         repository, _, name = found.url.rstrip("/").rpartition("/")
         pinned = source_ref(found.manifest)
@@ -253,16 +267,20 @@ class _Located:
         at = text(reference.get("namespace")) or namespace or self._manifest.id.namespace
         found = self._sources.find(kind, name, at)
         if found.manifest is None:
-            return self._unresolved(str(found.reference), f"there is no {found.reference}", Severity.ERROR, *steps)
+            return self._unresolved(
+                "flux-source-missing", str(found.reference), reason=f"there is no {found.reference}", steps=steps
+            )
         self.source = found.manifest
         if not found.is_reached:
             self.doubt = f"{found.reference} is at {found.manifest.place}, and not in the cluster's tree"
-            self.diagnostic = Diagnostic.warning("?", self.doubt, at=self._manifest.at(*steps))
+            self.diagnostic = Diagnostic.warning("flux-source-unreached", self.doubt, at=self._manifest.at(*steps))
         return found
 
-    def _unresolved(self, written: str, reason: str, severity: Severity, *steps: str) -> Unresolved:
+    def _unresolved(
+        self, code: str, written: str, *, reason: str, steps: Sequence[str], severity: Severity = Severity.ERROR
+    ) -> Unresolved:
         self.diagnostic = Diagnostic(
-            code="?",
+            code=code,
             severity=severity,
             message=f"the chart is not known: {reason}",
             places=(self._manifest.at(*steps),),

@@ -97,7 +97,9 @@ def load(
         elif isinstance(entry.value, Unknown):
             say(
                 Diagnostic.unknown(
-                    "?", f"values of {entry.value.text} are not known: {entry.value.reason}", at=entry.place
+                    "helmfile-values-unknown",
+                    f"values of {entry.value.text} are not known: {entry.value.reason}",
+                    at=entry.place,
                 )
             )
         else:
@@ -112,14 +114,17 @@ def paths(
     """The files that an entry names; it may be a pattern."""
     written = str(entry.value)
     if "://" in written or written.startswith("git::"):
-        say(Diagnostic.unknown("?", f"values of {written} are not in the repo", at=entry.place))
+        say(Diagnostic.unknown("helmfile-values-elsewhere", f"values of {written} are not in the repo", at=entry.place))
         return []
     found = matches(tree, directory, written)
     if not found and not is_optional:
         message = f"there is no file {work_tree.join(directory, written) or written}"
         say(
             Diagnostic.error(
-                "?", message, at=entry.place, fix="helmfile fails here; say missingFileHandler: Warn if that is meant."
+                "helmfile-values-missing",
+                message,
+                at=entry.place,
+                fix="helmfile fails here; say missingFileHandler: Warn if that is meant.",
             )
         )
     return found
@@ -161,7 +166,7 @@ def _file(
         say(diagnostic)
     value = part.values[0] if part.values else {}
     if not isinstance(value, Mapping):
-        say(Diagnostic.error("?", "the values are no map", at=Place(path)))
+        say(Diagnostic.error("helmfile-values-wrong", "the values are no map", at=Place(path)))
         return {}
     return hidden(value, path) if "sops" in value else value
 
@@ -180,7 +185,7 @@ def secrets(
         for path in paths(tree, entry, directory=directory, is_optional=is_optional, say=say):
             documents = tree.documents(path)
             value = documents[0].value if documents else {}
-            say(Diagnostic.unknown("?", f"values of {path} are encrypted", at=entry.place))
+            say(Diagnostic.unknown("helmfile-values-encrypted", f"values of {path} are encrypted", at=entry.place))
             if isinstance(value, Mapping):
                 found = override(found, hidden(value, path))
     return found

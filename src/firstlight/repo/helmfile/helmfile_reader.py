@@ -141,10 +141,12 @@ class _Reader:
         clusters = [name for name in names if name != DEFAULT][:MAX_ENVIRONMENTS]
         if clusters and DEFAULT in names:
             message = "the environment default is taken for values of the others, not for a cluster"
-            self.diagnostics.append(Diagnostic.unknown("?", message, at=Place(path)))
+            self.diagnostics.append(Diagnostic.unknown("helmfile-default-environment", message, at=Place(path)))
         if len([name for name in names if name != DEFAULT]) > MAX_ENVIRONMENTS:
             self.diagnostics.append(
-                Diagnostic.unknown("?", f"more than {MAX_ENVIRONMENTS} environments are left out", at=Place(path))
+                Diagnostic.unknown(
+                    "helmfile-too-large", f"more than {MAX_ENVIRONMENTS} environments are left out", at=Place(path)
+                )
             )
         for name in clusters or [DEFAULT]:
             self._left = MAX_STATES
@@ -157,14 +159,18 @@ class _Reader:
             path = posixpath.normpath(f"{parent}/{name}")
             if self._tree.is_file(path):
                 message = f"helmfile refuses to choose between this and {directory} unless it is given --file"
-                self.diagnostics.append(Diagnostic.warning("?", message, at=Place(path), fix="Keep one of them."))
+                self.diagnostics.append(
+                    Diagnostic.warning("helmfile-file-twice", message, at=Place(path), fix="Keep one of them.")
+                )
 
     def _file(
         self, path: str, name: str, *, selectors: Sequence[str], given: Mapping[str, Any] | None, seen: tuple[str, ...]
     ) -> None:
         self._left -= 1
         if self._left < 0 or len(seen) > MAX_DEPTH:
-            self.diagnostics.append(Diagnostic.unknown("?", "too many helmfiles lead to each other", at=Place(path)))
+            self.diagnostics.append(
+                Diagnostic.unknown("helmfile-too-large", "too many helmfiles lead to each other", at=Place(path))
+            )
             return
         self.visited.add(path)
         found = helmfile_state.load(self._tree, path, name, say=self.diagnostics.append, given=given)
@@ -173,7 +179,9 @@ class _Reader:
         if not found.is_defined:
             message = f"helmfile passes over this file for the environment {name}, which it does not declare"
             self.diagnostics.append(
-                Diagnostic.warning("?", message, at=Place(path), fix=f"Add {name} to its environments.")
+                Diagnostic.warning(
+                    "helmfile-environment-undeclared", message, at=Place(path), fix=f"Add {name} to its environments."
+                )
             )
             return
         for item in found.items("helmfiles"):
@@ -207,7 +215,7 @@ class _Reader:
         inner = {**more, **(given or {})} if entries or given else None
         for path in self._targets(parent, item, say=True):
             if path in seen:
-                self.diagnostics.append(Diagnostic.error("?", f"{path} leads to itself", at=item.place()))
+                self.diagnostics.append(Diagnostic.error("helmfile-circle", f"{path} leads to itself", at=item.place()))
             else:
                 self._file(path, name, selectors=chosen, given=inner, seen=(*seen, path))
 
@@ -226,7 +234,7 @@ class _Reader:
                 hint = f"Write {written}.gotmpl, which is there."
             self.diagnostics.append(
                 Diagnostic(
-                    code="?",
+                    code="helmfile-file-missing",
                     severity=grade,
                     message=f"the helmfile {written} is not in the repo",
                     places=(item.place(),),

@@ -179,7 +179,14 @@ def load(
         forgotten = [_name(each) for each in listed(spec.get("releases"))]
         if forgotten and (replacing := listed(current.get("releases"))):
             message = f"these releases replace {', '.join(forgotten[:5])} of an earlier part, which helmfile forgets"
-            say(Diagnostic.warning("?", message, at=replacing[0].place(), fix="Write all releases into one part."))
+            say(
+                Diagnostic.warning(
+                    "helmfile-releases-replaced",
+                    message,
+                    at=replacing[0].place(),
+                    fix="Write all releases into one part.",
+                )
+            )
         spec = _over(spec, current)
     declared = spec.get("environments")
     declared = declared if isinstance(declared, Mapping) else {}
@@ -214,7 +221,10 @@ def _part(
             message = "it is read as a template, which helmfile 1 only does with files that end with .gotmpl"
             say(
                 Diagnostic.warning(
-                    "?", message, at=Place(path, part.diagnostics[0].place.line), fix=f"Rename it to {path}.gotmpl."
+                    "helmfile-template-unnamed",
+                    message,
+                    at=Place(path, part.diagnostics[0].place.line),
+                    fix=f"Rename it to {path}.gotmpl.",
                 )
             )
             part = rendered
@@ -229,7 +239,9 @@ def _spec(part: RenderedPart, say: Callable[[Diagnostic], None]) -> dict[str, An
     for index, value in enumerate(part.values):
         if not isinstance(value, Mapping):
             say(
-                Diagnostic.error("?", "a helmfile is a map with releases, environments and so on", at=part.place(index))
+                Diagnostic.error(
+                    "helmfile-wrong", "a helmfile is a map with releases, environments and so on", at=part.place(index)
+                )
             )
             continue
         found = restore_texts(part.documents[index], value)
@@ -238,7 +250,7 @@ def _spec(part: RenderedPart, say: Callable[[Diagnostic], None]) -> dict[str, An
             if isinstance(entries, list):
                 found[key] = [HelmfileItem(each, part, index, (key, n)) for n, each in enumerate(entries)]
             elif entries is not None:
-                say(Diagnostic.error("?", f"{key} is no list", at=part.place(index, key)))
+                say(Diagnostic.error("helmfile-wrong", f"{key} is no list", at=part.place(index, key)))
         declared = found.get("environments")
         if isinstance(declared, Mapping):
             found["environments"] = {name: _wrapped(each, part, index, name) for name, each in declared.items()}
@@ -273,7 +285,10 @@ def _with_bases(
             grade = Severity.UNKNOWN if "://" in written or "{{" in written else Severity.ERROR
             say(
                 Diagnostic(
-                    code="?", severity=grade, message=f"the base {written} is not in the repo", places=(base.place(),)
+                    code="helmfile-file-missing",
+                    severity=grade,
+                    message=f"the base {written} is not in the repo",
+                    places=(base.place(),),
                 )
             )
             continue

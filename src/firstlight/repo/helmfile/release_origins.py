@@ -149,7 +149,7 @@ def make(
         definition=_definition(state, release, found),
     )
     if not release.name:
-        say(Diagnostic.error("?", "this release has no name", at=release.item.place()))
+        say(Diagnostic.error("helmfile-release-wrong", "this release has no name", at=release.item.place()))
     return ReleaseOrigin(release, masked_lines.plain_origin(origin), found)
 
 

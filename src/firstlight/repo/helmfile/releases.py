@@ -63,7 +63,7 @@ def read(
 ) -> HelmfileRelease | None:
     """A release of a state; None, and a diagnostic, if it is none."""
     if not isinstance(item.value, Mapping):
-        say(Diagnostic.error("?", "this release is no map", at=item.place()))
+        say(Diagnostic.error("helmfile-release-wrong", "this release is no map", at=item.place()))
         return None
     spec = _inherited(item.value, state, item.place(), say, (), is_top=True)
     if state.spec.get("namespace"):
@@ -120,7 +120,7 @@ def _inherited(
         name = str(each.get("template") or "")
         if name not in templates or name in above or len(above) > MAX_INHERITANCE:
             why = "is not defined" if name not in templates else "inherits itself"
-            say(Diagnostic.error("?", f"the template {name} {why}", at=place))
+            say(Diagnostic.error("helmfile-inherit-wrong", f"the template {name} {why}", at=place))
             continue
         below = _inherited(_map(templates[name]), state, place, say, (*above, name))
         left_out = each.get("except")

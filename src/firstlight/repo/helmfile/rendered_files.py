@@ -84,21 +84,28 @@ def read(
     if not is_template:
         contents = _yaml(text, path)
         part = RenderedPart((), contents.documents, path, offset)
-        diagnostics = tuple(dataclasses.replace(each, places=(part.at(each.place),)) for each in contents.diagnostics)
+        diagnostics = tuple(
+            dataclasses.replace(each, places=tuple(part.at(place) for place in each.places))
+            for each in contents.diagnostics
+        )
         return dataclasses.replace(
             part, values=tuple(each.value for each in contents.documents), diagnostics=diagnostics
         )
     rendered = render(tree, text, data, directory=directory)
     if isinstance(rendered, go_template.GoTemplateError):
         diagnostic = Diagnostic.error(
-            "?", f"the template is wrong: {rendered.reason}", at=Place(path, rendered.line + offset)
+            "helmfile-template-wrong",
+            f"the template is wrong: {rendered.reason}",
+            at=Place(path, rendered.line + offset),
         )
         return RenderedPart((), (), path, offset, diagnostics=(diagnostic,))
     contents = _yaml(rendered.text, path)
     part = RenderedPart((), contents.documents, path, offset, rendered, rendered.unknowns)
     diagnostics = tuple(
         dataclasses.replace(
-            each, places=(part.at(each.place),), message=go_template.restore(each.message, rendered.unknowns)
+            each,
+            places=tuple(part.at(place) for place in each.places),
+            message=go_template.restore(each.message, rendered.unknowns),
         )
         for each in contents.diagnostics
     )
@@ -112,9 +119,15 @@ def doubts(part: RenderedPart) -> list[Diagnostic]:
     for each in part.unknowns:
         place = Place(part.path, each.line + part.offset)
         if each.is_wrong:
-            diagnostics.append(Diagnostic.error("?", f"helmfile fails here: {each.reason}", at=place))
+            diagnostics.append(
+                Diagnostic.error("helmfile-template-fails", f"helmfile fails here: {each.reason}", at=place)
+            )
         elif _is_block(each):
-            diagnostics.append(Diagnostic.unknown("?", f"{each.text} is taken for true: {each.reason}", at=place))
+            diagnostics.append(
+                Diagnostic.unknown(
+                    "helmfile-condition-assumed", f"{each.text} is taken for true: {each.reason}", at=place
+                )
+            )
     return diagnostics
 
 

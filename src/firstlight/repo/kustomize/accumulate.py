@@ -23,7 +23,7 @@ from firstlight.repo.kustomize import (
 from firstlight.repo.kustomize.field_specs import FieldSpecs
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.kustomize.object_loader import Loader
-from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource, unknown_problem
+from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
 from firstlight.repo.work_tree import WorkTree
 
 DEPTH = 50
@@ -138,23 +138,15 @@ class _Work:
     def _noting(self, *steps: str | int) -> Iterator[None]:
         try:
             yield
-        except KustomizeProblem as problem:
-            self._diagnostic(
-                Diagnostic(
-                    code="?",
-                    severity=problem.severity,
-                    message=problem.message,
-                    places=(self._file.place(*steps),),
-                    fix=problem.hint,
-                )
-            )
+        except KustomizeError as error:
+            self._diagnostic(error.at(self._file.place(*steps)))
 
     def _diagnostic(self, *diagnostics: Diagnostic) -> None:
         self._diagnostics.update(dict.fromkeys(diagnostics))
 
     def _resource(self, entry: Any, field: str, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise KustomizeProblem(f"an entry of {field} must be a path or a URL")
+            raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a path or a URL")
         path = self._loader.inside(entry)
         if path is not None and self._tree.is_file(path):
             real = self._tree.real(path)
@@ -170,19 +162,27 @@ class _Work:
     def _elsewhere(self, found: RemoteSource, field: str, number: int) -> None:
         place = self._file.place(field, number)
         self._remotes.append(Elsewhere(place, found))
-        raise unknown_problem(f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known")
+        raise KustomizeError.unknown(
+            "kustomize-resource-remote", f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known"
+        )
 
     def _base(self, path: str, entry: str) -> Accumulated:
         self._check_directory(path, entry)
         found = self._whole.directory(path, self._stack)
         if found is None:
             names = "kustomization.yaml"
-            raise KustomizeProblem(
-                f"the directory {entry[:120]} has no {names}", hint=f"add a {names}, or name its files"
+            raise KustomizeError(
+                "kustomization-file-missing",
+                f"the directory {entry[:120]} has no {names}",
+                fix=f"add a {names}, or name its files",
             )
         file = self._whole.file(self._tree.real(path))
         if file is not None and file.is_component:
-            raise KustomizeProblem(f"{entry[:120]} is a Component", hint="name it in components, not in resources")
+            raise KustomizeError(
+                "kustomize-component-misplaced",
+                f"{entry[:120]} is a Component",
+                fix="name it in components, not in resources",
+            )
         return found
 
     def _check_directory(self, path: str, entry: str) -> None:
@@ -190,14 +190,18 @@ class _Work:
             raise self._loader.missing(entry, path)
         real = self._tree.real(path)
         if any(real in (".", each) or each.startswith(f"{real}/") for each in self._stack):
-            raise KustomizeProblem(f"{entry[:120]} leads in a circle: it contains a directory that is being built")
+            raise KustomizeError(
+                "kustomize-circle", f"{entry[:120]} leads in a circle: it contains a directory that is being built"
+            )
         if len(self._stack) > DEPTH:
-            raise KustomizeProblem(f"kustomizations are nested more than {DEPTH} deep")
+            raise KustomizeError("kustomize-too-large", f"kustomizations are nested more than {DEPTH} deep")
 
     def _append(self, resources: tuple[KustomizeResource, ...]) -> None:
         self._whole.work += len(resources)
         if self._whole.work > WORK:
-            raise KustomizeProblem(f"left out: all kustomizations together have more than {WORK} objects")
+            raise KustomizeError(
+                "kustomize-too-large", f"left out: all kustomizations together have more than {WORK} objects"
+            )
         repeated = 0
         for each in resources:
             if each.id in self._ids:
@@ -205,13 +209,17 @@ class _Work:
                 where = self._ids[each.id].source.place
                 message = f"{each.gvk.kind} {each.name} is in the same kustomization as the one at {where}"
                 if repeated <= _REPEATED:
-                    self._diagnostic(Diagnostic.error("?", message, at=each.source.place, fix="name each object once"))
+                    self._diagnostic(
+                        Diagnostic.error(
+                            "kustomize-object-twice", message, at=each.source.place, fix="name each object once"
+                        )
+                    )
             else:
                 self._ids[each.id] = each
                 self._resources.append(each)
         if len(self._resources) > OBJECTS:
             del self._resources[OBJECTS:]
-            raise KustomizeProblem(f"there are more than {OBJECTS} objects; the rest is left out")
+            raise KustomizeError("kustomize-too-large", f"there are more than {OBJECTS} objects; the rest is left out")
 
     def _merge(self, other: Accumulated) -> None:
         self._specs = field_specs.merged_specs(self._specs, other.specs)
@@ -224,7 +232,7 @@ class _Work:
 
     def _component(self, entry: Any, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise KustomizeProblem("an entry of components must be a directory")
+            raise KustomizeError("kustomization-field-wrong", "an entry of components must be a directory")
         path = self._loader.inside(entry)
         elsewhere = remote_resources.parse_remote(entry)
         if elsewhere is not None and (path is None or not self._tree.is_dir(path)):
@@ -233,10 +241,12 @@ class _Work:
         self._check_directory(path, entry)
         found = self._whole.file(self._tree.real(path))
         if found is None:
-            raise KustomizeProblem(f"the directory {entry[:120]} has no kustomization.yaml")
+            raise KustomizeError("kustomization-file-missing", f"the directory {entry[:120]} has no kustomization.yaml")
         if not found.is_component:
-            raise KustomizeProblem(
-                f"{entry[:120]} is no Component", hint="write kind: Component, or name it in resources"
+            raise KustomizeError(
+                "kustomize-component-misplaced",
+                f"{entry[:120]} is no Component",
+                fix="write kind: Component, or name it in resources",
             )
         done = self._whole.kustomization(found, self._so_far(), self._stack)
         self._resources = list(done.resources)
@@ -259,13 +269,16 @@ class _Work:
             for number, entry in enumerate(self._file.entries(field)):
                 with self._noting(field, number):
                     if not isinstance(entry, dict):
-                        raise KustomizeProblem(f"an entry of {field} must be a mapping")
+                        raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
                     place = self._file.place(field, number)
                     made = config_generators.generate(kind, entry, options, load=self._loader.bytes, place=place)
                     self._resources = config_generators.absorbed(self._resources, made)
                     if config_generators.is_encrypted(entry, self._loader.bytes):
                         what = f"{kind} {made.name}"
-                        raise unknown_problem(f"{what} is made of an encrypted file: its real name and content differ")
+                        raise KustomizeError.unknown(
+                            "kustomize-generator-encrypted",
+                            f"{what} is made of an encrypted file: its real name and content differ",
+                        )
         self._charts += remote_resources.inflated_charts(
             self._file.value,
             namespace=self._file.text("namespace"),

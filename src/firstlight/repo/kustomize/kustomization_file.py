@@ -12,8 +12,7 @@ from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
 from firstlight.repo.work_tree import YAML, WorkTree
 
-EMPTY = "the kustomization is empty"
-UNKNOWN_FIELD = "kustomize knows no field"
+_EMPTY = "the kustomization is empty"
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -131,7 +130,9 @@ def load(tree: WorkTree, directory: str) -> Kustomization | None:
     document = documents[0]
     value = document.value
     if not isinstance(value, dict):
-        diagnostic = Diagnostic.error("?", "a kustomization must be a mapping", at=document.place())
+        diagnostic = Diagnostic.error(
+            "kustomization-field-wrong", "a kustomization must be a mapping", at=document.place()
+        )
         return Kustomization(directory, {}, file, document, (diagnostic,))
     found = Kustomization(directory, value, file, document)
     return dataclasses.replace(found, diagnostics=tuple(_checked(tree, found)))
@@ -141,9 +142,9 @@ def forgiven(diagnostics: Iterable[Diagnostic], file: str) -> tuple[Diagnostic, 
     """Diagnostics without those on what Flux puts right: it writes the first file anew, with what it knows of it."""
     found = []
     for each in diagnostics:
-        if each.place.path == file and each.message == EMPTY:
+        if each.place.path == file and each.code == "kustomization-empty":
             continue
-        if each.place.path == file and each.message.startswith(UNKNOWN_FIELD):
+        if each.place.path == file and each.code == "kustomization-field-unknown":
             each = dataclasses.replace(each, severity=Severity.WARNING, message=f"{each.message}, and Flux drops it")
         found.append(each)
     return tuple(found)
@@ -152,7 +153,7 @@ def forgiven(diagnostics: Iterable[Diagnostic], file: str) -> tuple[Diagnostic, 
 def _empty(tree: WorkTree, file: str) -> tuple[Diagnostic, ...]:
     """What to say of a file without documents, unless it is broken, which the tree has said."""
     broken = any(each.place.path == tree.real(file) and each.severity == Severity.ERROR for each in tree.diagnostics)
-    return () if broken else (Diagnostic.error("?", EMPTY, at=Place(file)),)
+    return () if broken else (Diagnostic.error("kustomization-empty", _EMPTY, at=Place(file)),)
 
 
 def _checked(tree: WorkTree, found: Kustomization) -> list[Diagnostic]:
@@ -161,26 +162,36 @@ def _checked(tree: WorkTree, found: Kustomization) -> list[Diagnostic]:
     also = [name for name in NAMES if tree.is_file(base + name) and base + name != found.file]
     if also:
         message = f"the directory has {also[0]} too, and kustomize refuses to choose"
-        diagnostics.append(Diagnostic.error("?", message, at=Place(found.file), fix="keep one of them"))
+        diagnostics.append(
+            Diagnostic.error("kustomization-file-twice", message, at=Place(found.file), fix="keep one of them")
+        )
     kind = str(found.value.get("kind") or "Kustomization")
     version = found.value.get("apiVersion")
     if kind not in _VERSIONS:
         message = f"kind must be Kustomization or Component, not {kind[:40]}"
-        diagnostics.append(Diagnostic.error("?", message, at=found.place("kind")))
+        diagnostics.append(Diagnostic.error("kustomization-kind-wrong", message, at=found.place("kind")))
     elif version and version != _VERSIONS[kind]:
         message = f"kustomize refuses apiVersion {str(version)[:60]} for a {kind}"
-        diagnostics.append(Diagnostic.error("?", message, at=found.place("apiVersion"), fix=f"write {_VERSIONS[kind]}"))
+        diagnostics.append(
+            Diagnostic.error(
+                "kustomization-kind-wrong", message, at=found.place("apiVersion"), fix=f"write {_VERSIONS[kind]}"
+            )
+        )
     for name, value in found.value.items():
         if name not in _FIELDS:
             near = difflib.get_close_matches(str(name), _FIELDS, n=1)
             hint = f"write {near[0]}" if near else ""
-            message = f"{UNKNOWN_FIELD} {str(name)[:60]!r}"
-            diagnostics.append(Diagnostic.error("?", message, at=found.place(str(name)), fix=hint))
+            message = f"kustomize knows no field {str(name)[:60]!r}"
+            diagnostics.append(
+                Diagnostic.error("kustomization-field-unknown", message, at=found.place(str(name)), fix=hint)
+            )
         elif value is not None and not isinstance(value, _type(name)):
             what = {list: "a list", dict: "a mapping", str: "a text"}[_type(name)]
-            diagnostics.append(Diagnostic.error("?", f"{name} must be {what}", at=found.place(name)))
+            diagnostics.append(
+                Diagnostic.error("kustomization-field-wrong", f"{name} must be {what}", at=found.place(name))
+            )
     if all(value in (None, "") for name, value in found.value.items() if name not in ("apiVersion", "kind")):
-        diagnostics.append(Diagnostic.error("?", EMPTY, at=Place(found.file)))
+        diagnostics.append(Diagnostic.error("kustomization-empty", _EMPTY, at=Place(found.file)))
     return diagnostics
 
 

@@ -10,7 +10,7 @@ from firstlight.model.source import ChartSource
 from firstlight.repo.kustomize import config_generators, field_specs, kustomization_file
 from firstlight.repo.kustomize.accumulate import Accumulated, Accumulator, Elsewhere
 from firstlight.repo.kustomize.field_specs import FieldSpec, FieldSpecs
-from firstlight.repo.kustomize.resources import Gvk, KustomizeProblem, KustomizeResource
+from firstlight.repo.kustomize.resources import Gvk, KustomizeError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
 
@@ -100,8 +100,9 @@ class References:
         if len(found) > 1:
             found = [each for each in found if _is_beside(each, referrer, empty=False)]
         if len({by(each) for each in found}) > 1:
-            raise KustomizeProblem(
-                f"{referrer.gvk.kind} {referrer.name} names {target.kind} {name}, of which there are several"
+            raise KustomizeError(
+                "kustomize-reference-ambiguous",
+                f"{referrer.gvk.kind} {referrer.name} names {target.kind} {name}, of which there are several",
             )
         return found[0] if found else None
 
@@ -205,8 +206,12 @@ def _built(
     real = tree.real(path)
     found = _accumulated(accumulator, real, over, generate=generate)
     if found is None:
-        what = "has no kustomization.yaml" if tree.is_dir(path) else "does not exist"
-        return KustomizeBuild(diagnostics=(Diagnostic.error("?", f"the directory {what}", at=Place(path)),))
+        missing = (
+            Diagnostic.error("kustomization-file-missing", "the directory has no kustomization.yaml", at=Place(path))
+            if tree.is_dir(path)
+            else Diagnostic.error("kustomize-path-missing", "the directory does not exist", at=Place(path))
+        )
+        return KustomizeBuild(diagnostics=(missing,))
     manifests, diagnostics = _finished(found)
     said = (*found.diagnostics, *diagnostics)
     if over is not None:
@@ -241,17 +246,9 @@ def _finished(found: Accumulated) -> tuple[tuple[Manifest, ...], list[Diagnostic
         for each in resources:
             try:
                 fixed.append(references.fixed(each, found.specs))
-            except KustomizeProblem as problem:
+            except KustomizeError as error:
                 fixed.append(each)
-                diagnostics.append(
-                    Diagnostic(
-                        code="?",
-                        severity=problem.severity,
-                        message=problem.message,
-                        places=(each.source.place,),
-                        fix=problem.hint,
-                    )
-                )
+                diagnostics.append(error.at(each.source.place))
         resources = fixed
     return tuple(_manifest(each) for each in resources if not _is_local(each)), diagnostics
 

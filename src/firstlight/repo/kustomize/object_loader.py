@@ -9,7 +9,7 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
-from firstlight.repo.kustomize.resources import KustomizeProblem, KustomizeResource, unknown_problem
+from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
 
@@ -36,7 +36,7 @@ def read_objects(tree: WorkTree, path: str) -> Objects:
         for steps, value in _flattened(document.value, (), 0):
             if problem := _problem(value):
                 message = f"{problem}, so kustomize refuses the whole file"
-                diagnostics.append(Diagnostic.error("?", message, at=document.place(*steps)))
+                diagnostics.append(Diagnostic.error("kustomize-object-wrong", message, at=document.place(*steps)))
             else:
                 resources.append(KustomizeResource(value, _manifest(document, steps, value)))
     return Objects(tuple(resources), tuple(diagnostics))
@@ -96,7 +96,7 @@ class Loader:
         """
         found = self.inside(entry)
         if found is None:
-            raise KustomizeProblem(f"{entry[:120]} leads out of the repo, and is not read")
+            raise KustomizeError("kustomize-path-outside", f"{entry[:120]} leads out of the repo, and is not read")
         return found
 
     def file(self, entry: str) -> str:
@@ -106,7 +106,7 @@ class Loader:
             Problem: There is none.
         """
         if entry.startswith(("http://", "https://")):
-            raise unknown_problem(f"{entry[:120]} is elsewhere, and not fetched")
+            raise KustomizeError.unknown("kustomize-resource-remote", f"{entry[:120]} is elsewhere, and not fetched")
         path = self.path(entry)
         if not self.tree.is_file(path):
             raise self.missing(entry, path)
@@ -122,7 +122,7 @@ class Loader:
         """
         data = self.tree.bytes(self.file(entry))
         if data is None:
-            raise KustomizeProblem(f"{entry[:120]} cannot be read")
+            raise KustomizeError("kustomize-file-unreadable", f"{entry[:120]} cannot be read")
         return data
 
     def values(self, entry: str) -> tuple[Any, ...]:
@@ -144,9 +144,11 @@ class Loader:
             return self.values(entry)
         return tuple(each.value for each in found)
 
-    def missing(self, entry: str, path: str) -> KustomizeProblem:
+    def missing(self, entry: str, path: str) -> KustomizeError:
         """What to say of a path that leads nowhere."""
         parent, name = posixpath.split(path)
         beside = [each.rstrip("/") for each in self.tree.listing(parent or ".")]
         near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
-        return KustomizeProblem(f"there is no {entry[:120]}", hint=f"perhaps {near[0]} is meant" if near else "")
+        return KustomizeError(
+            "kustomize-path-missing", f"there is no {entry[:120]}", fix=f"perhaps {near[0]} is meant" if near else ""
+        )

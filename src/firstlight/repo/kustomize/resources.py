@@ -4,23 +4,28 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.place import Place
 from firstlight.repo.manifest import Manifest
 
 
-class KustomizeProblem(Exception):
+class KustomizeError(Exception):
     """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a diagnostic."""
 
-    def __init__(self, message: str, *, severity: Severity = Severity.ERROR, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.severity = severity
-        self.hint = hint
+        self._code, self._message, self._severity, self._fix = code, message, severity, fix
 
+    @classmethod
+    def unknown(cls, code: str, message: str) -> "KustomizeError":
+        """Return an error for what is left out, since reading alone cannot tell what it does."""
+        return cls(code, message, severity=Severity.UNKNOWN)
 
-def unknown_problem(message: str) -> KustomizeProblem:
-    """Something that is left out, since reading alone cannot tell what it does."""
-    return KustomizeProblem(message, severity=Severity.UNKNOWN)
+    def at(self, place: Place) -> Diagnostic:
+        """Return the diagnostic of this error."""
+        return Diagnostic(
+            code=self._code, severity=self._severity, message=self._message, places=(place,), fix=self._fix
+        )
 
 
 # An object on its way through a build, with all the names that it had.

@@ -10,10 +10,9 @@ from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.kustomize.object_loader import Loader
 from firstlight.repo.kustomize.resources import (
     Gvk,
-    KustomizeProblem,
+    KustomizeError,
     KustomizeResource,
     repeated_resource,
-    unknown_problem,
 )
 
 _KEEPS_NAME = (
@@ -34,7 +33,10 @@ def in_namespace(
     """
     moved = [_in_namespace(each, namespace, specs) for each in resources]
     if clash := repeated_resource(moved):
-        raise KustomizeProblem(f"two objects would be called {clash.gvk.kind} {clash.name} in namespace {namespace}")
+        raise KustomizeError(
+            "kustomize-object-twice",
+            f"two objects would be called {clash.gvk.kind} {clash.name} in namespace {namespace}",
+        )
     return moved
 
 
@@ -128,7 +130,7 @@ def with_image(
         Problem: The entry has no name.
     """
     if not image.get("name"):
-        raise KustomizeProblem("an entry of images needs a name")
+        raise KustomizeError("kustomization-field-wrong", "an entry of images needs a name")
 
     def edit(value: Any) -> Any:
         return _updated(value, image) if isinstance(value, str) else value
@@ -212,7 +214,7 @@ def with_replicas(
         is_met = is_met or bool(wanted)
         found.append(resource.changed(field_specs.changed_resources(resource.value, wanted, lambda _: count, int)))
     if not is_met:
-        raise KustomizeProblem(f"no workload is called {name!r} for replicas")
+        raise KustomizeError("kustomize-replicas-target-missing", f"no workload is called {name!r} for replicas")
     return found
 
 
@@ -281,38 +283,30 @@ class _Transformation:
         for field, reason in _LEFT_OUT.items():
             if file.value.get(field):
                 be = "is" if field == "openapi" else "are"
-                self._note(unknown_problem(f"{field} {be} left out: {reason}"), field)
+                self._note(KustomizeError.unknown("kustomize-not-followed", f"{field} {be} left out: {reason}"), field)
 
     def _do(self, work: Callable[[Objects], Objects], *steps: str | int) -> None:
         try:
             self.objects = work(self.objects)
-        except KustomizeProblem as problem:
-            self._note(problem, *steps)
+        except KustomizeError as error:
+            self._note(error, *steps)
 
     def _each(self, field: str, work: Callable[[Objects, Any], Objects]) -> None:
         for number, entry in enumerate(self._file.entries(field)):
             self._do(lambda found, each=entry: work(found, each), field, number)  # type: ignore[misc]
 
-    def _note(self, problem: KustomizeProblem, *steps: str | int) -> None:
-        self.diagnostics.append(
-            Diagnostic(
-                code="?",
-                severity=problem.severity,
-                message=problem.message,
-                places=(self._file.place(*steps),),
-                fix=problem.hint,
-            )
-        )
+    def _note(self, error: KustomizeError, *steps: str | int) -> None:
+        self.diagnostics.append(error.at(self._file.place(*steps)))
 
     def _patched(self, found: Objects, entry: Any) -> Objects:
         """A patch as it is written: inline, or in a file."""
         if isinstance(entry, str):
             entry = {"patch" if "\n" in entry or ": " in entry else "path": entry}
         if not isinstance(entry, dict):
-            raise KustomizeProblem("a patch must be a mapping with patch or path")
+            raise KustomizeError("kustomization-field-wrong", "a patch must be a mapping with patch or path")
         text, path = entry.get("patch"), entry.get("path")
         if bool(text) == bool(path):
-            raise KustomizeProblem("a patch needs either patch or path")
+            raise KustomizeError("kustomization-field-wrong", "a patch needs either patch or path")
         options = entry.get("options")
         options = options if isinstance(options, dict) else {}
         patch = kustomize_patches.KustomizePatch(
@@ -326,7 +320,7 @@ class _Transformation:
     def _labelled(self, found: Objects, entry: Any) -> Objects:
         pairs = entry.get("pairs") if isinstance(entry, dict) else None
         if not isinstance(pairs, dict):
-            raise KustomizeProblem("an entry of labels needs pairs")
+            raise KustomizeError("kustomization-field-wrong", "an entry of labels needs pairs")
         own = field_specs.with_configuration(FieldSpecs(labels=()), {"labels": entry.get("fields")}).labels
         wanted: list[FieldSpec] = [*own, *self._specs.labels]
         if entry.get("includeSelectors") is True:
@@ -348,5 +342,5 @@ class _Transformation:
 
 def _mapping(entry: Any, field: str) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
-        raise KustomizeProblem(f"an entry of {field} must be a mapping")
+        raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
     return entry
