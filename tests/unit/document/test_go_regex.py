@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from firstlight.document import go_regex
 from firstlight.repo.kustomize import selector_patterns
-from firstlight.repo.kustomize.resources import KustomizeError
+from firstlight.repo.kustomize.resources import KustomizationError
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_go_does_not_understand_is_said(text: str) -> None:
         go_regex.fullmatch(text, "x")
     with pytest.raises(ValueError, match=r"."):
         go_regex.search(text, "x")
-    with pytest.raises(KustomizeError, match="is not understood"):
+    with pytest.raises(KustomizationError, match="is not understood"):
         selector_patterns.matches(text, "x")
 
 

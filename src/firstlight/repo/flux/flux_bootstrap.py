@@ -13,7 +13,7 @@ from firstlight.model.source import DirectorySource, RemoteSource
 from firstlight.repo.flux import flux_objects, secret_needs
 from firstlight.repo.flux.flux_objects import mapping, text
 from firstlight.repo.kustomize import kustomize_patches
-from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import KustomizationError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 
 
@@ -102,7 +102,7 @@ def _patched(resources: list[KustomizeResource], patch: Mapping[str, Any]) -> li
     try:
         documents = kustomize_patches.parsed(text(patch.get("patch")))
         changed = kustomize_patches.apply(resources, kustomize_patches.KustomizePatch(documents, target))
-    except KustomizeError:
+    except KustomizationError:
         return resources
     return changed if len(changed) == len(resources) else resources
 

@@ -23,7 +23,7 @@ from firstlight.repo.kustomize import (
 from firstlight.repo.kustomize.field_specs import FieldSpecs
 from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.kustomize.object_loader import Loader
-from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import KustomizationError, KustomizeResource
 from firstlight.repo.work_tree import WorkTree
 
 DEPTH = 50
@@ -138,7 +138,7 @@ class _Work:
     def _noting(self, *steps: str | int) -> Iterator[None]:
         try:
             yield
-        except KustomizeError as error:
+        except KustomizationError as error:
             self._diagnostic(error.at(self._file.place(*steps)))
 
     def _diagnostic(self, *diagnostics: Diagnostic) -> None:
@@ -146,7 +146,7 @@ class _Work:
 
     def _resource(self, entry: Any, field: str, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a path or a URL")
+            raise KustomizationError("kustomization-field-wrong", f"an entry of {field} must be a path or a URL")
         path = self._loader.inside(entry)
         if path is not None and self._tree.is_file(path):
             real = self._tree.real(path)
@@ -162,7 +162,7 @@ class _Work:
     def _elsewhere(self, found: RemoteSource, field: str, number: int) -> None:
         place = self._file.place(field, number)
         self._remotes.append(Elsewhere(place, found))
-        raise KustomizeError.unknown(
+        raise KustomizationError.unknown(
             "kustomize-resource-remote", f"{found.url[:120]} is elsewhere, and not fetched: what it brings is not known"
         )
 
@@ -171,14 +171,14 @@ class _Work:
         found = self._whole.directory(path, self._stack)
         if found is None:
             names = "kustomization.yaml"
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomization-file-missing",
                 f"the directory {entry[:120]} has no {names}",
                 fix=f"add a {names}, or name its files",
             )
         file = self._whole.file(self._tree.real(path))
         if file is not None and file.is_component:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-component-misplaced",
                 f"{entry[:120]} is a Component",
                 fix="name it in components, not in resources",
@@ -190,16 +190,16 @@ class _Work:
             raise self._loader.missing(entry, path)
         real = self._tree.real(path)
         if any(real in (".", each) or each.startswith(f"{real}/") for each in self._stack):
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-circle", f"{entry[:120]} leads in a circle: it contains a directory that is being built"
             )
         if len(self._stack) > DEPTH:
-            raise KustomizeError("kustomize-too-large", f"kustomizations are nested more than {DEPTH} deep")
+            raise KustomizationError("kustomize-too-large", f"kustomizations are nested more than {DEPTH} deep")
 
     def _append(self, resources: tuple[KustomizeResource, ...]) -> None:
         self._whole.work += len(resources)
         if self._whole.work > WORK:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-too-large", f"left out: all kustomizations together have more than {WORK} objects"
             )
         repeated = 0
@@ -219,7 +219,9 @@ class _Work:
                 self._resources.append(each)
         if len(self._resources) > OBJECTS:
             del self._resources[OBJECTS:]
-            raise KustomizeError("kustomize-too-large", f"there are more than {OBJECTS} objects; the rest is left out")
+            raise KustomizationError(
+                "kustomize-too-large", f"there are more than {OBJECTS} objects; the rest is left out"
+            )
 
     def _merge(self, other: Accumulated) -> None:
         self._specs = field_specs.merged_specs(self._specs, other.specs)
@@ -232,7 +234,7 @@ class _Work:
 
     def _component(self, entry: Any, number: int) -> None:
         if not isinstance(entry, str) or not entry:
-            raise KustomizeError("kustomization-field-wrong", "an entry of components must be a directory")
+            raise KustomizationError("kustomization-field-wrong", "an entry of components must be a directory")
         path = self._loader.inside(entry)
         elsewhere = remote_resources.parse_remote(entry)
         if elsewhere is not None and (path is None or not self._tree.is_dir(path)):
@@ -241,9 +243,11 @@ class _Work:
         self._check_directory(path, entry)
         found = self._whole.file(self._tree.real(path))
         if found is None:
-            raise KustomizeError("kustomization-file-missing", f"the directory {entry[:120]} has no kustomization.yaml")
+            raise KustomizationError(
+                "kustomization-file-missing", f"the directory {entry[:120]} has no kustomization.yaml"
+            )
         if not found.is_component:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-component-misplaced",
                 f"{entry[:120]} is no Component",
                 fix="write kind: Component, or name it in resources",
@@ -269,13 +273,13 @@ class _Work:
             for number, entry in enumerate(self._file.entries(field)):
                 with self._noting(field, number):
                     if not isinstance(entry, dict):
-                        raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
+                        raise KustomizationError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
                     place = self._file.place(field, number)
                     made = config_generators.generate(kind, entry, options, load=self._loader.bytes, place=place)
                     self._resources = config_generators.absorbed(self._resources, made)
                     if config_generators.is_encrypted(entry, self._loader.bytes):
                         what = f"{kind} {made.name}"
-                        raise KustomizeError.unknown(
+                        raise KustomizationError.unknown(
                             "kustomize-generator-encrypted",
                             f"{what} is made of an encrypted file: its real name and content differ",
                         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.model.place import Place
-from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource, labels_of
+from firstlight.repo.kustomize.resources import KustomizationError, KustomizeResource, labels_of
 from firstlight.repo.manifest import Manifest
 
 Load = Callable[[str], bytes]
@@ -38,7 +38,7 @@ def generate(
     """
     name = str(entry.get("name") or "")
     if not name:
-        raise KustomizeError("kustomization-field-wrong", f"a {kind} that is generated needs a name")
+        raise KustomizationError("kustomization-field-wrong", f"a {kind} that is generated needs a name")
     metadata: dict[str, Any] = {"name": name}
     if entry.get("namespace"):
         metadata["namespace"] = str(entry["namespace"])
@@ -76,10 +76,10 @@ def absorbed(resources: Sequence[KustomizeResource], made: KustomizeResource) ->
     what = f"{made.gvk.kind} {made.name}"
     if not found:
         if made.behavior in ("merge", "replace"):
-            raise KustomizeError("kustomize-generator-behavior-wrong", f"there is no {what} to {made.behavior}")
+            raise KustomizationError("kustomize-generator-behavior-wrong", f"there is no {what} to {made.behavior}")
         return [*resources, made]
     if len(found) > 1 or made.behavior not in ("merge", "replace"):
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-generator-behavior-wrong",
             f"{what} is there already",
             fix="write behavior: merge or behavior: replace",
@@ -141,19 +141,19 @@ def _pairs(entry: Mapping[str, Any], load: Load, name: str) -> dict[str, bytes]:
     for literal in _list(entry, "literals"):
         key, equals, text = literal.partition("=")
         if not key or not equals:
-            raise KustomizeError("kustomize-generator-wrong", f"a literal of {name} is not of the form key=value")
+            raise KustomizationError("kustomize-generator-wrong", f"a literal of {name} is not of the form key=value")
         pairs.append((key, _unquoted(text).encode()))
     for file in _list(entry, "files"):
         key, equals, path = file.partition("=")
         if (equals and not (key and path)) or "=" in path:
-            raise KustomizeError("kustomize-generator-wrong", f"{file[:80]!r} is neither a file nor key=file")
+            raise KustomizationError("kustomize-generator-wrong", f"{file[:80]!r} is neither a file nor key=file")
         pairs.append((key if equals else file.rpartition("/")[2], load(path or file)))
     found: dict[str, bytes] = {}
     for key, content in pairs:
         if not _KEY.fullmatch(key):
-            raise KustomizeError("kustomize-generator-wrong", f"{key[:80]!r} cannot be a key of {name}")
+            raise KustomizationError("kustomize-generator-wrong", f"{key[:80]!r} cannot be a key of {name}")
         if key in found:
-            raise KustomizeError("kustomize-generator-wrong", f"{name} has the key {key} twice")
+            raise KustomizationError("kustomize-generator-wrong", f"{name} has the key {key} twice")
         found[key] = content
     return found
 
@@ -161,7 +161,7 @@ def _pairs(entry: Mapping[str, Any], load: Load, name: str) -> dict[str, bytes]:
 def _list(entry: Mapping[str, Any], field: str) -> list[str]:
     found = entry.get(field)
     if found is not None and not (isinstance(found, list) and all(isinstance(each, str) for each in found)):
-        raise KustomizeError("kustomization-field-wrong", f"{field} of a generator must be a list of texts")
+        raise KustomizationError("kustomization-field-wrong", f"{field} of a generator must be a list of texts")
     return found or []
 
 
@@ -174,7 +174,7 @@ def _variables(content: bytes, path: str) -> list[tuple[str, bytes]]:
             continue
         key, _, value = text.partition("=")
         if not _VARIABLE.fullmatch(key):
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-generator-wrong", f"{path} has a line that does not start with the name of a variable"
             )
         found.append((key, value.encode()))

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from firstlight.repo.kustomize.resources import ANY, Gvk, KustomizeError
+from firstlight.repo.kustomize.resources import ANY, Gvk, KustomizationError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ def change_field(
         items = [change_field(each, path, edit, create=create) for each in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if not isinstance(value, dict):
-        raise KustomizeError("kustomize-field-path-wrong", f"a list or a mapping is expected before {'/'.join(path)}")
+        raise KustomizationError(
+            "kustomize-field-path-wrong", f"a list or a mapping is expected before {'/'.join(path)}"
+        )
     name, rest = path[0].removesuffix("[]"), path[1:]
     old = value.get(name)
     if old is None and (create is None or name != path[0]):
@@ -76,7 +78,7 @@ def with_entry(name: str, text: str) -> Callable[[Any], Any]:
         if value is None:
             return {name: text}
         if not isinstance(value, dict):
-            raise KustomizeError("kustomize-field-path-wrong", f"a mapping is expected where {name} is to go")
+            raise KustomizationError("kustomize-field-path-wrong", f"a mapping is expected where {name} is to go")
         return value if value.get(name) == text else {**value, name: text}
 
     return edit

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from firstlight.repo.kustomize.resources import KustomizeError
+from firstlight.repo.kustomize.resources import KustomizationError
 
 _MISSING: Final = object()
 COPIED = 100_000
@@ -19,11 +19,11 @@ def apply(value: Any, operations: Sequence[Any]) -> Any:
     copied = 0
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
-            raise KustomizeError("kustomize-patch-wrong", "an operation of a JSON patch needs op and path")
+            raise KustomizationError("kustomize-patch-wrong", "an operation of a JSON patch needs op and path")
         if operation.get("op") == "copy":
             copied += _extent(_get(value, _pointer(str(operation.get("from") or ""))))
             if copied > COPIED:
-                raise KustomizeError.unknown(
+                raise KustomizationError.unknown(
                     "kustomize-too-large", f"a JSON patch that copies more than {COPIED} values is not followed"
                 )
         value = _applied(value, operation)
@@ -47,7 +47,7 @@ def _applied(value: Any, operation: Mapping[str, Any]) -> Any:
             return _put(value, path, _operand(operation), operation["path"])
         case "replace":
             if _get(value, path) is _MISSING:
-                raise KustomizeError(
+                raise KustomizationError(
                     "kustomize-patch-path-missing", f"there is nothing to replace at {operation['path']}"
                 )
             return _edited(value, path, lambda _: _operand(operation), operation["path"])
@@ -56,33 +56,33 @@ def _applied(value: Any, operation: Mapping[str, Any]) -> Any:
         case "test":
             found = _get(value, path)
             if (None if found is _MISSING else found) != operation.get("value"):
-                raise KustomizeError("kustomize-patch-test-failed", f"the test of {operation['path']} fails")
+                raise KustomizationError("kustomize-patch-test-failed", f"the test of {operation['path']} fails")
             return value
         case "move" | "copy" as name:
             origin = str(operation.get("from") or "")
             if not origin:
-                raise KustomizeError(
+                raise KustomizationError(
                     "kustomize-patch-wrong", f"the operation at {operation['path']} does not say from where"
                 )
             found = _get(value, _pointer(origin))
             if found is _MISSING:
-                raise KustomizeError("kustomize-patch-path-missing", f"there is nothing to {name} at {origin}")
+                raise KustomizationError("kustomize-patch-path-missing", f"there is nothing to {name} at {origin}")
             if name == "move":
                 value = _removed(value, _pointer(origin), origin)
             return _put(value, path, found, operation["path"])
         case other:
-            raise KustomizeError("kustomize-patch-wrong", f"a JSON patch has no operation {str(other)[:40]!r}")
+            raise KustomizationError("kustomize-patch-wrong", f"a JSON patch has no operation {str(other)[:40]!r}")
 
 
 def _operand(operation: Mapping[str, Any]) -> Any:
     if "value" not in operation:
-        raise KustomizeError("kustomize-patch-wrong", f"the operation at {operation['path']} has no value")
+        raise KustomizationError("kustomize-patch-wrong", f"the operation at {operation['path']} has no value")
     return operation["value"]
 
 
 def _pointer(text: str) -> tuple[str, ...]:
     if text and not text.startswith("/"):
-        raise KustomizeError("kustomize-patch-wrong", f"the path {text[:80]!r} must start with a slash")
+        raise KustomizationError("kustomize-patch-wrong", f"the path {text[:80]!r} must start with a slash")
     return parts(text)
 
 
@@ -96,7 +96,7 @@ def _index(part: str, length: int) -> int:
     try:
         number = int(part)
     except ValueError:
-        raise KustomizeError("kustomize-patch-path-missing", f"{part[:40]!r} is not a position in a list") from None
+        raise KustomizationError("kustomize-patch-path-missing", f"{part[:40]!r} is not a position in a list") from None
     return number + length if number < 0 else number
 
 
@@ -124,7 +124,7 @@ def _edited(value: Any, path: Sequence[str], edit: Callable[[Any], Any], text: s
         at = _index(path[0], len(value))
         if 0 <= at < len(value):
             return [*value[:at], _edited(value[at], path[1:], edit, text), *value[at + 1 :]]
-    raise KustomizeError("kustomize-patch-path-missing", f"there is nothing that leads to {text}")
+    raise KustomizationError("kustomize-patch-path-missing", f"there is nothing that leads to {text}")
 
 
 def _put(value: Any, path: Sequence[str], new: Any, text: str) -> Any:
@@ -139,14 +139,14 @@ def _put(value: Any, path: Sequence[str], new: Any, text: str) -> Any:
             at = len(parent) if last == "-" else _index(last, len(parent) + 1)
             if 0 <= at <= len(parent):
                 return [*parent[:at], new, *parent[at:]]
-        raise KustomizeError("kustomize-patch-path-missing", f"nothing can be added at {text}")
+        raise KustomizationError("kustomize-patch-path-missing", f"nothing can be added at {text}")
 
     return _edited(value, path[:-1], edit, text)
 
 
 def _removed(value: Any, path: Sequence[str], text: str) -> Any:
     if not path:
-        raise KustomizeError("kustomize-patch-wrong", "the whole object cannot be removed by a JSON patch")
+        raise KustomizationError("kustomize-patch-wrong", "the whole object cannot be removed by a JSON patch")
     last = path[-1]
 
     def edit(parent: Any) -> Any:
@@ -156,6 +156,6 @@ def _removed(value: Any, path: Sequence[str], text: str) -> Any:
             at = _index(last, len(parent))
             if 0 <= at < len(parent):
                 return [*parent[:at], *parent[at + 1 :]]
-        raise KustomizeError("kustomize-patch-path-missing", f"there is nothing to remove at {text}")
+        raise KustomizationError("kustomize-patch-path-missing", f"there is nothing to remove at {text}")
 
     return _edited(value, path[:-1], edit, text)

@@ -10,7 +10,7 @@ from firstlight.model.source import ChartSource
 from firstlight.repo.kustomize import config_generators, field_specs, kustomization_file
 from firstlight.repo.kustomize.accumulate import Accumulated, Accumulator, Elsewhere
 from firstlight.repo.kustomize.field_specs import FieldSpec, FieldSpecs
-from firstlight.repo.kustomize.resources import Gvk, KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import Gvk, KustomizationError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree
 
@@ -100,7 +100,7 @@ class References:
         if len(found) > 1:
             found = [each for each in found if _is_beside(each, referrer, empty=False)]
         if len({by(each) for each in found}) > 1:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-reference-ambiguous",
                 f"{referrer.gvk.kind} {referrer.name} names {target.kind} {name}, of which there are several",
             )
@@ -246,7 +246,7 @@ def _finished(found: Accumulated) -> tuple[tuple[Manifest, ...], list[Diagnostic
         for each in resources:
             try:
                 fixed.append(references.fixed(each, found.specs))
-            except KustomizeError as error:
+            except KustomizationError as error:
                 fixed.append(each)
                 diagnostics.append(error.at(each.source.place))
         resources = fixed

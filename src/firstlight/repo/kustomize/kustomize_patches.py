@@ -9,7 +9,7 @@ from firstlight.document import yaml_reader
 from firstlight.model.diagnostic import Severity
 from firstlight.model.place import Place
 from firstlight.repo.kustomize import json_patch, object_loader, selectors, strategic_merge
-from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import KustomizationError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 
 _NOWHERE = Place("")
@@ -41,10 +41,10 @@ def apply(resources: Sequence[KustomizeResource], patch: KustomizePatch) -> list
         return _json(resources, patch, patch.operations)
     merges = [_checked(each) for each in patch.documents]
     if not merges:
-        raise KustomizeError("kustomize-patch-wrong", "the patch is empty")
+        raise KustomizationError("kustomize-patch-wrong", "the patch is empty")
     if patch.target is not None:
         if len(merges) > 1:
-            raise KustomizeError("kustomize-patch-wrong", "a patch with a target may hold one document only")
+            raise KustomizationError("kustomize-patch-wrong", "a patch with a target may hold one document only")
         chosen = {id(each) for each in selectors.select(resources, patch.target)}
         patched = [_merged(each, merges[0], patch) if id(each) in chosen else each for each in resources]
         return [each for each in patched if each is not None]
@@ -58,14 +58,14 @@ def _json(
     resources: Sequence[KustomizeResource], patch: KustomizePatch, operations: Sequence[Any]
 ) -> list[KustomizeResource]:
     if not patch.target:
-        raise KustomizeError("kustomize-patch-wrong", "a JSON patch needs a target")
+        raise KustomizationError("kustomize-patch-wrong", "a JSON patch needs a target")
     chosen = {id(each) for each in selectors.select(resources, patch.target)}
     found = []
     for resource in resources:
         if id(resource) in chosen:
             value = json_patch.apply(resource.value, operations)
             if not isinstance(value, dict):
-                raise KustomizeError("kustomize-patch-wrong", "the patch makes something else of an object")
+                raise KustomizationError("kustomize-patch-wrong", "the patch makes something else of an object")
             found.append(resource.remembering().changed(value))
         else:
             found.append(resource)
@@ -75,11 +75,11 @@ def _json(
 def _checked(document: Any) -> Mapping[str, Any]:
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not document.get("kind"):
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-patch-wrong", "a strategic merge patch needs apiVersion, kind and metadata.name"
         )
     if not isinstance(metadata, dict) or not metadata.get("name"):
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-patch-wrong",
             "a strategic merge patch needs metadata.name, even where a target says what it is for",
         )
@@ -94,8 +94,10 @@ def _by_name(
     if len(found) != 1:
         name = f"{wanted.gvk.kind} {wanted.namespace}/{wanted.name}".replace("_non_namespaceable_/", "")
         if found:
-            raise KustomizeError("kustomize-patch-target-ambiguous", f"several objects are called {name} for the patch")
-        raise KustomizeError(
+            raise KustomizationError(
+                "kustomize-patch-target-ambiguous", f"several objects are called {name} for the patch"
+            )
+        raise KustomizationError(
             "kustomize-patch-target-missing",
             f"no object is called {name} for the patch",
             fix=_near(wanted.name, resources),
@@ -141,7 +143,7 @@ def parsed(text: str) -> tuple[Any, ...]:
     contents = yaml_reader.read(text.encode(), "patch", dialect=object_loader.DIALECT)
     broken = next((each for each in contents.diagnostics if each.severity == Severity.ERROR), None)
     if broken is not None and not contents.documents:
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-patch-wrong", f"the patch cannot be read: line {broken.place.line} of it: {broken.message}"
         )
     if contents.documents and isinstance(contents.documents[0].value, list):

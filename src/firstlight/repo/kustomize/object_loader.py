@@ -9,7 +9,7 @@ from typing import Any
 from firstlight.document.yaml_reader import YamlDialect, YamlDocument
 from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.place import Place
-from firstlight.repo.kustomize.resources import KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import KustomizationError, KustomizeResource
 from firstlight.repo.manifest import Manifest
 from firstlight.repo.work_tree import WorkTree, join
 
@@ -96,7 +96,7 @@ class Loader:
         """
         found = self.inside(entry)
         if found is None:
-            raise KustomizeError("kustomize-path-outside", f"{entry[:120]} leads out of the repo, and is not read")
+            raise KustomizationError("kustomize-path-outside", f"{entry[:120]} leads out of the repo, and is not read")
         return found
 
     def file(self, entry: str) -> str:
@@ -106,7 +106,9 @@ class Loader:
             Problem: There is none.
         """
         if entry.startswith(("http://", "https://")):
-            raise KustomizeError.unknown("kustomize-resource-remote", f"{entry[:120]} is elsewhere, and not fetched")
+            raise KustomizationError.unknown(
+                "kustomize-resource-remote", f"{entry[:120]} is elsewhere, and not fetched"
+            )
         path = self.path(entry)
         if not self.tree.is_file(path):
             raise self.missing(entry, path)
@@ -122,7 +124,7 @@ class Loader:
         """
         data = self.tree.bytes(self.file(entry))
         if data is None:
-            raise KustomizeError("kustomize-file-unreadable", f"{entry[:120]} cannot be read")
+            raise KustomizationError("kustomize-file-unreadable", f"{entry[:120]} cannot be read")
         return data
 
     def values(self, entry: str) -> tuple[Any, ...]:
@@ -144,11 +146,11 @@ class Loader:
             return self.values(entry)
         return tuple(each.value for each in found)
 
-    def missing(self, entry: str, path: str) -> KustomizeError:
+    def missing(self, entry: str, path: str) -> KustomizationError:
         """What to say of a path that leads nowhere."""
         parent, name = posixpath.split(path)
         beside = [each.rstrip("/") for each in self.tree.listing(parent or ".")]
         near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
-        return KustomizeError(
+        return KustomizationError(
             "kustomize-path-missing", f"there is no {entry[:120]}", fix=f"perhaps {near[0]} is meant" if near else ""
         )

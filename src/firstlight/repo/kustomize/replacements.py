@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from firstlight.repo.kustomize import field_specs, selector_patterns, selectors
-from firstlight.repo.kustomize.resources import Gvk, Id, KustomizeError, KustomizeResource
+from firstlight.repo.kustomize.resources import Gvk, Id, KustomizationError, KustomizeResource
 
 Edit = Callable[[Any], Any]
 LETTERS = 16_000_000
@@ -26,7 +26,7 @@ class ReplacementBudget:
         """
         self.letters -= len(text)
         if self.letters < 0:
-            raise KustomizeError.unknown(
+            raise KustomizationError.unknown(
                 "kustomize-too-large",
                 f"replacements that write more than {LETTERS // 1_000_000} million letters are not followed",
             )
@@ -52,12 +52,12 @@ def apply(
     elif isinstance(source, dict):
         value = _source(resources, source)
     else:
-        raise KustomizeError("kustomization-field-wrong", "a replacement needs a source")
+        raise KustomizationError("kustomization-field-wrong", "a replacement needs a source")
     found, spending = list(resources), budget or ReplacementBudget()
     targets = replacement.get("targets")
     for target in targets if isinstance(targets, list) else ():
         if not isinstance(target, dict) or not isinstance(target.get("select"), dict):
-            raise KustomizeError("kustomization-field-wrong", "a target of a replacement needs select")
+            raise KustomizationError("kustomization-field-wrong", "a target of a replacement needs select")
         found = [_target(each, target, value, spending) for each in found]
     return found
 
@@ -68,7 +68,7 @@ def _source(resources: Sequence[KustomizeResource], source: Mapping[str, Any]) -
     found = [each for each in resources if any(_is_source(i, wanted, name, namespace) for i in _ids(each))]
     if len(found) != 1:
         many = "several objects are" if found else "no object is"
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-replacement-source-missing", f"{many} the source of a replacement: {wanted.kind} {name}".rstrip()
         )
     path = _split(str(source.get("fieldPath") or "metadata.name"))
@@ -76,7 +76,7 @@ def _source(resources: Sequence[KustomizeResource], source: Mapping[str, Any]) -
     for part in path:
         value = _child(value, part)
     if value is None or value in ({}, [], ""):
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-replacement-source-missing", f"the source of a replacement has no {'.'.join(path)}"
         )
     options = _options(source)
@@ -84,7 +84,7 @@ def _source(resources: Sequence[KustomizeResource], source: Mapping[str, Any]) -
         parts = str(value).split(delimiter)
         index = options.get("index", 0)
         if not isinstance(index, int) or not 0 <= index < len(parts):
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-replacement-source-missing", "the source of a replacement has too few parts for its index"
             )
         value = parts[index]
@@ -106,7 +106,7 @@ def _options(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         return {}
     if found.get("encoding"):
-        raise KustomizeError.unknown("kustomize-not-followed", "a replacement with an encoding is not followed")
+        raise KustomizationError.unknown("kustomize-not-followed", "a replacement with an encoding is not followed")
     return found
 
 
@@ -148,7 +148,7 @@ def _target(
         done: list[bool] = []
         changed = _put(changed, parts, _edit(value, options, done, budget), create=options.get("create") is True)
         if not done:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-replacement-target-missing",
                 f"{resource.gvk.kind} {resource.name} has no field {path} for a replacement",
             )
@@ -158,7 +158,7 @@ def _target(
 def _list(entry: Mapping[str, Any], field: str) -> list[Any]:
     found = entry.get(field)
     if found is not None and not isinstance(found, list):
-        raise KustomizeError("kustomization-field-wrong", f"{field} of a replacement must be a list")
+        raise KustomizationError("kustomization-field-wrong", f"{field} of a replacement must be a list")
     return found or []
 
 
@@ -208,7 +208,7 @@ def _put(value: Any, path: Sequence[str], edit: Edit, *, create: bool) -> Any:
         if part.startswith("[") and "=" in part:
             return _put_into_items(value, part, rest, edit, create=create)
     if isinstance(value, str):
-        raise KustomizeError.unknown(
+        raise KustomizationError.unknown(
             "kustomize-not-followed", f"a replacement inside of a text, at {'.'.join(path)[:80]}, is not followed"
         )
     return value

@@ -9,7 +9,7 @@ from firstlight.model.place import Place
 from firstlight.repo.manifest import Manifest
 
 
-class KustomizeError(Exception):
+class KustomizationError(Exception):
     """Something that kustomize would refuse, or that only kustomize itself can tell; it becomes a diagnostic."""
 
     def __init__(self, code: str, message: str, *, severity: Severity = Severity.ERROR, fix: str = "") -> None:
@@ -17,7 +17,7 @@ class KustomizeError(Exception):
         self._code, self._message, self._severity, self._fix = code, message, severity, fix
 
     @classmethod
-    def unknown(cls, code: str, message: str) -> "KustomizeError":
+    def unknown(cls, code: str, message: str) -> "KustomizationError":
         """Return an error for what is left out, since reading alone cannot tell what it does."""
         return cls(code, message, severity=Severity.UNKNOWN)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firstlight.repo.kustomize import selector_patterns
-from firstlight.repo.kustomize.resources import Gvk, Id, KustomizeError, KustomizeResource, labels_of
+from firstlight.repo.kustomize.resources import Gvk, Id, KustomizationError, KustomizeResource, labels_of
 
 _TERM = re.compile(r"\s*(?P<not>!)?\s*(?P<key>[\w./-]+)\s*(?P<rest>.*)", re.DOTALL)
 _AMONG = re.compile(r"(?P<op>in|notin)\s*\(\s*(?P<values>[^()]*)\)\s*")
@@ -72,7 +72,7 @@ def matches_labels(selector: str, found: Mapping[str, str]) -> bool:
 def _terms(selector: str) -> list[str]:
     """The parts between commas, except those in brackets."""
     if len(selector) > _LONGEST:
-        raise KustomizeError.unknown(
+        raise KustomizationError.unknown(
             "kustomize-too-large", f"a selector of {len(selector)} letters is too long to follow"
         )
     found, start, depth = [], 0, 0
@@ -87,7 +87,7 @@ def _terms(selector: str) -> list[str]:
 def _is_met(term: str, found: Mapping[str, str]) -> bool:
     match = _TERM.fullmatch(term)
     if match is None:
-        raise KustomizeError("kustomize-selector-wrong", f"the selector {term[:80]!r} cannot be read")
+        raise KustomizationError("kustomize-selector-wrong", f"the selector {term[:80]!r} cannot be read")
     key, rest = match["key"], match["rest"].strip()
     if match["not"]:
         return key not in found
@@ -100,7 +100,7 @@ def _is_met(term: str, found: Mapping[str, str]) -> bool:
         if rest.startswith(mark):
             wanted = rest[len(mark) :].strip()
             return found.get(key) != wanted if mark == "!=" else found.get(key) == wanted
-    raise KustomizeError.unknown("kustomize-not-followed", f"the selector {term[:80]!r} is not understood")
+    raise KustomizationError.unknown("kustomize-not-followed", f"the selector {term[:80]!r} is not understood")
 
 
 def _fits(selector: Mapping[str, Any], field: str, text: str) -> bool:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from firstlight.repo.kustomize.resources import Gvk, KustomizeError
+from firstlight.repo.kustomize.resources import Gvk, KustomizationError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _value(target: Any, patch: Any, shape: MergeShape, path: str) -> Any:
         return _added(patch, shape)
     kinds = {type(each) if isinstance(each, dict | list) else str for each in (target, patch)}
     if len(kinds) > 1:
-        raise KustomizeError("kustomize-patch-wrong", f"the patch has something of another kind at {path}")
+        raise KustomizationError("kustomize-patch-wrong", f"the patch has something of another kind at {path}")
     if isinstance(patch, dict):
         return _mapping(target, patch, shape)
     if isinstance(patch, list) and shape.keys is not None:
@@ -236,7 +236,7 @@ def _mapping(target: Mapping[str, Any], patch: Mapping[str, Any], shape: MergeSh
         case None | "merge":
             pass
         case other:
-            raise KustomizeError(
+            raise KustomizationError(
                 "kustomize-patch-wrong",
                 f"there is no patch strategy {str(other)[:40]!r}",
                 fix="write delete, replace or merge",

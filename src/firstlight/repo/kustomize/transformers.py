@@ -10,7 +10,7 @@ from firstlight.repo.kustomize.kustomization_file import Kustomization
 from firstlight.repo.kustomize.object_loader import Loader
 from firstlight.repo.kustomize.resources import (
     Gvk,
-    KustomizeError,
+    KustomizationError,
     KustomizeResource,
     repeated_resource,
 )
@@ -33,7 +33,7 @@ def in_namespace(
     """
     moved = [_in_namespace(each, namespace, specs) for each in resources]
     if clash := repeated_resource(moved):
-        raise KustomizeError(
+        raise KustomizationError(
             "kustomize-object-twice",
             f"two objects would be called {clash.gvk.kind} {clash.name} in namespace {namespace}",
         )
@@ -130,7 +130,7 @@ def with_image(
         Problem: The entry has no name.
     """
     if not image.get("name"):
-        raise KustomizeError("kustomization-field-wrong", "an entry of images needs a name")
+        raise KustomizationError("kustomization-field-wrong", "an entry of images needs a name")
 
     def edit(value: Any) -> Any:
         return _updated(value, image) if isinstance(value, str) else value
@@ -214,7 +214,7 @@ def with_replicas(
         is_met = is_met or bool(wanted)
         found.append(resource.changed(field_specs.changed_resources(resource.value, wanted, lambda _: count, int)))
     if not is_met:
-        raise KustomizeError("kustomize-replicas-target-missing", f"no workload is called {name!r} for replicas")
+        raise KustomizationError("kustomize-replicas-target-missing", f"no workload is called {name!r} for replicas")
     return found
 
 
@@ -283,19 +283,21 @@ class _Transformation:
         for field, reason in _LEFT_OUT.items():
             if file.value.get(field):
                 be = "is" if field == "openapi" else "are"
-                self._note(KustomizeError.unknown("kustomize-not-followed", f"{field} {be} left out: {reason}"), field)
+                self._note(
+                    KustomizationError.unknown("kustomize-not-followed", f"{field} {be} left out: {reason}"), field
+                )
 
     def _do(self, work: Callable[[Objects], Objects], *steps: str | int) -> None:
         try:
             self.objects = work(self.objects)
-        except KustomizeError as error:
+        except KustomizationError as error:
             self._note(error, *steps)
 
     def _each(self, field: str, work: Callable[[Objects, Any], Objects]) -> None:
         for number, entry in enumerate(self._file.entries(field)):
             self._do(lambda found, each=entry: work(found, each), field, number)  # type: ignore[misc]
 
-    def _note(self, error: KustomizeError, *steps: str | int) -> None:
+    def _note(self, error: KustomizationError, *steps: str | int) -> None:
         self.diagnostics.append(error.at(self._file.place(*steps)))
 
     def _patched(self, found: Objects, entry: Any) -> Objects:
@@ -303,10 +305,10 @@ class _Transformation:
         if isinstance(entry, str):
             entry = {"patch" if "\n" in entry or ": " in entry else "path": entry}
         if not isinstance(entry, dict):
-            raise KustomizeError("kustomization-field-wrong", "a patch must be a mapping with patch or path")
+            raise KustomizationError("kustomization-field-wrong", "a patch must be a mapping with patch or path")
         text, path = entry.get("patch"), entry.get("path")
         if bool(text) == bool(path):
-            raise KustomizeError("kustomization-field-wrong", "a patch needs either patch or path")
+            raise KustomizationError("kustomization-field-wrong", "a patch needs either patch or path")
         options = entry.get("options")
         options = options if isinstance(options, dict) else {}
         patch = kustomize_patches.KustomizePatch(
@@ -320,7 +322,7 @@ class _Transformation:
     def _labelled(self, found: Objects, entry: Any) -> Objects:
         pairs = entry.get("pairs") if isinstance(entry, dict) else None
         if not isinstance(pairs, dict):
-            raise KustomizeError("kustomization-field-wrong", "an entry of labels needs pairs")
+            raise KustomizationError("kustomization-field-wrong", "an entry of labels needs pairs")
         own = field_specs.with_configuration(FieldSpecs(labels=()), {"labels": entry.get("fields")}).labels
         wanted: list[FieldSpec] = [*own, *self._specs.labels]
         if entry.get("includeSelectors") is True:
@@ -342,5 +344,5 @@ class _Transformation:
 
 def _mapping(entry: Any, field: str) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
-        raise KustomizeError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
+        raise KustomizationError("kustomization-field-wrong", f"an entry of {field} must be a mapping")
     return entry

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firstlight.repo.kustomize import json_patch, strategic_merge
-from firstlight.repo.kustomize.resources import Gvk, KustomizeError
+from firstlight.repo.kustomize.resources import Gvk, KustomizationError
 
 scalars = st.one_of(st.integers(), st.text(max_size=3), st.booleans())
 values: st.SearchStrategy[Any] = st.recursive(
@@ -34,7 +34,7 @@ def test_a_merge_done_twice_is_done_once_and_changes_no_input(target: Any, patch
     before = copy.deepcopy((target, patch))
     try:
         once = merge(target, patch)
-    except KustomizeError:
+    except KustomizationError:
         return
 
     assert merge(once, patch) == once
@@ -57,7 +57,7 @@ def test_what_is_added_is_there_and_can_be_removed(target: Any, name: str, value
 def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> None:
     operations = [{"op": "add", "path": f"/{at}", "value": value}]
     if at > len(target):
-        with pytest.raises(KustomizeError):
+        with pytest.raises(KustomizationError):
             json_patch.apply(target, operations)
     else:
         assert json_patch.apply(target, operations) == [*target[:at], value, *target[at:]]
@@ -83,7 +83,7 @@ def test_lists_grow_where_they_are_told_to(target: Any, at: int, value: Any) -> 
     ],
 )
 def test_operations_that_cannot_be(operation: Any) -> None:
-    with pytest.raises(KustomizeError):
+    with pytest.raises(KustomizationError):
         json_patch.apply({"a": 1, "list": [1]}, [operation])
 
 
@@ -119,5 +119,5 @@ def test_directives_in_lists(patch: Any, expected: Any) -> None:
 
 
 def test_a_directive_that_is_none() -> None:
-    with pytest.raises(KustomizeError, match="no patch strategy"):
+    with pytest.raises(KustomizationError, match="no patch strategy"):
         merge({"a": 1}, {"$patch": "vanish"})
