@@ -1,8 +1,8 @@
 """Cards of codes: what each code of a diagnostic means, why it matters, and what to do.
 
-Cards are data beside the code that makes the diagnostics: a ``diagnostics.yaml`` in any package, and the rules of the
-audit, which are cards already. They are found by walking the installed package, so that no room has to be imported,
-and are read when somebody asks for them.
+Cards are data beside the code that makes the diagnostics: a ``diagnostics.yaml`` in any package, the rules of the
+audit and the symptoms of the doctor. They are found by walking the installed package, so that no room has to be
+imported, and are read when somebody asks for them.
 """
 
 import dataclasses
@@ -17,9 +17,11 @@ from firstlight.model.diagnostic import Severity
 
 FILE = "diagnostics.yaml"
 AUDIT = "commands/audit"
-"""The room whose rules are cards, below the package."""
-_NEEDED = {"title", "why", "fix"}
-_KNOWN = {*_NEEDED, "severity"}
+DOCTOR = "commands/doctor"
+"""The rooms that judge by their cards, and have more in them."""
+_SYMPTOMS = "symptoms.yaml"
+_NEEDED = ("title", "why", "fix")
+_NEEDED_OF_SYMPTOMS = ("title", "fix", "layer")
 
 
 class CardsWrong(ValueError):
@@ -33,7 +35,7 @@ class DiagnosticCard:
     code: str
     title: str
     why: str
-    """What happens because of it."""
+    """What happens because of it; empty for symptoms of the doctor."""
     fix: str
     """What to do."""
     severity: Severity | None = None
@@ -65,6 +67,7 @@ def _all() -> Iterator[DiagnosticCard]:
         yield from read(file.read_bytes(), home=home)
     for file in sorted(root.joinpath(AUDIT, "rules").iterdir(), key=lambda each: each.name):
         yield from read_rules(file.read_bytes(), home=AUDIT)
+    yield from read_symptoms(root.joinpath(DOCTOR, _SYMPTOMS).read_bytes(), home=DOCTOR)
 
 
 def _files(directory: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
@@ -84,7 +87,21 @@ def read(data: bytes, *, home: str) -> Iterator[DiagnosticCard]:
     """
     path = f"{home}/{FILE}"
     for code, fields in _mapping(_value(data, path), path).items():
-        _require(_mapping(fields, f"{path}: {code}"), f"{path}: {code}", known=_KNOWN)
+        where = f"{path}: {code}"
+        _require(_mapping(fields, where), where, needed=_NEEDED, known=(*_NEEDED, "severity"))
+        yield _card(code, fields, home)
+
+
+def read_symptoms(data: bytes, *, home: str) -> Iterator[DiagnosticCard]:
+    """Read the symptoms of the doctor; why each matters is told by what it explains in a cluster.
+
+    Raises:
+        CardsWrong: It is something else.
+    """
+    path = f"{home}/{_SYMPTOMS}"
+    for code, fields in _mapping(_value(data, path), path).items():
+        where = f"{path}: {code}"
+        _require(_mapping(fields, where), where, needed=_NEEDED_OF_SYMPTOMS, known=(*_NEEDED_OF_SYMPTOMS, "why"))
         yield _card(code, fields, home)
 
 
@@ -97,7 +114,7 @@ def read_rules(data: bytes, *, home: str) -> Iterator[DiagnosticCard]:
     rules = _mapping(_value(data, home), home).get("rules", ())
     for rule in rules if isinstance(rules, list) else ():
         code = _mapping(rule, home).get("id")
-        _require(rule, f"{home}: {code}", known=rule)
+        _require(rule, f"{home}: {code}", needed=_NEEDED, known=rule)
         yield _card(str(code), rule, home)
 
 
@@ -114,8 +131,8 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _require(fields: Mapping[str, Any], where: str, *, known: Iterable[str]) -> None:
-    if missing := sorted(key for key in _NEEDED if not (isinstance(fields.get(key), str) and fields[key].strip())):
+def _require(fields: Mapping[str, Any], where: str, *, needed: Iterable[str], known: Iterable[str]) -> None:
+    if missing := sorted(key for key in needed if not (isinstance(fields.get(key), str) and fields[key].strip())):
         raise CardsWrong(f"{where}: {', '.join(missing)} must be a text")
     if unknown := sorted(set(map(str, fields)) - set(known)):
         raise CardsWrong(f"{where}: {', '.join(unknown)} is not a key of a card")
@@ -128,7 +145,7 @@ def _card(code: str, fields: Mapping[str, Any], home: str) -> DiagnosticCard:
     return DiagnosticCard(
         code=code,
         title=fields["title"],
-        why=fields["why"],
+        why=fields.get("why", ""),
         fix=fields["fix"],
         severity=Severity(severity) if severity else None,
         home=home,

@@ -62,4 +62,5 @@ def test_cards_of_the_product() -> None:
     found = diagnostic_cards.cards()
 
     assert found["cni-missing"].home == "commands/audit"
+    assert found["crash-loop"].home == "commands/doctor"
     assert len(found) > 100

@@ -2,11 +2,11 @@
 
 import functools
 import importlib.resources
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
-from firstlight.commands.doctor import rule_table
+from firstlight.commands.explain import glossary
 from firstlight.commands.explain.explanation import (
     ExplainInput,
     Explanation,
@@ -17,11 +17,13 @@ from firstlight.commands.explain.explanation import (
 from firstlight.document import diagnostic_cards, yaml_reader
 from firstlight.document.diagnostic_cards import DiagnosticCard
 
-_AUDIT, _DOCTOR = diagnostic_cards.AUDIT, "commands/doctor"
-_KINDS = {_AUDIT: ExplanationKind.AUDIT_RULE, _DOCTOR: ExplanationKind.DOCTOR_RULE}
+_KINDS = {
+    diagnostic_cards.AUDIT: ExplanationKind.AUDIT_RULE,
+    diagnostic_cards.DOCTOR: ExplanationKind.SYMPTOM,
+}
 _COMMANDS = {
-    _AUDIT: ("What of it is in this repo", "firstlight audit --rule {code}"),
-    _DOCTOR: ("Whether a cluster has it", "firstlight doctor CLUSTER"),
+    diagnostic_cards.AUDIT: ("What of it is in this repo", "firstlight audit --rule {code}"),
+    diagnostic_cards.DOCTOR: ("Whether a cluster has it", "firstlight doctor CLUSTER"),
 }
 
 
@@ -53,27 +55,16 @@ def group(card: DiagnosticCard) -> CodeGroup:
     return max(held, key=lambda pair: len(pair[0]))[1]
 
 
-@functools.cache
-def doctor_cards() -> Mapping[str, DiagnosticCard]:
-    """Return the rules of the doctor as cards."""
-    return {
-        each.id: DiagnosticCard(code=each.id, title=each.title, why="", fix=each.remedy, home=_DOCTOR)
-        for each in rule_table.RULES.values()
-    }
-
-
 def of_name(name: str, scene: ExplainInput) -> Iterator[Explanation]:
-    """Return every meaning of a code; a team's rule of the audit takes the place of ours."""
-    wanted = name.strip().casefold()
-    if own := scene.team_cards.get(wanted) or diagnostic_cards.cards().get(wanted):
-        yield of_card(own)
-    if rule := doctor_cards().get(wanted):
-        yield of_card(rule)
+    """Return what a code means; a team's rule of the audit takes the place of ours."""
+    wanted = glossary.plain(name)
+    if found := scene.team_cards.get(wanted) or diagnostic_cards.cards().get(wanted):
+        yield of_card(found)
 
 
 def names(scene: ExplainInput) -> tuple[str, ...]:
     """Return all codes."""
-    return *scene.team_cards, *diagnostic_cards.cards(), *doctor_cards()
+    return *scene.team_cards, *diagnostic_cards.cards()
 
 
 def of_card(card: DiagnosticCard) -> Explanation:

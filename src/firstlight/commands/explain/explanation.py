@@ -29,7 +29,7 @@ class ExplanationKind(enum.StrEnum):
     WORD = "word"
     DIAGNOSTIC = "diagnostic"
     AUDIT_RULE = "audit rule"
-    DOCTOR_RULE = "doctor rule"
+    SYMPTOM = "symptom"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

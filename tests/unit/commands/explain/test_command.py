@@ -154,10 +154,10 @@ def test_a_rule_of_the_audit(nowhere: Path, capsys: pytest.CaptureFixture[str]) 
     assert {"why", "fix", "read"} < set(parts)
 
 
-def test_a_rule_of_the_doctor(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_symptom_of_the_doctor(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["explain", "crash-loop"]) == 0
 
-    assert capsys.readouterr().out.startswith("crash-loop · doctor rule\n")
+    assert capsys.readouterr().out.startswith("crash-loop · symptom\n")
 
 
 def test_near_misses_of_codes_are_offered(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:

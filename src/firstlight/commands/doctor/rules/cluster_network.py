@@ -73,7 +73,7 @@ def _no_agents(scene: ClusterObservation) -> Iterator[Symptom]:
         yield from _gone(scene)
         return
     yield symptoms.symptom(
-        code="cni-missing",
+        code="cni-not-installed",
         subject="network",
         message=f"no CNI is in the cluster: {symptoms.counted(len(bare), 'node')} without a network",
         evidence=(symptoms.of_condition(bare[0], "Ready"),),
@@ -90,7 +90,7 @@ def _gone(scene: ClusterObservation) -> Iterator[Symptom]:
         return
     reason = text(conditions.condition(nodes[0], _UNAVAILABLE), "reason")
     yield symptoms.symptom(
-        code="cni-missing",
+        code="cni-not-installed",
         subject="network",
         message=f"the CNI is not in the cluster any more ({symptoms.counted(len(nodes), 'node')} had it: "
         f"{reason}): new pods "

@@ -113,7 +113,7 @@ def left_overrides(scene: ClusterObservation) -> Iterator[Symptom]:
     is_worked_on = _is_worked_on(scene) or scene.api.is_reached is False
     for each in scene.overrides:
         if each.is_expired(scene.now):
-            yield _left_override(scene, each, "override-expired", "has expired", "anybody may end it", since=each.until)
+            yield _left_override(scene, each, "override-overdue", "has expired", "anybody may end it", since=each.until)
         elif each.is_cut_off and not is_worked_on:
             yield _left_override(
                 scene, each, "override-left", "was left by a run that was cut off", "finishes it", since=each.begun
@@ -125,7 +125,7 @@ def left_overrides(scene: ClusterObservation) -> Iterator[Symptom]:
         if until is not None and until < scene.now and name_of(value) not in told:
             field = f"{name_of(value)}, metadata.annotations"
             yield symptoms.symptom(
-                code="override-expired",
+                code="override-overdue",
                 subject=name_of(value),
                 message=f"{name_of(value)} rests for an override whose time is over",
                 evidence=(symptoms.evidence(field, f"{model_override.UNTIL}: {written}", until),),
