@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from firstlight.commands.audit.rule_form import AuditRule
-    from firstlight.commands.audit.rule_hit import Hit, append_edit, remove_edit, set_edit
     from firstlight.commands.audit.rulebook import Check, PackagedRule
+    from firstlight.commands.audit.stated_edits import append_edit, remove_edit, set_edit
     from firstlight.errors import ConfigError, FirstlightError, Refused, ToolError, UsageError
     from firstlight.model.change import Change, ChangedField
     from firstlight.model.cluster import Cluster, Engine, Machine, MachineRole, Network
     from firstlight.model.component import Component, ObjectId, Origin, Owner, Phase, Side, Stated
     from firstlight.model.decision import Approval, ChangeCheck, Decision, DecisionItem, ProcedureStep, Risk, Ruling
-    from firstlight.model.diagnostic import Diagnostic, Severity
-    from firstlight.model.finding import Audit, Excused, FileEdit, Finding, FindingEvidence, Matrix
+    from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+    from firstlight.model.finding import Audit, Excused, FileEdit, Finding, Matrix
     from firstlight.model.place import Place
     from firstlight.model.platform import Platform
     from firstlight.repo.platform_view import AppliedObject, LiveObjects, PlatformView
@@ -39,12 +39,11 @@ __all__ = [
     "DecisionItem",
     "Diagnostic",
     "Engine",
+    "Evidence",
     "Excused",
     "FileEdit",
     "Finding",
-    "FindingEvidence",
     "FirstlightError",
-    "Hit",
     "LiveObjects",
     "Machine",
     "MachineRole",
@@ -78,8 +77,8 @@ __all__ = [
 
 _HOMES = {
     "firstlight.commands.audit.rule_form": ("AuditRule",),
-    "firstlight.commands.audit.rule_hit": ("Hit", "append_edit", "remove_edit", "set_edit"),
     "firstlight.commands.audit.rulebook": ("Check", "PackagedRule"),
+    "firstlight.commands.audit.stated_edits": ("append_edit", "remove_edit", "set_edit"),
     "firstlight.errors": ("ConfigError", "FirstlightError", "Refused", "ToolError", "UsageError"),
     "firstlight.model.change": ("Change", "ChangedField"),
     "firstlight.model.cluster": ("Cluster", "Engine", "Machine", "MachineRole", "Network"),
@@ -98,11 +97,10 @@ _HOMES = {
         "Excused",
         "FileEdit",
         "Finding",
-        "FindingEvidence",
         "Matrix",
     ),
     "firstlight.model.platform": ("Platform",),
-    "firstlight.model.diagnostic": ("Diagnostic", "Severity"),
+    "firstlight.model.diagnostic": ("Diagnostic", "Evidence", "Severity"),
     "firstlight.model.place": ("Place",),
     "firstlight.repo.platform_view": ("AppliedObject", "LiveObjects", "PlatformView"),
 }

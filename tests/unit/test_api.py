@@ -120,7 +120,7 @@ def test_a_change_is_decided(tmp_path: Path) -> None:
 
 
 def test_schemas_are_found() -> None:
-    assert api.output_schema("audit")["version"] == 1
+    assert api.output_schema("audit")["version"] == 2
     with pytest.raises(api.UsageError):
         api.output_schema("absent")
 

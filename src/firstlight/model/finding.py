@@ -1,21 +1,12 @@
-"""What an audit finds: a rule, how bad it is, the place, the evidence, and what to do about it."""
+"""What an audit finds: diagnostics of its rules, what excuses them, and the comparison of clusters."""
 
 import dataclasses
 import enum
 from collections.abc import Mapping
 from typing import Any
 
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Diagnostic, Severity
 from firstlight.model.place import Place
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FindingEvidence:
-    """One thing that shows it, and where it is said; live things have a place with the cluster for a path."""
-
-    text: str
-    place: Place | None = None
-
 
 FINDING_SEVERITIES = (Severity.NOTE, Severity.WARNING, Severity.ERROR, Severity.CRITICAL)
 """What a finding can be; what was not understood is said elsewhere."""
@@ -48,20 +39,11 @@ class FileEdit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One result of an audit."""
+class Finding(Diagnostic):
+    """A diagnostic of an audit rule: its code is the id of the rule, its subject a component."""
 
-    rule: str
-    severity: Severity
-    message: str
-    """What is wrong here; a sentence without a full stop, safe to print on one line."""
-    place: Place
     clusters: tuple[str, ...] = ()
     """Empty where it concerns the repo and no cluster."""
-    component: str = ""
-    evidence: tuple[FindingEvidence, ...] = ()
-    fix: str = ""
-    """What to do here."""
     edits: tuple[FileEdit, ...] = dataclasses.field(default=(), repr=False)
     """The safe way to do it; empty where a person has to decide."""
     key: str = ""

@@ -17,7 +17,7 @@ LIST = "items:\n  - one\n  - two\n  - three  # the last\nother: 1\n"
 
 
 def finding(*edits: FileEdit, rule: str = "one") -> Finding:
-    return Finding(rule=rule, severity=Severity.ERROR, message="m", place=Place(edits[0].path), edits=edits)
+    return Finding(code=rule, severity=Severity.ERROR, message="m", places=(Place(edits[0].path),), edits=edits)
 
 
 def edit(*steps: str | int, verb: EditVerb = EditVerb.SET, path: str = "a.yaml", value: Any = None) -> FileEdit:
@@ -215,5 +215,5 @@ def test_json_stays_json(tmp_path: Path) -> None:
         WorkTree(tmp_path),
         [finding(edit("new", path="a.json", value=1)), finding(edit("other", path="a.json", value=2), rule="two")],
     )
-    assert [(each.rule, why) for each, why in made.refused] == [("one", "a.json: it is JSON, which the edit is not")]
+    assert [(each.code, why) for each, why in made.refused] == [("one", "a.json: it is JSON, which the edit is not")]
     assert made.after == {"a.json": b'{"other": 2}\n'}

@@ -183,7 +183,7 @@ async def _fixed(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> i
 
 def _say_refused(made: FilePatch) -> None:
     for finding, why in made.refused:
-        print(f"not fixed: {finding.rule} at {safe.name(str(finding.place))}: {safe.name(why)}", file=sys.stderr)
+        print(f"not fixed: {finding.code} at {safe.name(str(finding.place))}: {safe.name(why)}", file=sys.stderr)
 
 
 # ``firstlight audit --remedy``: what findings of a rule lead to, step by step, with the patch.
@@ -206,7 +206,7 @@ def check_remedy(rule: str) -> None:
 
 def show_remedy(tree: WorkTree, judged: AuditResult, wishes: AuditOptions) -> int:
     """Print the remedy; the exit code."""
-    findings = [each for each in judged.audit.findings if each.rule == wishes.remedy]
+    findings = [each for each in judged.audit.findings if each.code == wishes.remedy]
     if not findings:
         return _nothing(judged, wishes)
     made = rule_remedy.known_remedies()[wishes.remedy](judged.scene, findings)

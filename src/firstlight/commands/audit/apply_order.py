@@ -7,7 +7,7 @@ from functools import cached_property
 
 from firstlight.document.within import at, text
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence
 from firstlight.plan import well_known
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -122,7 +122,7 @@ def short_name(name: str) -> str:
 _FORMS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE)
 DEPENDS_ON = "dependsOn"
 
-Step = tuple[str, FindingEvidence]
+Step = tuple[str, Evidence]
 """What is waited for, by its id, and what says so."""
 
 
@@ -131,7 +131,7 @@ class WaitingCircle:
     """Those that wait for each other, each with what says that it waits for the next."""
 
     members: tuple[tuple[Component, Origin], ...]
-    evidence: tuple[FindingEvidence, ...]
+    evidence: tuple[Evidence, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,14 +153,14 @@ class _Waits:
             for need in self.all[each][1].needs:
                 if need.why == DEPENDS_ON and need.id in self.all:
                     said = f"{shown_circle(self.all[each][1])} depends on {shown_circle(self.all[need.id][1])}"
-                    yield need.id, FindingEvidence(said, need.place)
+                    yield need.id, Evidence(said, need.place)
         origin = self.all[name][1]
         if at(origin.definition, "spec", "wait") is True:
             for each in self.children.get(name, ()):
                 # The root of Flux brings itself.
                 if each != name and each not in above(self.all, name):
                     said = f"{shown_circle(origin)} waits until {shown_circle(self.all[each][1])} is ready"
-                    yield each, FindingEvidence(said, origin.place)
+                    yield each, Evidence(said, origin.place)
 
 
 def waiting_circles(scene: PlatformView, cluster: str) -> Iterator[WaitingCircle]:

@@ -165,7 +165,7 @@ def judge(
     said += rulebook.replaced_findings(book, tried=tried)
     everything = (*outcome.excused, *excused)
     counted = [*found, *said]
-    shown = {each.rule for each in counted}
+    shown = {each.code for each in counted}
     names = wishes.clusters or tuple(each.name for each in scene.clusters)
     audit = Audit(
         repo=scene.platform.name,

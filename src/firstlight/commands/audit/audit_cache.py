@@ -32,7 +32,7 @@ from firstlight.repo.secrecy import key_files
 from firstlight.repo.work_tree import WorkTree
 from firstlight.tools import binary_cache
 
-FORMAT = 1
+FORMAT = 2
 _RACY = 2_000_000_000
 """Nanoseconds within which a file could change and keep its time: the coarsest file systems count in two seconds."""
 _ANSWERS = 20

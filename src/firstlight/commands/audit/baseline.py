@@ -15,7 +15,7 @@ from firstlight.commands.audit.rulebook import AuditRulebook
 from firstlight.document import yaml_writer
 from firstlight.document.mistakes import FormMistakes, parsed
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.diagnostic import Diagnostic, Severity
+from firstlight.model.diagnostic import Diagnostic
 from firstlight.model.finding import Excuse, Excused, Finding
 from firstlight.model.place import Place
 from firstlight.repo import team_files
@@ -81,7 +81,7 @@ def written(entries: Iterable[BaselineEntry]) -> str:
 def entry(finding: Finding, *, reason: str, until: datetime.date, asked: Iterable[str] = ()) -> BaselineEntry:
     """What excuses a finding."""
     return BaselineEntry(
-        rule=finding.rule, path=finding.place.path, key=finding.key, reason=reason, until=until.isoformat(),
+        rule=finding.code, path=finding.place.path, key=finding.key, reason=reason, until=until.isoformat(),
         asked=tuple(sorted(asked)),
     )  # fmt: skip
 
@@ -114,10 +114,10 @@ def applied(
     for number, (each, _) in enumerate(baseline.entries):
         by_key.setdefault((each.rule, each.path, each.key), []).append(number)
     for finding in found:
-        mine = by_key.get((finding.rule, finding.place.path, finding.key), ())
+        mine = by_key.get((finding.code, finding.place.path, finding.key), ())
         used.update(mine)
         good = [baseline.entries[n] for n in mine if baseline.entries[n][0].last_day >= today]
-        if good and book.rules[finding.rule].group != excuses.GROUP:
+        if good and book.rules[finding.code].group != excuses.GROUP:
             (one, place) = good[0]
             gone.append(
                 Excused(finding=finding, by=Excuse.BASELINE, reason=one.reason, until=one.until, place=place)
@@ -150,14 +150,8 @@ def _said(
     if card is None or rule not in tried:
         return
     for each, place in entries:
-        yield Finding(
-            rule=rule,
-            severity=Severity(card.severity),
-            message=text.format(rule=each.rule, path=each.path, until=each.until),
-            place=place,
-            fix=card.fix,
-            key=f"{each.rule} {each.path} {each.key}",
-        )
+        message = text.format(rule=each.rule, path=each.path, until=each.until)
+        yield card.finding(message, at=place, key=f"{each.rule} {each.path} {each.key}")
 
 
 def _problems(file: BaselineFile, document: YamlDocument) -> Iterator[Diagnostic]:

@@ -37,9 +37,9 @@ def add(
     shown = str(file) if file is not None else baseline.FILE
     asked = [name for name, given in (("live", judged.scene.live), ("render", judged.scene.renditions)) if given]
     new = {
-        (each.rule, each.place.path, each.key): baseline.entry(each, reason=reason, until=until, asked=asked)
+        (each.code, each.place.path, each.key): baseline.entry(each, reason=reason, until=until, asked=asked)
         for each in judged.audit.findings
-        if judged.book.rules[each.rule].group != excuses.GROUP
+        if judged.book.rules[each.code].group != excuses.GROUP
     }
     if not new:
         return shown, 0

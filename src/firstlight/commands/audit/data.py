@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from firstlight.cli.output_form import PlaceData
-from firstlight.commands.audit.output_form import AuditData, ExcusedData, FindingData, FindingEvidenceData, MatrixData
-from firstlight.model.finding import Audit, Excused, Finding, FindingEvidence, Matrix
-from firstlight.model.place import Place
+from firstlight.cli import diagnostic_data
+from firstlight.commands.audit.output_form import AuditData, ExcusedData, FindingData, MatrixData
+from firstlight.model.finding import Audit, Excused, Finding, Matrix
 
 
 def data(audit: Audit) -> AuditData:
@@ -30,14 +29,8 @@ def data(audit: Audit) -> AuditData:
 def finding(found: Finding) -> FindingData:
     """One finding."""
     return {
-        "rule": found.rule,
-        "severity": str(found.severity),
-        "message": found.message,
-        **_place(found.place),
+        **diagnostic_data.of(found),
         "clusters": list(found.clusters),
-        "component": found.component,
-        "evidence": [_evidence(each) for each in found.evidence],
-        "fix": found.fix,
         "fixable": bool(found.edits),
         "key": found.key,
     }
@@ -62,16 +55,13 @@ def matrix(found: Matrix) -> MatrixData:
 
 
 def _excused(one: Excused) -> ExcusedData:
-    excuse = _place(one.place) if one.place is not None else None
-    return {**finding(one.finding), "by": str(one.by), "reason": one.reason, "until": one.until, "excuse": excuse}
-
-
-def _evidence(one: FindingEvidence) -> FindingEvidenceData:
-    return {"text": one.text, "place": str(one.place) if one.place else None}
-
-
-def _place(place: Place) -> PlaceData:
-    return {"path": place.path, "line": place.line, "column": place.column}
+    return {
+        **finding(one.finding),
+        "by": str(one.by),
+        "reason": one.reason,
+        "until": one.until,
+        "excuse": diagnostic_data.place(one.place),
+    }
 
 
 def _clean(value: Any) -> Any:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit.rule_form import AuditRule, FindClause, Scalar
-from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document import path_patterns
 from firstlight.model import secret_words
 from firstlight.model.component import Component
-from firstlight.model.finding import EditVerb, FileEdit
+from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import PlatformView
@@ -53,7 +52,7 @@ def _is_sentence(text: str) -> bool:
     return all(name is None or (name in _WORDS and not spec and not turned) for _, name, spec, turned in parts)
 
 
-def hits(rule: AuditRule, scene: PlatformView) -> Iterator[Hit]:
+def findings(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Everything that a rule finds."""
     for each in rule.find:
         yield from _objects(rule, each, scene)
@@ -61,7 +60,7 @@ def hits(rule: AuditRule, scene: PlatformView) -> Iterator[Hit]:
         yield from _charts(rule, each, scene)
 
 
-def _objects(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Hit]:
+def _objects(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Finding]:
     wanted = [kind for kind in scene.kinds() if any(fnmatch.fnmatchcase(kind, each) for each in find.kinds)]
     for item in scene.of_kind(*wanted):
         found = item.object.id
@@ -74,12 +73,12 @@ def _objects(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator
             index, steps = item.object.way
             edits = _edits(rule, item.object.place.path, index, steps)
         words = {"kind": found.kind, "name": found.name, "namespace": found.namespace}
-        yield _hit(
+        yield _finding(
             rule, item.value, way, words, item.object.at, cluster=item.cluster, component=item.component, edits=edits
         )
 
 
-def _machines(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Hit]:
+def _machines(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Finding]:
     for cluster in scene.clusters if find.machines else ():
         for part in cluster.parts:
             value = part.config.value
@@ -88,10 +87,10 @@ def _machines(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterato
             way = _fits(value, find)
             if way is not None:
                 words = {"kind": part.kind, "name": part.machine, "namespace": ""}
-                yield _hit(rule, value, way, words, part.config.place, cluster=cluster.name)
+                yield _finding(rule, value, way, words, part.config.place, cluster=cluster.name)
 
 
-def _charts(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Hit]:
+def _charts(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[Finding]:
     for component in scene.platform.components if find.charts else ():
         if not _in_role(component, find):
             continue
@@ -102,13 +101,13 @@ def _charts(rule: AuditRule, find: FindClause, scene: PlatformView) -> Iterator[
             if way is not None:
                 edits = _edits(rule, layer.file, layer.document, layer.prefix) if layer.file else ()
                 words = {"kind": "", "name": layer.chart.name, "namespace": layer.chart.namespace}
-                yield _hit(
+                yield _finding(
                     rule, layer.value, way, words, layer.at,
                     cluster=component.cluster, component=component, edits=edits,
                 )  # fmt: skip
 
 
-def _hit(
+def _finding(
     rule: AuditRule,
     value: Any,
     way: Way,
@@ -118,13 +117,13 @@ def _hit(
     cluster: str,
     component: Component | None = None,
     edits: tuple[FileEdit, ...] = (),
-) -> Hit:
+) -> Finding:
     found = _at(value, way)
     is_shown = not isinstance(found, (dict, list)) and found is not None and not _is_hidden(words["kind"], way)
     shown = str(found) if is_shown else ""
     name = component.name if component else ""
     said = rule.says.format(**words, path=".".join(map(str, way)), value=shown, component=name)
-    return Hit(message=said, place=at(*way), clusters=(cluster,) if cluster else (), component=name, edits=edits)
+    return rule.finding(said, at=at(*way), clusters=(cluster,) if cluster else (), subject=name, edits=edits)
 
 
 def _is_hidden(kind: str, way: Way) -> bool:

@@ -87,7 +87,7 @@ def excused(
     left: list[Finding] = []
     gone: list[Excused] = []
     for finding in found:
-        ignore = _for(finding, by_path) if finding.rule not in never else None
+        ignore = _for(finding, by_path) if finding.code not in never else None
         if ignore is None:
             left.append(finding)
         else:
@@ -102,7 +102,7 @@ def excused(
 
 def _for(finding: Finding, by_path: Mapping[str, Sequence[IgnoreComment]]) -> IgnoreComment | None:
     for each in by_path.get(finding.place.path, ()):
-        if finding.rule in each.rules and (not each.lines or finding.place.line in each.lines):
+        if finding.code in each.rules and (not each.lines or finding.place.line in each.lines):
             return each
     return None
 

@@ -49,7 +49,7 @@ def groups(audit: Audit) -> list[RuleFindings]:
     """The findings by rule, the worst first."""
     found: dict[tuple[Severity, str], list[Finding]] = {}
     for each in audit.findings:
-        found.setdefault((each.severity, each.rule), []).append(each)
+        found.setdefault((each.severity, each.code), []).append(each)
     ordered = sorted(found, key=lambda key: (-key[0].rank, key[1]))
     return [
         RuleFindings(rule=rule, severity=severity, why=reason(audit, rule), findings=tuple(found[severity, rule]))

@@ -60,7 +60,7 @@ def _worst(found: Sequence[Finding], audit: Audit) -> list[str]:
             f"**{each.severity}**",
             _code(str(each.place)) + (f"<br>{_words(where)}" if where else ""),
             _words(each.message),
-            _code(each.rule),
+            _code(each.code),
         ]
         row = f"| {' | '.join(cells)} |"
         if _size([*rows, row]) > _TABLE:
@@ -118,7 +118,7 @@ def _matrix(found: Matrix) -> list[str]:
 
 def _excused(audit: Audit) -> list[str]:
     lines = [
-        f"- {_code(each.finding.rule)} {_code(str(each.finding.place))} {_words(finding_words.excuse(each))}"
+        f"- {_code(each.finding.code)} {_code(str(each.finding.place))} {_words(finding_words.excuse(each))}"
         for each in audit.excused
     ]
     return _folded(f"Excused: {len(lines)}", lines)

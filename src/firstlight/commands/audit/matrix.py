@@ -25,7 +25,7 @@ def matrix(
     known = frozenset(tried)
     by_rule: dict[str, list[Finding]] = {}
     for each in found:
-        by_rule.setdefault(each.rule, []).append(each)
+        by_rule.setdefault(each.code, []).append(each)
     references = tuple(dict.fromkeys(name for each in book.patterns for name in each.references))
     rows = tuple(
         MatrixRow(
@@ -54,7 +54,7 @@ def _cell(
         if not each.clusters or cluster in each.clusters
     ]
     if broken:
-        rules = tuple(dict.fromkeys(each.rule for each in broken))
+        rules = tuple(dict.fromkeys(each.code for each in broken))
         return MatrixCell(standing=PatternStanding.BREAKS, why=broken[0].message, rules=rules)
     if answer.can_apply is None:
         return MatrixCell(standing=PatternStanding.UNKNOWN, why=answer.why)

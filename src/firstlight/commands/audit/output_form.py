@@ -5,34 +5,17 @@ from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
-from firstlight.cli.output_form import OutputForm, PlaceData
+from firstlight.cli.output_form import DiagnosticData, OutputForm, PlaceData
 from firstlight.commands.decide.output_form import TestsData
-from firstlight.model.finding import FINDING_SEVERITIES, PatternStanding
+from firstlight.model.finding import PatternStanding
 
-SeverityWord = Annotated[str, Meta(extra_json_schema={"enum": [*FINDING_SEVERITIES]})]
 StandingWord = Annotated[str, Meta(extra_json_schema={"enum": [*PatternStanding]})]
 
 
-class FindingEvidenceData(TypedDict):
-    """What shows it; the place as ``FILE:LINE``."""
+class FindingData(DiagnosticData):
+    """One finding: its code is the rule, its subject a component; its key stays the same where lines move."""
 
-    text: str
-    place: str | None
-
-
-class FindingData(TypedDict):
-    """One finding; its key stays the same where lines move."""
-
-    rule: str
-    severity: SeverityWord
-    message: str
-    path: str
-    line: int
-    column: int
     clusters: list[str]
-    component: str
-    evidence: list[FindingEvidenceData]
-    fix: str
     fixable: bool
     key: str
 
@@ -127,4 +110,4 @@ class RemedyData(TypedDict):
     patch: str
 
 
-OUTPUTS = {"audit": OutputForm(1, (AuditData, AuditCardData, AuditCardsData, RemedyData, TestsData))}
+OUTPUTS = {"audit": OutputForm(2, (AuditData, AuditCardData, AuditCardsData, RemedyData, TestsData))}

@@ -135,7 +135,7 @@ def _group(group: finding_words.RuleFindings, audit: Audit, card: AuditCard | No
 def _finding(found: Finding, audit: Audit, *, with_fix: bool) -> Iterator[str]:
     numbers = " ".join(str(n) for n, name in enumerate(audit.clusters) if name in found.clusters)
     yield (
-        f'<article class="finding" data-severity="{found.severity}" data-rule="{_e(found.rule)}" '
+        f'<article class="finding" data-severity="{found.severity}" data-rule="{_e(found.code)}" '
         f'data-clusters="{numbers}">'
     )
     where = finding_words.clusters(found, audit)
@@ -161,7 +161,7 @@ def _excused(audit: Audit) -> Iterator[str]:
     yield f"<section><details><summary>{len(audit.excused)} excused</summary>"
     for one in audit.excused:
         yield f'<article><p><span class="place">{_e(str(one.finding.place))}</span> '
-        yield f'<span class="id soft">{_e(one.finding.rule)}</span></p><p>{_e(one.finding.message)}</p>'
+        yield f'<span class="id soft">{_e(one.finding.code)}</span></p><p>{_e(one.finding.message)}</p>'
         yield f'<p class="soft">{_e(finding_words.excuse(one))}</p></article>'
     yield "</details></section>"
 

@@ -4,13 +4,21 @@ A rule names a check, which is a function, or says itself what it finds. Whateve
 """
 
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import FileEdit, Finding
+from firstlight.model.place import Place
+from firstlight.model.remote_url import without_credentials
+
 SeverityWord = Literal["note", "warning", "error", "critical"]
 Scalar = str | int | float | bool | None
+_LINES = re.compile(r"(?<=\w):\d+(?::\d+)?(?![\w.]|:[\w:.])|\bline \d+")
+"""Where something stands within a file, as messages say it."""
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -56,6 +64,47 @@ class AuditRule(_Section, frozen=True):
     set: Mapping[str, Any] = {}
     """Ways and the values that make it right, where that is always safe."""
     sources: tuple[str, ...] = ()
+
+    def finding(
+        self,
+        message: str,
+        *,
+        at: Place | Iterable[Place],
+        clusters: Iterable[str] = (),
+        subject: str = "",
+        evidence: Iterable[Evidence] = (),
+        fix: str = "",
+        edits: Iterable[FileEdit] = (),
+        key: str = "",
+        severity: Severity | None = None,
+    ) -> Finding:
+        """Return a finding of this rule.
+
+        Args:
+            message: What is wrong here; a sentence without a full stop.
+            at: Where; the first place is where to look first.
+            clusters: The clusters that it concerns; none where it is about the repo.
+            subject: The component that it is about.
+            evidence: What shows it.
+            fix: What to do here, where more can be said than the rule says for all.
+            edits: The safe way to do it; none where a person has to decide.
+            key: What makes it the same finding after lines have moved; the message by default.
+            severity: Milder than the rule's own, where this one hurts less; a graver one is ignored.
+        """
+        own = Severity(self.severity)
+        return Finding(
+            code=self.id,
+            severity=own if severity is None else min(own, severity, key=lambda each: each.rank),
+            # Not only where it is shown: baselines and caches keep it, too.
+            message=without_credentials(message),
+            places=(at,) if isinstance(at, Place) else tuple(at),
+            clusters=tuple(sorted(set(clusters))),
+            subject=subject,
+            evidence=tuple(dataclasses.replace(each, text=without_credentials(each.text)) for each in evidence),
+            fix=without_credentials(fix or self.fix),
+            edits=tuple(edits),
+            key=without_credentials(key or _LINES.sub("", message)),
+        )
 
 
 class AuditPattern(_Section, frozen=True):

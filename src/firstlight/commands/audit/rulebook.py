@@ -12,16 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from firstlight.commands.audit import declarative_rules, excuses, former_checks
 from firstlight.commands.audit.rule_form import AuditFile, AuditPattern, AuditRule
-from firstlight.commands.audit.rule_hit import Hit
 from firstlight.document.mistakes import FormMistakes, parsed, short
 from firstlight.document.yaml_reader import YamlDocument
-from firstlight.model.diagnostic import Diagnostic, Severity
-from firstlight.model.finding import Finding, FindingEvidence
+from firstlight.model.diagnostic import Diagnostic
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
-from firstlight.model.remote_url import without_credentials
 from firstlight.repo.platform_view import PlatformView
 
-Check = Callable[[PlatformView], Iterable[Hit]]
+Check = Callable[[AuditRule, PlatformView], Iterable[Finding]]
+"""Finds what a rule is about; it makes each finding by ``rule.finding(…)``."""
 ENTRY_POINTS = "firstlight.audit"
 """The group of entry points by which packages bring rules: each is a ``PackagedRule``, or a list of them."""
 _CHECKS = "firstlight.commands.audit.checks"
@@ -56,7 +55,7 @@ class AuditRulebook:
             return self.packaged[rule.id]
         if rule.check:
             return _function(rule.check)
-        return functools.partial(declarative_rules.hits, rule)
+        return declarative_rules.findings
 
 
 def read_rulebook(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[PackagedRule] = ()) -> AuditRulebook:
@@ -89,6 +88,12 @@ def read_rulebook(files: Sequence[tuple[str, bytes]] = (), packaged: Iterable[Pa
         replaced={each.id: seen[each.id] for file in ours for each in file.rules if each.id in mine},
         packaged={each.rule.id: each.check for each in brought if each.rule.id not in mine},
     )
+
+
+def our_findings(name: str, scene: PlatformView) -> Iterable[Finding]:
+    """What our own rule of this id finds, also where a team's has taken its place: remedies are made for ours."""
+    rule = next(each for file in _ours() for each in file.rules if each.id == name)
+    return _function(rule.check)(rule, scene)
 
 
 def packaged_rules() -> list[PackagedRule]:
@@ -191,21 +196,10 @@ def replaced_findings(book: AuditRulebook, *, tried: Collection[str]) -> Iterato
     if card is None or REPLACED_RULE not in tried:
         return
     for name, place in book.replaced.items():
-        yield Finding(
-            rule=REPLACED_RULE,
-            severity=Severity(card.severity),
-            message=f"this takes the place of firstlight's rule {name}",
-            place=place,
-            fix=card.fix,
-            key=name,
-        )
+        yield card.finding(f"this takes the place of firstlight's rule {name}", at=place, key=name)
 
 
 # All rules over a scene: what each finds, once for all clusters that share it.
-
-
-_LINES = re.compile(r"(?<=\w):\d+(?::\d+)?(?![\w.]|:[\w:.])|\bline \d+")
-"""Where something stands within a file, as messages say it."""
 
 
 def findings(
@@ -232,15 +226,16 @@ def findings(
 
 def in_order(found: Iterable[Finding]) -> list[Finding]:
     """The worst first, then by place."""
-    return sorted(found, key=lambda each: (-each.severity.rank, each.place, each.rule, each.message))
+    return sorted(found, key=lambda each: (-each.severity.rank, each.places, each.code, each.message))
 
 
-def _of_rule(rule: AuditRule, check: Callable[[PlatformView], Iterable[Hit]], scene: PlatformView) -> Iterator[Finding]:
+def _of_rule(rule: AuditRule, check: Check, scene: PlatformView) -> Iterator[Finding]:
     """What one rule finds; the same place in several clusters is one finding."""
-    merged: dict[tuple[str, str, str], Finding] = {}
-    for hit in check(scene):
-        found = _finding(rule, hit)
-        key = str(found.place), found.message, found.component
+    merged: dict[tuple[tuple[Place, ...], str, str], Finding] = {}
+    for found in check(rule, scene):
+        if found.code != rule.id:
+            raise ValueError(f"the check of {rule.id} returned a finding of {found.code}")
+        key = found.places, found.message, found.subject
         first = merged.get(key)
         if first is None:
             merged[key] = found
@@ -249,21 +244,3 @@ def _of_rule(rule: AuditRule, check: Callable[[PlatformView], Iterable[Hit]], sc
             evidence = tuple(dict.fromkeys((*first.evidence, *found.evidence)))
             merged[key] = dataclasses.replace(first, clusters=clusters, evidence=evidence)
     yield from merged.values()
-
-
-def _finding(rule: AuditRule, hit: Hit) -> Finding:
-    own = Severity(rule.severity)
-    severity = min(own, hit.severity or own, key=lambda each: each.rank)
-    return Finding(
-        rule=rule.id,
-        severity=severity,
-        # Not only where it is shown: baselines and caches keep it, too.
-        message=without_credentials(hit.message),
-        place=hit.place,
-        clusters=tuple(sorted(set(hit.clusters))),
-        component=hit.component,
-        evidence=tuple(FindingEvidence(without_credentials(each.text), each.place) for each in hit.evidence),
-        fix=without_credentials(hit.fix or rule.fix),
-        edits=hit.edits,
-        key=without_credentials(hit.key or _LINES.sub("", hit.message)),
-    )

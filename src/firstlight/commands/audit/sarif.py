@@ -15,8 +15,8 @@ import firstlight
 from firstlight.commands.audit import finding_words
 from firstlight.commands.audit.rule_form import AuditCard
 from firstlight.drawing import decision_words
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import Audit, Excuse, Excused, Finding, FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Audit, Excuse, Excused, Finding
 from firstlight.model.place import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -87,20 +87,20 @@ def _rule(card: AuditCard) -> dict[str, Any]:
 def _result(found: Finding, index: dict[str, int]) -> dict[str, Any]:
     said, fix = _said(found.message), _said(found.fix)
     result: dict[str, Any] = {
-        "ruleId": decision_words.plain(found.rule),
+        "ruleId": decision_words.plain(found.code),
         "level": _LEVELS[found.severity],
         "message": {"text": f"{said}. {fix}" if fix else said},
-        "locations": [_location(found.place)],
+        "locations": [_location(each) for each in found.places],
         "partialFingerprints": {_KEY: fingerprint(found)},
         "properties": {
             "severity": str(found.severity),
             "clusters": [decision_words.plain(each) for each in found.clusters],
-            "component": decision_words.plain(found.component),
+            "component": decision_words.plain(found.subject),
             "fixable": bool(found.edits),
         },
     }
-    if found.rule in index:
-        result["ruleIndex"] = index[found.rule]
+    if found.code in index:
+        result["ruleIndex"] = index[found.code]
     related = [_related(each, number) for number, each in enumerate(found.evidence)]
     # Evidence without a place has nowhere to be shown but beside the message.
     loose = [_said(each.text) for each in found.evidence if each.place is None]
@@ -118,11 +118,11 @@ def _said(value: str) -> str:
 
 def fingerprint(found: Finding) -> str:
     """What is the same as long as it is the same finding."""
-    parts = (found.rule, found.place.path, found.key or found.message)
+    parts = (found.code, found.place.path, found.key or found.message)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _related(one: FindingEvidence, number: int) -> dict[str, Any]:
+def _related(one: Evidence, number: int) -> dict[str, Any]:
     if one.place is None:
         return {}
     return {"id": number, **_location(one.place), "message": {"text": _said(one.text)}}

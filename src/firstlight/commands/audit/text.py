@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from firstlight.commands.audit import finding_words
 from firstlight.commands.audit import matrix as audit_matrix
 from firstlight.drawing import decision_words, table
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import Audit, Finding, FindingEvidence, Matrix
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Audit, Finding, Matrix
 
 _EVIDENCE = 5
 _BODY = " " * 6
@@ -55,13 +55,13 @@ def news(before: Audit, after: Audit, *, columns: int) -> list[str]:
     for each in after.findings:
         if _known_by(each) not in old:
             lines.append(
-                f"new    {finding_words.MARKS[each.severity]} {each.severity}   {decision_words.plain(each.rule)}"
+                f"new    {finding_words.MARKS[each.severity]} {each.severity}   {decision_words.plain(each.code)}"
             )
             lines += _finding(each, after, columns, limit=_EVIDENCE)
     for each in before.findings:
         if _known_by(each) not in new:
             said = (
-                f"gone   {decision_words.plain(each.rule)}   {decision_words.plain(each.place.path)}: "
+                f"gone   {decision_words.plain(each.code)}   {decision_words.plain(each.place.path)}: "
                 f"{decision_words.plain(each.message)}"
             )
             lines.append(table.cut(said, columns))
@@ -69,7 +69,7 @@ def news(before: Audit, after: Audit, *, columns: int) -> list[str]:
 
 
 def _known_by(found: Finding) -> tuple[str, str, str]:
-    return found.rule, found.place.path, found.key
+    return found.code, found.place.path, found.key
 
 
 def _group(group: finding_words.RuleFindings, audit: Audit, columns: int, *, limit: int, colour: bool) -> list[str]:
@@ -118,7 +118,7 @@ def _finding(
     return lines
 
 
-def _evidence(found: Sequence[FindingEvidence], columns: int, *, limit: int) -> list[str]:
+def _evidence(found: Sequence[Evidence], columns: int, *, limit: int) -> list[str]:
     """What shows it, each with its place beside it or, where that is too wide, below."""
     shown = found[:limit] if limit else found
     rows = [
@@ -145,7 +145,7 @@ def _evidence(found: Sequence[FindingEvidence], columns: int, *, limit: int) -> 
 def _excused(audit: Audit, columns: int) -> list[str]:
     lines: list[str] = []
     for one in audit.excused:
-        lines.append(f"  {decision_words.plain(one.finding.rule)}   {decision_words.plain(str(one.finding.place))}")
+        lines.append(f"  {decision_words.plain(one.finding.code)}   {decision_words.plain(str(one.finding.place))}")
         for said in (decision_words.plain(one.finding.message), finding_words.excuse(one)):
             lines += [f"{_BODY}{each}" for each in table.wrap(said, columns - len(_BODY))]
     return [f"excused ({len(audit.excused)})", *lines] if lines else []

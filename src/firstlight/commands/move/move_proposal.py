@@ -37,7 +37,7 @@ def patched(tree: WorkTree, proposal: MoveProposal, *, what: str) -> FilePatch:
     if not proposal.edits:
         return FilePatch(before={}, after={}, fixed=())
     finding = Finding(
-        rule="move", severity=Severity.NOTE, message=f"{what} moves", place=Place(proposal.edits[0].path),
+        code="move", severity=Severity.NOTE, message=f"{what} moves", places=(Place(proposal.edits[0].path),),
         edits=proposal.edits,
     )  # fmt: skip
     made = file_patch.patch(tree, [finding])

@@ -35,7 +35,7 @@ class Clone:
         await asyncio.to_thread(
             main.run, ["audit", "--repo", str(self.path), "--no-cache", "--out", str(answer), *options]
         )  # fmt: skip
-        return {each["rule"] for each in json.loads(answer.read_bytes())["findings"] if each["fixable"]}
+        return {each["code"] for each in json.loads(answer.read_bytes())["findings"] if each["fixable"]}
 
     def write(self, files: Mapping[str, str | None]) -> None:
         """Put files there, or take them away."""

@@ -71,5 +71,5 @@ async def test_a_cluster_is_held_against_what_the_repo_says_of_it(
 
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert "the cluster's services are not in" in found["message"]
-    assert found["path"] == "talos/all.yaml"
+    assert found["places"][0]["path"] == "talos/all.yaml"
     assert sorted((tmp_path / "cache/audits").rglob("*.json")) == kept, "what a cluster said is not kept"

@@ -32,11 +32,11 @@ async def test_ranges_of_nodes_are_held_against_the_repo_and_nothing_is_written(
 
     code = await asyncio.to_thread(main.run, options)
 
-    (found,) = (each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "pod-range-differs")
+    (found,) = (each for each in json.loads(capsys.readouterr().out)["findings"] if each["code"] == "pod-range-differs")
     nodes = {each["metadata"]["name"]: each["spec"]["podCIDRs"] for each in (await kube.list("v1", "Node")).items}
     assert code == 2
     assert found["message"] == f"nodes have pods outside of 10.42.0.0/16: {', '.join(sorted(nodes))}"
-    assert found["path"] == "talos/all.yaml"
+    assert found["places"][0]["path"] == "talos/all.yaml"
     told = [each["text"] for each in found["evidence"]]
     assert [each for each in told if "podCIDRs" in each] == [
         f"{name}: podCIDRs {', '.join(ranges)}" for name, ranges in sorted(nodes.items())

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from firstlight.commands.audit.rule_form import AuditCard
-from firstlight.model.diagnostic import Severity
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.finding import (
     Audit,
     EditVerb,
@@ -12,7 +12,6 @@ from firstlight.model.finding import (
     Excused,
     FileEdit,
     Finding,
-    FindingEvidence,
     Matrix,
     MatrixCell,
     MatrixRow,
@@ -27,23 +26,21 @@ EDIT = FileEdit(path="kubernetes/web.yaml", verb=EditVerb.SET, steps=("spec", "r
 def finding(rule: str = "range-differs", severity: Severity = Severity.ERROR, **given: Any) -> Finding:
     known: dict[str, Any] = {
         "message": "pods are in 10.244.0.0/16 and in 10.246.0.0/16",
-        "place": Place("talos/all.yaml", 12, 5),
+        "places": (Place("talos/all.yaml", 12, 5),),
         "clusters": ("apps",),
         "fix": "Write one range.",
         "key": "pods",
     }
-    return Finding(rule=rule, severity=severity, **{**known, **given})
+    return Finding(code=rule, severity=severity, **{**known, **given})
 
 
-def evidence(number: int) -> tuple[FindingEvidence, ...]:
-    return tuple(
-        FindingEvidence(f"it is said here, {n}", Place(f"kubernetes/{n}.yaml", n)) for n in range(1, number + 1)
-    )
+def evidence(number: int) -> tuple[Evidence, ...]:
+    return tuple(Evidence(f"it is said here, {n}", Place(f"kubernetes/{n}.yaml", n)) for n in range(1, number + 1))
 
 
 def audit(*findings: Finding, **given: Any) -> Audit:
     ordered = sorted(findings, key=lambda each: (-each.severity.rank, each.place))
-    names = sorted({each.rule for each in findings})
+    names = sorted({each.code for each in findings})
     known: dict[str, Any] = {
         "repo": "fleet",
         "clusters": ("apps", "infra"),

@@ -84,4 +84,4 @@ def apply(root: Path, remedy: Remedy) -> dict[str, str]:
 def finds(root: Path, *rules: str) -> list[str]:
     """What rules find in what is on the disk now."""
     found = rulebook.findings(read(root, live={}), rulebook.read_rulebook(), only=rules)
-    return [f"{each.rule} {each.place} {each.message}" for each in found]
+    return [f"{each.code} {each.place} {each.message}" for each in found]

@@ -12,8 +12,8 @@ from firstlight.commands.audit import audit as audit_room
 from firstlight.commands.audit import baseline_file, rule_cards, rule_tests, rulebook, team_rules
 from firstlight.commands.audit.audit import AuditMeans, AuditResult
 from firstlight.commands.audit.audit_request import AuditRequest
-from firstlight.commands.audit.rule_hit import Hit
-from firstlight.model.finding import Excuse
+from firstlight.commands.audit.rule_form import AuditRule
+from firstlight.model.finding import Excuse, Finding
 from firstlight.repo.platform_view import PlatformView
 from firstlight.repo.work_tree import WorkTree
 from tests.unit.commands.audit import repos
@@ -34,7 +34,7 @@ def repo(tmp_path: Path) -> Path:
 def test_a_teams_rule_finds_something(repo: Path) -> None:
     found = audit(repo).audit
 
-    assert [(each.rule, str(each.place), each.clusters) for each in found.findings] == [
+    assert [(each.code, str(each.place), each.clusters) for each in found.findings] == [
         (repos.RULE, "clusters/home/web.yaml:7:3", ("home",))
     ]
     assert (found.clusters, found.rules, found.files) == (("home",), 1, 3)
@@ -51,7 +51,7 @@ def test_what_is_excused_does_not_count_and_is_not_forgotten(repo: Path) -> None
 
 
 def test_a_rule_that_breaks_down_is_said_and_the_others_go_on(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(scene: PlatformView) -> Iterator[Hit]:
+    def broken(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         raise TypeError("hunter2 is no number")
 
     rule = rulebook.read_rulebook().rules["cluster-id-shared"]
@@ -67,13 +67,25 @@ def test_a_rule_that_breaks_down_is_said_and_the_others_go_on(repo: Path, monkey
 
 
 def test_a_package_brings_a_rule(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(scene: PlatformView) -> Iterator[Hit]:
-        yield Hit(message="found by a package", place=next(iter(scene.items)).object.place)
+    def check(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+        yield rule.finding("found by a package", at=next(iter(scene.items)).object.place)
 
     rule = rulebook.read_rulebook().rules["cluster-id-shared"]
     monkeypatch.setattr(rulebook, "packaged_rules", lambda: [rulebook.PackagedRule(rule, check)])
 
     assert [each.message for each in audit(repo, rule.id).audit.findings] == ["found by a package"]
+
+
+def test_a_check_that_speaks_for_another_rule_breaks_down(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def foreign(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
+        yield Finding.error("no-such-rule", "found", at=next(iter(scene.items)).object.place)
+
+    rule = rulebook.read_rulebook().rules["cluster-id-shared"]
+    monkeypatch.setattr(rulebook, "packaged_rules", lambda: [rulebook.PackagedRule(rule, foreign)])
+
+    found = audit(repo, rule.id)
+
+    assert (found.audit.findings, list(found.failed)) == ((), [rule.id])
 
 
 def test_a_package_that_cannot_be_loaded_is_said(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +143,7 @@ def test_a_baseline_excuses_what_was_found_and_keeps_what_stands_in_it(repo: Pat
 def test_an_entry_that_has_ended_gives_way_to_a_new_one(repo: Path) -> None:
     baseline_file.add(WorkTree(repo), audit(repo), None, reason="old", until=datetime.date(2026, 10, 1))
     found = audit(repo, repos.RULE, "baseline-expired")
-    assert [each.rule for each in found.audit.findings] == [repos.RULE, "baseline-expired"]
+    assert [each.code for each in found.audit.findings] == [repos.RULE, "baseline-expired"]
 
     baseline_file.add(WorkTree(repo), found, None, reason="new", until=datetime.date(2027, 1, 31))
 
@@ -204,7 +216,7 @@ def test_a_card_says_what_a_rule_finds_and_sets(repo: Path) -> None:
 
 
 def test_a_rule_that_ends_the_program_does_not(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def leaving(scene: PlatformView) -> Iterator[Hit]:
+    def leaving(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
         raise SystemExit(0)
 
     rule = rulebook.read_rulebook().rules["cluster-id-shared"]
@@ -233,7 +245,7 @@ def test_nothing_excuses_what_is_said_of_excuses(repo: Path) -> None:
 
     found = audit(repo, "ignore-expired").audit
 
-    assert [each.rule for each in found.findings] == ["ignore-expired"]
+    assert [each.code for each in found.findings] == ["ignore-expired"]
     assert found.excused == ()
 
 
@@ -243,7 +255,7 @@ def test_a_rule_of_ours_is_not_replaced_in_silence(repo: Path) -> None:
 
     (found,) = audit(repo, "secret-in-clear", "rule-replaced").audit.findings
 
-    assert (found.rule, str(found.place)) == ("rule-replaced", "firstlight-rules/audit/hush.yaml:2:5")
+    assert (found.code, str(found.place)) == ("rule-replaced", "firstlight-rules/audit/hush.yaml:2:5")
 
 
 def test_what_was_not_read_is_said(repo: Path) -> None:

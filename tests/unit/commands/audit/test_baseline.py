@@ -13,7 +13,7 @@ from firstlight.model.place import Place
 
 TODAY = datetime.date(2026, 11, 1)
 RULE = "cluster-id-shared"
-FINDING = Finding(rule=RULE, severity=Severity.ERROR, message="m", place=Place("a.yaml", 7), key="the key")
+FINDING = Finding(code=RULE, severity=Severity.ERROR, message="m", places=(Place("a.yaml", 7),), key="the key")
 
 
 def read(**given: str) -> baseline.AuditBaseline:
@@ -26,7 +26,7 @@ def applied(given: baseline.AuditBaseline, *found: Finding, **options: Any) -> t
     book = rulebook.read_rulebook()
     known = {"tried": list(book.rules), **options}
     left, gone, said = baseline.applied(found, given, book=book, today=TODAY, **known)
-    return len(left), len(gone), [each.rule for each in said]
+    return len(left), len(gone), [each.code for each in said]
 
 
 def test_the_same_finding_is_excused_wherever_its_line_has_moved_to() -> None:
@@ -64,7 +64,7 @@ def test_what_was_not_looked_for_is_not_stale() -> None:
 
 def test_findings_about_excuses_are_not_excused() -> None:
     finding = Finding(
-        rule="ignore-expired", severity=Severity.WARNING, message="m", place=Place("a.yaml"), key="the key"
+        code="ignore-expired", severity=Severity.WARNING, message="m", places=(Place("a.yaml"),), key="the key"
     )
 
     assert applied(read(rule="ignore-expired"), finding)[:2] == (1, 0)

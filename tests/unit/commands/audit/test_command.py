@@ -55,7 +55,7 @@ def test_as_json(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(repo, *RULE, "-o", "json") == 2
 
     (found,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (found["rule"], found["severity"], found["path"], found["line"]) == (
+    assert (found["code"], found["severity"], found["places"][0]["path"], found["places"][0]["line"]) == (
         "web-scaled", "error", "clusters/home/web.yaml", 7,
     )  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_the_answer_goes_to_a_file_whose_name_says_the_form(repo: Path, capsys: 
 
     assert audit(repo, *RULE, "--out", str(out)) == 2
 
-    assert json.loads(out.read_text())["findings"][0]["rule"] == repos.RULE
+    assert json.loads(out.read_text())["findings"][0]["code"] == repos.RULE
     assert capsys.readouterr().out == ""
 
 
@@ -313,7 +313,7 @@ def test_an_audit_without_findings_says_so(repo: Path, capsys: pytest.CaptureFix
 def remedy(scene: PlatformView, findings: Sequence[Finding]) -> Remedy:
     edit = FileEdit(path="clusters/home/web.yaml", verb=EditVerb.SET, steps=("spec", "replicas"), value=3)
     step = ProcedureStep(side=None, text="merge it", command="git merge")
-    refused = () if "scaled" in findings[0].rule else ("it is too late",)
+    refused = () if "scaled" in findings[0].code else ("it is too late",)
     return Remedy(rule=repos.RULE, title="Three of them", steps=(step,), edits=(edit,), refused=refused)
 
 

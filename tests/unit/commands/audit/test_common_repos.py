@@ -36,5 +36,5 @@ def test_nothing_else_is_found(file: Path, tmp_path: Path) -> None:
 
     found = rulebook.findings(scene, rulebook.read_rulebook())
 
-    shown = "\n".join(f"{each.rule}: {each.place} {each.message}" for each in found)
-    assert collections.Counter(each.rule for each in found) == document.value["finds"], shown
+    shown = "\n".join(f"{each.code}: {each.place} {each.message}" for each in found)
+    assert collections.Counter(each.code for each in found) == document.value["finds"], shown

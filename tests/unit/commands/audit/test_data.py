@@ -16,11 +16,12 @@ def test_everything_is_there() -> None:
     data = audit_data.data(found)
 
     (one,) = data["findings"]
-    assert (one["rule"], one["severity"], one["path"], one["line"], one["column"]) == (
-        "range-differs", "error", "talos/all.yaml", 12, 5,
+    assert (one["code"], one["severity"], one["places"]) == (
+        "range-differs", "error", [{"path": "talos/all.yaml", "line": 12, "column": 5}],
     )  # fmt: skip
     assert one["fixable"]
     assert len(one["evidence"]) == 7
+    assert one["evidence"][0]["place"] == {"path": "kubernetes/1.yaml", "line": 1, "column": 0}
     assert data["reasons"] == {"range-differs": "The reason of range-differs."}
     assert data["excused"][0]["until"] == "2027-03-31"
     assert data["excused"][0]["excuse"] == {"path": "talos/all.yaml", "line": 11, "column": 0}
@@ -31,7 +32,7 @@ def test_everything_is_there() -> None:
 
 
 def test_names_that_are_no_text_can_be_written() -> None:
-    data = audit_data.data(audits.audit(audits.finding(place=Place("a\udcff.yaml", 1))))
+    data = audit_data.data(audits.audit(audits.finding(places=(Place("a\udcff.yaml", 1),))))
 
     assert json.dumps(data, ensure_ascii=False).encode()
-    assert data["findings"][0]["path"] == "a\\udcff.yaml"
+    assert data["findings"][0]["places"][0]["path"] == "a\\udcff.yaml"

@@ -29,13 +29,13 @@ def audited(name: str) -> Audit:
 def test_nothing_that_will_hurt(name: str) -> None:
     found = [each for each in audited(name).findings if each.severity is not Severity.NOTE]
 
-    assert [f"{each.place} {each.rule}: {each.message}" for each in found] == []
+    assert [f"{each.place} {each.code}: {each.message}" for each in found] == []
 
 
 def test_two_clusters_have_nothing_at_all() -> None:
     found = audited("two-clusters")
 
-    assert [f"{each.place} {each.rule}: {each.message}" for each in found.findings] == []
+    assert [f"{each.place} {each.code}: {each.message}" for each in found.findings] == []
     assert found.excused == ()
     assert found.matrix is not None
     clusters = len(found.clusters)

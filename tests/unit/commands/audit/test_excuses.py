@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from firstlight.commands.audit import excuses
-from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import Excuse, Finding
 from firstlight.model.place import Place
 from firstlight.repo.overlaid_tree import OverlaidTree
@@ -23,7 +22,7 @@ def tree(tmp_path: Path, text: str, path: str = "a.yaml") -> WorkTree:
 
 def left(tmp_path: Path, text: str, *places: Place, rule: str = "one") -> list[int]:
     """Lines whose findings are left."""
-    found = [Finding(rule=rule, severity=Severity.ERROR, message="m", place=each) for each in places]
+    found = [Finding.error(rule, "m", at=each) for each in places]
     outcome = excuses.excused(found, excuses.ignores(tree(tmp_path, text)), today=TODAY)
     return [each.place.line for each in outcome.findings]
 
@@ -91,7 +90,7 @@ def test_prose_excuses_nothing_and_is_not_wrong(tmp_path: Path) -> None:
 
 
 def test_what_is_excused_says_why_and_until_when(tmp_path: Path) -> None:
-    finding = Finding(rule="one", severity=Severity.ERROR, message="m", place=Place("a.yaml", 1))
+    finding = Finding.error("one", "m", at=Place("a.yaml", 1))
 
     (one,) = excuses.excused([finding], excuses.ignores(tree(tmp_path, f"a: 1  # {GOOD}\n")), today=TODAY).excused
 
@@ -100,7 +99,7 @@ def test_what_is_excused_says_why_and_until_when(tmp_path: Path) -> None:
 
 
 def test_nothing_excuses_what_is_said_of_excuses(tmp_path: Path) -> None:
-    found = [Finding(rule="one", severity=Severity.ERROR, message="m", place=Place("a.yaml", 1))]
+    found = [Finding.error("one", "m", at=Place("a.yaml", 1))]
     given = excuses.ignores(tree(tmp_path, f"a: 1  # {GOOD}\n"))
     assert excuses.excused(found, given, today=TODAY).findings == ()
     assert list(excuses.excused(found, given, today=TODAY, never={"one"}).findings) == found

@@ -1,8 +1,7 @@
 """An audit as a comment on a pull request."""
 
 from firstlight.commands.audit import markdown
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
@@ -44,7 +43,7 @@ def test_nothing_found() -> None:
 
 def test_a_comment_has_an_end_and_the_matrix_stays() -> None:
     many = [
-        audits.finding(f"rule-{n}", message="<" * 900, place=Place(f"{n}.yaml", 1), evidence=audits.evidence(5))
+        audits.finding(f"rule-{n}", message="<" * 900, places=(Place(f"{n}.yaml", 1),), evidence=audits.evidence(5))
         for n in range(200)
     ]
 
@@ -64,9 +63,9 @@ def test_strangers_write_no_markup() -> None:
             audits.finding(
                 message=evil,
                 fix=evil,
-                place=Place(evil, 1),
+                places=(Place(evil, 1),),
                 clusters=(evil,),
-                evidence=(FindingEvidence(evil, Place(evil)),),
+                evidence=(Evidence(evil, Place(evil)),),
             ),
             repo=evil,
             excused=(audits.excused(reason=evil),),

@@ -40,7 +40,7 @@ def cell(tmp_path: Path, pattern: AuditPattern, *found: Finding, tried: tuple[st
 
 
 def finding(*clusters: str, rule: str = "one") -> Finding:
-    return Finding(rule=rule, severity=Severity.ERROR, message="it is so", place=Place("a"), clusters=clusters)
+    return Finding(code=rule, severity=Severity.ERROR, message="it is so", places=(Place("a"),), clusters=clusters)
 
 
 PATTERN = AuditPattern(id="p", title="P", rules=("zero", "one"))

@@ -6,8 +6,7 @@ import html.parser
 import re
 
 from firstlight.commands.audit import page as audit_page
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
@@ -114,8 +113,8 @@ def test_strangers_write_no_html() -> None:
     page = audit_page.page(
         audits.audit(
             audits.finding(
-                evil, message=evil, fix=evil, place=Place(evil, 1), clusters=(evil,),
-                evidence=(FindingEvidence(evil, Place(evil)),),
+                evil, message=evil, fix=evil, places=(Place(evil, 1),), clusters=(evil,),
+                evidence=(Evidence(evil, Place(evil)),),
             ),
             repo=evil, clusters=(evil, "b"), reasons={evil: evil}, excused=(audits.excused(reason=evil),),
             skipped=(evil,), matrix=audits.matrix(),

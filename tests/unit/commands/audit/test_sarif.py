@@ -6,8 +6,8 @@ import jsonschema_rs
 import pytest
 
 from firstlight.commands.audit import sarif
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import Excuse, FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Excuse
 from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
@@ -116,9 +116,7 @@ def results(*findings: Any, **given: Any) -> list[dict[str, Any]]:
 
 
 def test_a_finding() -> None:
-    (one,) = results(
-        audits.finding(evidence=(FindingEvidence("here, too", Place("b c.yaml", 3)), FindingEvidence("everywhere")))
-    )
+    (one,) = results(audits.finding(evidence=(Evidence("here, too", Place("b c.yaml", 3)), Evidence("everywhere"))))
 
     assert (one["ruleId"], one["ruleIndex"], one["level"]) == ("range-differs", 1, "error")
     assert one["locations"][0]["physicalLocation"] == {
@@ -145,7 +143,9 @@ def test_levels(severity: Severity, level: str) -> None:
 
 
 def test_a_finding_keeps_its_fingerprint_where_lines_move() -> None:
-    first, second = results(audits.finding(), audits.finding(place=Place("talos/all.yaml", 99), message="other words"))
+    first, second = results(
+        audits.finding(), audits.finding(places=(Place("talos/all.yaml", 99),), message="other words")
+    )
     (third,) = results(audits.finding(key="services"))
 
     assert first["partialFingerprints"] == second["partialFingerprints"] != third["partialFingerprints"]
@@ -161,7 +161,7 @@ def test_a_finding_keeps_its_fingerprint_where_lines_move() -> None:
     ],
 )
 def test_places_without_lines_and_odd_names(place: Place, uri: str) -> None:
-    (one,) = results(audits.finding(place=place))
+    (one,) = results(audits.finding(places=(place,)))
 
     physical = one["locations"][0]["physicalLocation"]
     assert physical["artifactLocation"]["uri"] == uri
@@ -203,7 +203,7 @@ def test_rules_have_help_and_those_about_security_a_score() -> None:
 
 
 def test_what_strangers_write_is_no_link() -> None:
-    (one,) = results(audits.finding(message=audits.EVIL, evidence=(FindingEvidence(audits.EVIL, Place("b", 1)),)))
+    (one,) = results(audits.finding(message=audits.EVIL, evidence=(Evidence(audits.EVIL, Place("b", 1)),)))
 
     assert "](" not in one["message"]["text"]
     assert "](" not in one["relatedLocations"][0]["message"]["text"]

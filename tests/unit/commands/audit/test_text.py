@@ -4,18 +4,17 @@ import pytest
 
 from firstlight.commands.audit import text as audit_text
 from firstlight.drawing import table
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
 from firstlight.model.place import Place
 from tests.unit.commands.audit import audits
 
 
 def test_the_worst_comes_first_and_a_reason_stands_once() -> None:
     found = audits.audit(
-        audits.finding("a-note", Severity.NOTE, place=Place("a.yaml", 1)),
-        audits.finding("b-error", place=Place("z.yaml", 1)),
-        audits.finding("b-error", place=Place("z.yaml", 9), clusters=("infra",)),
-        audits.finding("c-critical", Severity.CRITICAL, place=Place("y.yaml", 1)),
+        audits.finding("a-note", Severity.NOTE, places=(Place("a.yaml", 1),)),
+        audits.finding("b-error", places=(Place("z.yaml", 1),)),
+        audits.finding("b-error", places=(Place("z.yaml", 9),), clusters=("infra",)),
+        audits.finding("c-critical", Severity.CRITICAL, places=(Place("y.yaml", 1),)),
     )
 
     text = audit_text.text(found, columns=100)
@@ -35,8 +34,8 @@ def test_a_long_fix_is_told_whole() -> None:
 
 
 def test_a_fix_that_all_share_stands_once_and_others_beside_their_places() -> None:
-    same = audits.audit(audits.finding(), audits.finding(place=Place("b.yaml", 2)))
-    other = audits.audit(audits.finding(), audits.finding(place=Place("b.yaml", 2), fix="Write another."))
+    same = audits.audit(audits.finding(), audits.finding(places=(Place("b.yaml", 2),)))
+    other = audits.audit(audits.finding(), audits.finding(places=(Place("b.yaml", 2),), fix="Write another."))
 
     assert audit_text.text(same, columns=100).count("Write one range.") == 1
     text = audit_text.text(other, columns=100)
@@ -54,7 +53,7 @@ def test_what_can_be_fixed_is_marked_and_counted() -> None:
 
 
 def test_evidence_is_aligned_and_cut_after_five() -> None:
-    found = audits.audit(audits.finding(evidence=(*audits.evidence(7), FindingEvidence("and nowhere"))))
+    found = audits.audit(audits.finding(evidence=(*audits.evidence(7), Evidence("and nowhere"))))
 
     lines = audit_text.text(found, columns=100).splitlines()
 
@@ -66,7 +65,7 @@ def test_evidence_is_aligned_and_cut_after_five() -> None:
 
 
 def test_a_place_that_does_not_fit_beside_its_evidence_stands_below() -> None:
-    found = audits.audit(audits.finding(evidence=(FindingEvidence("word " * 12 + "end", Place("short.yaml", 1)),)))
+    found = audits.audit(audits.finding(evidence=(Evidence("word " * 12 + "end", Place("short.yaml", 1)),)))
 
     assert "end   short.yaml:1" in audit_text.text(found, columns=100)
     assert "end\n          short.yaml:1" in audit_text.text(found, columns=75)
@@ -76,8 +75,8 @@ def test_a_place_that_does_not_fit_beside_its_evidence_stands_below() -> None:
 def test_lines_fit_and_places_stay_whole(columns: int) -> None:
     long = "kubernetes/a-directory/another-directory/and-one-more/a-file-with-a-long-name.yaml"
     found = audits.audit(
-        audits.finding(message="word " * 60, evidence=(FindingEvidence("word " * 40, Place(long, 12, 3)),)),
-        audits.finding("quick", place=Place(long, 4), clusters=("apps", "infra", "third")),
+        audits.finding(message="word " * 60, evidence=(Evidence("word " * 40, Place(long, 12, 3)),)),
+        audits.finding("quick", places=(Place(long, 4),), clusters=("apps", "infra", "third")),
         matrix=audits.matrix(),
         skipped=("rule x broke down: " + "why " * 40,),
     )
@@ -90,8 +89,8 @@ def test_lines_fit_and_places_stay_whole(columns: int) -> None:
 
 def test_little_to_say_is_a_line_each_where_it_fits() -> None:
     found = audits.audit(
-        audits.finding("unused", message="nobody uses it", place=Place("a.yaml", 1)),
-        audits.finding("unused", message="nor this", place=Place("directory/b.yaml", 22), clusters=("infra",)),
+        audits.finding("unused", message="nobody uses it", places=(Place("a.yaml", 1),)),
+        audits.finding("unused", message="nor this", places=(Place("directory/b.yaml", 22),), clusters=("infra",)),
     )
 
     assert (
@@ -140,10 +139,10 @@ def test_strangers_do_not_steer_the_terminal() -> None:
         audits.finding(
             message=audits.EVIL,
             fix=audits.EVIL,
-            place=Place("a\x1b[2J\n.yaml", 1),
-            component=audits.EVIL,
+            places=(Place("a\x1b[2J\n.yaml", 1),),
+            subject=audits.EVIL,
             clusters=("\x9b31m",),
-            evidence=(FindingEvidence(audits.EVIL, Place("b\x07", 1)),),
+            evidence=(Evidence(audits.EVIL, Place("b\x07", 1)),),
         ),
         excused=(audits.excused(reason=audits.EVIL),),
         skipped=(audits.EVIL,),
@@ -172,8 +171,8 @@ def test_all_clusters_in_two_words() -> None:
 
 
 def test_news_tells_what_is_new_and_what_is_gone() -> None:
-    kept = audits.finding("kept", place=Place("a.yaml", 4))
-    moved = audits.finding("kept", place=Place("a.yaml", 9))
+    kept = audits.finding("kept", places=(Place("a.yaml", 4),))
+    moved = audits.finding("kept", places=(Place("a.yaml", 9),))
     before, after = audits.audit(kept, audits.finding("solved")), audits.audit(moved, audits.finding("fresh"))
 
     lines = audit_text.news(before, after, columns=100)

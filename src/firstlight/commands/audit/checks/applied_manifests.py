@@ -5,13 +5,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from firstlight.commands.audit import rule_hit, wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import stated_edits, wording
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import text
 from firstlight.model import flux_names, talos_names
 from firstlight.model.component import ObjectId, Origin, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource
 from firstlight.plan import cluster_facts
@@ -35,7 +35,7 @@ _SHOWN = 10
 Found = tuple[ObjectId, Place]
 
 
-def applied_by_nothing(scene: PlatformView) -> Iterator[Hit]:
+def applied_by_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Directories, or files of them, that no Kustomization or Application reaches; one finding a directory."""
     origins = [each for component in scene.platform.components for each in component.origins]
     used = _used(scene, origins)
@@ -62,7 +62,7 @@ def applied_by_nothing(scene: PlatformView) -> Iterator[Hit]:
     )
     for directory, found in sorted(groups.items()):
         is_meant = off.issuperset(found)
-        yield _hit(directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
+        yield _finding(rule, directory, found, is_whole=directory not in living, is_sure=is_sure and not is_meant)
 
 
 def _used(scene: PlatformView, origins: list[Origin]) -> frozenset[str]:
@@ -187,7 +187,9 @@ def _leads_anywhere(message: str) -> bool:
     )
 
 
-def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool) -> Hit:
+def _finding(
+    rule: AuditRule, directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is_sure: bool
+) -> Finding:
     objects = [each for several in found.values() for each in several]
     # What brings other things says most about what is missing.
     objects.sort(
@@ -196,10 +198,10 @@ def _hit(directory: str, found: Mapping[str, list[Found]], *, is_whole: bool, is
     _, place = objects[0]
     files = wording.listed_names(sorted(posixpath.basename(each) for each in found))
     where = directory if is_whole else f"{files} in {directory}"
-    return Hit(
-        message=f"nothing applies {where}: {wording.first_name(str(each) for each, _ in objects)}",
-        place=place,
-        evidence=tuple(FindingEvidence(str(each), there) for each, there in objects[:_SHOWN]),
+    return rule.finding(
+        f"nothing applies {where}: {wording.first_name(str(each) for each, _ in objects)}",
+        at=place,
+        evidence=tuple(Evidence(str(each), there) for each, there in objects[:_SHOWN]),
         key=f"nothing applies {directory}",
         severity=None if is_sure else Severity.NOTE,
     )
@@ -215,7 +217,7 @@ _AT = re.compile(r" at (\S+?):\d+")
 _TWO_OWNERS_SHOWN = 5
 
 
-def objects_twice(scene: PlatformView) -> Iterator[Hit]:
+def objects_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """One object that two Kustomizations or two Applications apply; one finding a pair."""
     for cluster in scene.clusters:
         pairs: dict[tuple[str, str], list[tuple[AppliedObject, AppliedObject]]] = defaultdict(list)
@@ -225,7 +227,7 @@ def objects_twice(scene: PlatformView) -> Iterator[Hit]:
                 first, second = second, first
             pairs[first.origin.id, second.origin.id].append((first, second))
         for found in pairs.values():
-            yield _pair(scene, found)
+            yield _pair(rule, scene, found)
 
 
 def _shared(scene: PlatformView, cluster: str) -> Iterator[tuple[AppliedObject, AppliedObject]]:
@@ -242,38 +244,38 @@ def _shared(scene: PlatformView, cluster: str) -> Iterator[tuple[AppliedObject, 
             yield first, item
 
 
-def _pair(scene: PlatformView, found: list[tuple[AppliedObject, AppliedObject]]) -> Hit:
+def _pair(rule: AuditRule, scene: PlatformView, found: list[tuple[AppliedObject, AppliedObject]]) -> Finding:
     first, second = found[0]
-    stated = rule_hit.declaring_object(scene, second.origin)
+    stated = stated_edits.declaring_object(scene, second.origin)
     place = second.object.place
     if stated is not None and any(one.object.place == other.object.place for one, other in found):
         place = stated.at("spec", "path" if second.origin.form is SourceForm.KUSTOMIZATION else "source")
     shared = wording.first_name(str(one.object.id) for one, _ in found)
     evidence = [
-        FindingEvidence(f"{each.object.id} of {each.origin.name}", each.object.place)
+        Evidence(f"{each.object.id} of {each.origin.name}", each.object.place)
         for pair in found[:_TWO_OWNERS_SHOWN]
         for each in pair
     ]
-    return Hit(
-        message=f"{first.origin.name} and {second.origin.name} both apply {shared}",
-        place=place,
+    return rule.finding(
+        f"{first.origin.name} and {second.origin.name} both apply {shared}",
+        at=place,
         clusters=(first.cluster,),
-        component=second.component.name,
+        subject=second.component.name,
         evidence=tuple(dict.fromkeys(evidence)),
         # One cause, however many objects come to it.
         key=f"{first.origin.name} and {second.origin.name}",
     )
 
 
-def names_twice(scene: PlatformView) -> Iterator[Hit]:
+def names_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two Kustomizations, HelmReleases or Applications of one name, and two HelmReleases of one Helm release."""
     for diagnostic in scene.platform.diagnostics:
         if _IN_TURN in diagnostic.message or _TWICE in diagnostic.message:
             said = diagnostic.message.replace(", and ", ": ")
             paths = [diagnostic.place.path, *_AT.findall(diagnostic.message)]
-            yield Hit(message=said, place=diagnostic.place, clusters=_clusters(scene, paths))
+            yield rule.finding(said, at=diagnostic.place, clusters=_clusters(scene, paths))
     for cluster in scene.clusters:
-        releases: dict[tuple[str, str], tuple[str, FindingEvidence]] = {}
+        releases: dict[tuple[str, str], tuple[str, Evidence]] = {}
         for component in scene.platform.components_of(cluster.name):
             for origin in cluster_facts.origins(component, Side.GITOPS):
                 chart = origin.source
@@ -283,16 +285,16 @@ def names_twice(scene: PlatformView) -> Iterator[Hit]:
                     or "$" in chart.release
                 ):
                     continue
-                here = FindingEvidence(f"HelmRelease {origin.namespace}/{origin.name}", origin.place)
+                here = Evidence(f"HelmRelease {origin.namespace}/{origin.name}", origin.place)
                 key = chart.storage_namespace or chart.namespace, chart.release
                 other, there = releases.setdefault(key, (origin.id, here))
                 if all(key) and other != origin.id:
-                    yield Hit(
-                        message=f"two HelmReleases upgrade the Helm release {key[0]}/{key[1]}: "
+                    yield rule.finding(
+                        f"two HelmReleases upgrade the Helm release {key[0]}/{key[1]}: "
                         f"{there.text.split()[1]} and {here.text.split()[1]}",
-                        place=origin.place,
+                        at=origin.place,
                         clusters=(cluster.name,),
-                        component=component.name,
+                        subject=component.name,
                         evidence=(there, here),
                     )
 

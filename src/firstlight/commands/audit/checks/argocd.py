@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from firstlight.commands.audit import apply_order, rule_hit
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import apply_order, stated_edits
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import sequence, text
 from firstlight.model import argocd_names
 from firstlight.model.component import Component, ObjectId, Origin, Side, SourceForm
-from firstlight.model.diagnostic import Diagnostic, Severity
-from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.finding import FileEdit, Finding
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -25,29 +25,29 @@ _IDLE = (
 Waved = tuple[Component, Origin, int]
 
 
-def waves_unhealthy(scene: PlatformView) -> Iterator[Hit]:
+def waves_unhealthy(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Waves of Applications that do not wait until those before are healthy."""
-    yield from _said(scene, (_HEALTH,))
+    yield from _said(rule, scene, (_HEALTH,))
 
 
-def waves_idle(scene: PlatformView) -> Iterator[Hit]:
+def waves_idle(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Waves that order nothing."""
-    yield from _said(scene, _IDLE)
+    yield from _said(rule, scene, _IDLE)
 
 
-def _said(scene: PlatformView, starts: tuple[str, ...]) -> Iterator[Hit]:
+def _said(rule: AuditRule, scene: PlatformView, starts: tuple[str, ...]) -> Iterator[Finding]:
     found: dict[str, list[Diagnostic]] = {}
     for diagnostic in scene.platform.diagnostics:
         if diagnostic.message.startswith(starts):
             found.setdefault(diagnostic.message, []).append(diagnostic)
     for message, (first, *more) in found.items():
-        evidence = tuple(FindingEvidence("and here", each.place) for each in more)
+        evidence = tuple(Evidence("and here", each.place) for each in more)
         # The Application that brings them may be made elsewhere: by hand, by Terraform, by a chart.
         severity = Severity.NOTE if message.startswith(_ROOTLESS) else None
-        yield Hit(message=message, place=first.place, fix=first.fix, evidence=evidence, severity=severity)
+        yield rule.finding(message, at=first.place, fix=first.fix, evidence=evidence, severity=severity)
 
 
-def waves_early(scene: PlatformView) -> Iterator[Hit]:
+def waves_early(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What comes in an earlier wave than what it needs: Applications of one parent, and objects of one Application."""
     for cluster in scene.clusters:
         waved: dict[str, list[Waved]] = {}
@@ -57,11 +57,11 @@ def waves_early(scene: PlatformView) -> Iterator[Hit]:
                     waved.setdefault(origin.parent, []).append((component, origin, origin.wave or 0))
         for parent, group in waved.items():
             if parent:
-                yield from _applications(scene, group)
-    yield from _objects(scene)
+                yield from _applications(rule, scene, group)
+    yield from _objects(rule, scene)
 
 
-def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
+def _applications(rule: AuditRule, scene: PlatformView, group: list[Waved]) -> Iterator[Finding]:
     waits = not any(each.message.startswith(_HEALTH) for each in scene.platform.diagnostics)
     for component, origin, wave in group:
         # A thing that comes with another one in an earlier wave is there in time.
@@ -71,13 +71,13 @@ def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
             other, there, later = min(who, key=lambda each: each[2])
             stated = scene.declaring(origin)
             steps = ("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION)
-            yield Hit(
-                message=f"{origin.name} is in wave {wave}, and needs {what} of {there.name}, which is in wave {later}"
+            yield rule.finding(
+                f"{origin.name} is in wave {wave}, and needs {what} of {there.name}, which is in wave {later}"
                 + (f": {origin.name} is never healthy, and the wave never ends" if waits else ""),
-                place=stated.at(*steps) if stated else origin.place,
+                at=stated.at(*steps) if stated else origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=(shown, FindingEvidence(f"{other.name} is in wave {later}", there.place)),
+                subject=component.name,
+                evidence=(shown, Evidence(f"{other.name} is in wave {later}", there.place)),
                 # Without a health check of Applications the next wave comes in any case.
                 severity=None if waits else Severity.WARNING,
             )
@@ -86,7 +86,7 @@ def _applications(scene: PlatformView, group: list[Waved]) -> Iterator[Hit]:
 
 def _needs(
     scene: PlatformView, component: Component, origin: Origin, group: list[Waved]
-) -> Iterator[tuple[str, FindingEvidence, list[Waved]]]:
+) -> Iterator[tuple[str, Evidence, list[Waved]]]:
     """What an Application needs: volumes, and kinds of its objects."""
     classes = [each for each in group if each[0].role == "storage" and each[1].id != origin.id]
     storage = _claims(scene, component, origin)
@@ -98,32 +98,32 @@ def _needs(
         mine = [other for other in group if id(other[1]) in who]
         # Argo CD's own kinds are there before it reads anything.
         if who and len(mine) == len(who) and each.id.group != argocd_names.GROUP:
-            yield f"the kind {each.id.kind}", FindingEvidence(f"{origin.name} has {each.id}", each.place), mine
+            yield f"the kind {each.id.kind}", Evidence(f"{origin.name} has {each.id}", each.place), mine
 
 
-def _claims(scene: PlatformView, component: Component, origin: Origin) -> FindingEvidence | None:
+def _claims(scene: PlatformView, component: Component, origin: Origin) -> Evidence | None:
     """What shows that it does not start without volumes."""
     for each in origin.stated:
         if each.id.kind == "PersistentVolumeClaim" or sequence(each.value, "spec", "volumeClaimTemplates"):
-            return FindingEvidence(f"{each.id} claims volumes", each.place)
+            return Evidence(f"{each.id} claims volumes", each.place)
     if not any(isinstance(each, ChartSource) for each in cluster_facts.sources(origin)):
         return None
     for path in (("server", "dataStorage", "enabled"), ("persistence", "enabled"), ("dataStorage", "enabled")):
         given = scene.value(component, *path)
         if given is not None and given.value is True:
-            return FindingEvidence(f"{'.'.join(path)} claims volumes", given.place)
+            return Evidence(f"{'.'.join(path)} claims volumes", given.place)
     return None
 
 
-def _objects(scene: PlatformView) -> Iterator[Hit]:
+def _objects(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Objects in an earlier wave than their namespace or their kind, in one Application."""
     for component in scene.platform.components:
         for origin in component.origins:
             if origin.form is SourceForm.APPLICATION and any(_wave_of(each.value) for each in origin.stated):
-                yield from _in_one(component, origin)
+                yield from _in_one(rule, component, origin)
 
 
-def _in_one(component: Component, origin: Origin) -> Iterator[Hit]:
+def _in_one(rule: AuditRule, component: Component, origin: Origin) -> Iterator[Finding]:
     items = [
         AppliedObject(cluster=component.cluster, component=component, origin=origin, object=each)
         for each in origin.stated
@@ -137,13 +137,13 @@ def _in_one(component: Component, origin: Origin) -> Iterator[Hit]:
             if base is None or base is item or base.object.id in told or _wave(base) <= _wave(item):
                 continue
             told.add(base.object.id)
-            yield Hit(
-                message=f"{found} is in wave {_wave(item)}, before {base.object.id} in wave {_wave(base)}",
-                place=item.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
+            yield rule.finding(
+                f"{found} is in wave {_wave(item)}, before {base.object.id} in wave {_wave(base)}",
+                at=item.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
                 clusters=(component.cluster,),
-                component=component.name,
+                subject=component.name,
                 evidence=(
-                    FindingEvidence(
+                    Evidence(
                         str(base.object.id),
                         base.object.at("metadata", "annotations", argocd_names.SYNC_WAVE_ANNOTATION),
                     ),
@@ -175,7 +175,7 @@ _LOST = {
 """What goes with an Application, by the role of its component; CRDs do not, since Argo CD marks none as its own."""
 
 
-def deleting_finalizers(scene: PlatformView) -> Iterator[Hit]:
+def deleting_finalizers(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Applications of the foundation, and those that bring others, that delete all they have when they are deleted."""
     for component in scene.platform.components:
         for origin in component.origins:
@@ -191,20 +191,18 @@ def deleting_finalizers(scene: PlatformView) -> Iterator[Hit]:
             lost = _LOST.get(component.role) or _counted(children)
             if not lost:
                 continue
-            stated = rule_hit.declaring_object(scene, origin)
+            stated = stated_edits.declaring_object(scene, origin)
             edits: tuple[FileEdit, ...] = ()
             if not origin.maker:
                 steps = ("metadata", "finalizers")
                 whole = len(written) == len(cascading)
-                edits = rule_hit.remove_edit(stated, *steps, *(() if whole else (written.index(cascading[0]),)))
-            yield Hit(
-                message=f"Application {origin.name} has the finalizer {cascading[0]}: deleted, it deletes {lost}",
-                place=stated.at("metadata", "finalizers") if stated else origin.place,
+                edits = stated_edits.remove_edit(stated, *steps, *(() if whole else (written.index(cascading[0]),)))
+            yield rule.finding(
+                f"Application {origin.name} has the finalizer {cascading[0]}: deleted, it deletes {lost}",
+                at=stated.at("metadata", "finalizers") if stated else origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=tuple(
-                    FindingEvidence(f"it brings {each.name}", each.origins[0].place) for each in children[:8]
-                ),
+                subject=component.name,
+                evidence=tuple(Evidence(f"it brings {each.name}", each.origins[0].place) for each in children[:8]),
                 edits=edits,
                 severity=None if component.role in _LOST else Severity.WARNING,
             )
@@ -221,7 +219,7 @@ _SERVER_SIDE = "ServerSideApply=true"
 _REPLACE = "Replace=true"
 
 
-def cannot_take_over(scene: PlatformView) -> Iterator[Hit]:
+def cannot_take_over(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Applications without server-side apply of components that bootstrap installs first."""
     for component in scene.platform.components:
         first = cluster_facts.origins(component, Side.BOOTSTRAP)
@@ -232,16 +230,16 @@ def cannot_take_over(scene: PlatformView) -> Iterator[Hit]:
             replaces = _REPLACE in options
             if origin.form is not SourceForm.APPLICATION or (_SERVER_SIDE in options and not replaces):
                 continue
-            stated = rule_hit.declaring_object(scene, origin)
+            stated = stated_edits.declaring_object(scene, origin)
             is_set = bool(text(origin.maker, "kind"))
             steps = (*(("spec", "template") if is_set else ()), "spec", "syncPolicy", "syncOptions")
             why = f"{_REPLACE} wins over {_SERVER_SIDE}" if replaces else f"it has no {_SERVER_SIDE}"
-            yield Hit(
-                message=f"Application {origin.name} cannot take {component.name} over from bootstrap: {why}",
-                place=stated.at(*steps) if stated else origin.place,
+            yield rule.finding(
+                f"Application {origin.name} cannot take {component.name} over from bootstrap: {why}",
+                at=stated.at(*steps) if stated else origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=(FindingEvidence(f"bootstrap brings {component.name}, too", first[0].place),),
-                edits=() if replaces else rule_hit.append_edit(stated, *steps, value=_SERVER_SIDE),
+                subject=component.name,
+                evidence=(Evidence(f"bootstrap brings {component.name}, too", first[0].place),),
+                edits=() if replaces else stated_edits.append_edit(stated, *steps, value=_SERVER_SIDE),
                 fix=f"Leave {_REPLACE} out of syncOptions." if replaces else "",
             )

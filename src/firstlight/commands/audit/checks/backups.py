@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import backup_tools, wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo import chart_values
 from firstlight.repo.chart_values import ValuesLayer
@@ -27,18 +28,18 @@ _MOST = 5
 _DEEPEST = 30
 
 
-def volumes_without_backup(scene: PlatformView) -> Iterator[Hit]:
+def volumes_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Clusters with volumes that Git declares, where nothing backs up volumes."""
     for cluster in scene.clusters:
         found = scene.of_cluster(cluster.name, "/PersistentVolumeClaim", "apps/StatefulSet")
         claims = [each for each in found if _has_volumes(each)]
         if claims and not backup_tools.copy_volumes(scene, cluster.name):
             names = wording.listed_names((str(each.object.id) for each in claims), _MOST)
-            yield Hit(
-                message=f"nothing backs up volumes, and Git declares {len(claims)}: {names}",
-                place=claims[0].object.place,
+            yield rule.finding(
+                f"nothing backs up volumes, and Git declares {len(claims)}: {names}",
+                at=claims[0].object.place,
                 clusters=(cluster.name,),
-                evidence=tuple(FindingEvidence(str(each.object.id), each.object.place) for each in claims[:_MOST]),
+                evidence=tuple(Evidence(str(each.object.id), each.object.place) for each in claims[:_MOST]),
                 key=f"volumes of {cluster.name}",
             )
 
@@ -49,17 +50,17 @@ def _has_volumes(item: AppliedObject) -> bool:
     return item.object.id.kind != "StatefulSet" or bool(sequence(item.value, "spec", "volumeClaimTemplates"))
 
 
-def backups_without_alert(scene: PlatformView) -> Iterator[Hit]:
+def backups_without_alert(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Backups that can fail for months without anybody being told."""
     for cluster in scene.clusters:
         backups = list(scene.of_cluster(cluster.name, *backup_tools.VOLUMES, *backup_tools.DATABASES))
         if backups and not _is_alerted(scene, cluster.name):
-            yield Hit(
-                message="backups are made, and no alert rule tells when one fails",
-                place=backups[0].object.place,
+            yield rule.finding(
+                "backups are made, and no alert rule tells when one fails",
+                at=backups[0].object.place,
                 clusters=(cluster.name,),
-                component=backups[0].component.name,
-                evidence=tuple(FindingEvidence(str(each.object.id), each.object.place) for each in backups[:_MOST]),
+                subject=backups[0].component.name,
+                evidence=tuple(Evidence(str(each.object.id), each.object.place) for each in backups[:_MOST]),
                 key=f"backups of {cluster.name}",
             )
 
@@ -96,15 +97,15 @@ def _alerts(value: Any, deep: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _alerts(each, deep + 1)
 
 
-def etcd_without_backup(scene: PlatformView) -> Iterator[Hit]:
+def etcd_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Clusters of Talos machines whose etcd nothing snapshots."""
     for cluster in scene.clusters if not backup_tools.script_copies_etcd(scene) else ():
         is_saved = backup_tools.copy_etcd(scene, cluster.name) or _omni_copies_etcd(scene, cluster.omni_template)
         if is_saved or not cluster.machines:
             continue
-        yield Hit(
-            message="nothing in the repo makes snapshots of etcd",
-            place=cluster.place,
+        yield rule.finding(
+            "nothing in the repo makes snapshots of etcd",
+            at=cluster.place,
             clusters=(cluster.name,),
             key=f"etcd of {cluster.name}",
         )
@@ -124,7 +125,7 @@ _LONG = 365
 Drill = tuple[datetime.date, Place]
 
 
-def drills_missing(scene: PlatformView) -> Iterator[Hit]:
+def drills_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Clusters whose recovery nobody has tried within a year."""
     recorded = _recorded(scene)
     for cluster in scene.clusters:
@@ -132,9 +133,9 @@ def drills_missing(scene: PlatformView) -> Iterator[Hit]:
         if not cluster.machines or (last is not None and (scene.today - last[0]).days <= _LONG):
             continue
         said = f"its last recovery on record is of {last[0]}" if last else "no recovery of this cluster is on record"
-        yield Hit(
-            message=said,
-            place=last[1] if last else cluster.place,
+        yield rule.finding(
+            said,
+            at=last[1] if last else cluster.place,
             clusters=(cluster.name,),
             key=f"drill of {cluster.name}",
         )
@@ -174,12 +175,12 @@ class DatabaseSchedule:
     is_suspended: bool = False
 
 
-def databases_without_backup(scene: PlatformView) -> Iterator[Hit]:
+def databases_without_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Databases that nothing backs up."""
     saved = {each.name for each in scene.clusters if backup_tools.copy_databases(scene, each.name)}
     for item, what in _lacking(scene):
         if item.cluster not in saved:
-            yield _unbacked(item, what)
+            yield _unbacked(rule, item, what)
 
 
 def _lacking(scene: PlatformView) -> Iterator[tuple[AppliedObject, str]]:
@@ -196,12 +197,12 @@ def _lacking(scene: PlatformView) -> Iterator[tuple[AppliedObject, str]]:
             yield item, "schedule of a pgBackRest repository"
 
 
-def _unbacked(item: AppliedObject, what: str) -> Hit:
-    return Hit(
-        message=f"{item.object.id} has no {what}, and nothing else dumps it: what it holds is lost with its volume",
-        place=item.object.place,
+def _unbacked(rule: AuditRule, item: AppliedObject, what: str) -> Finding:
+    return rule.finding(
+        f"{item.object.id} has no {what}, and nothing else dumps it: what it holds is lost with its volume",
+        at=item.object.place,
         clusters=(item.cluster,),
-        component=item.component.name,
+        subject=item.component.name,
     )
 
 
@@ -220,45 +221,45 @@ def _has_schedule(scene: PlatformView, database: AppliedObject, kind: str) -> bo
     return False
 
 
-def databases_with_legacy_backup(scene: PlatformView) -> Iterator[Hit]:
+def databases_with_legacy_backup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """CloudNativePG's own way to a bucket, which has become a plugin's."""
     for item in scene.of_kind(_POSTGRES):
         if at(item.value, *_DEPRECATED) is not None:
-            yield Hit(
-                message=f"{item.object.id} backs up by spec.backup.barmanObjectStore, which CloudNativePG takes away",
-                place=item.object.at(*_DEPRECATED),
+            yield rule.finding(
+                f"{item.object.id} backs up by spec.backup.barmanObjectStore, which CloudNativePG takes away",
+                at=item.object.at(*_DEPRECATED),
                 clusters=(item.cluster,),
-                component=item.component.name,
+                subject=item.component.name,
             )
 
 
-def schedules_never_fire(scene: PlatformView) -> Iterator[Hit]:
+def schedules_never_fire(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Schedules of backups that no day fits, that are suspended, or that cannot be read."""
     for each in _schedules(scene):
         reason = (
             "it is suspended" if each.is_suspended else backup_tools.cron_problem(each.expression, each.has_seconds)
         )
         if reason:
-            yield Hit(
-                message=f"{each.item.object.id} never makes a backup: {reason}",
-                place=each.item.object.at(*(("spec", "suspend") if each.is_suspended else each.steps)),
+            yield rule.finding(
+                f"{each.item.object.id} never makes a backup: {reason}",
+                at=each.item.object.at(*(("spec", "suspend") if each.is_suspended else each.steps)),
                 clusters=(each.item.cluster,),
-                component=each.item.component.name,
-                evidence=(FindingEvidence(f"schedule {each.expression}", each.item.object.at(*each.steps)),),
+                subject=each.item.component.name,
+                evidence=(Evidence(f"schedule {each.expression}", each.item.object.at(*each.steps)),),
             )
 
 
-def schedules_misread(scene: PlatformView) -> Iterator[Hit]:
+def schedules_misread(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Schedules of five fields where the first of six is seconds: what was meant for hours is read as minutes."""
     for each in _schedules(scene):
         fields = each.expression.split()
         if each.has_seconds and len(fields) == 5 and fields[2] == "*" and fields[1].isdecimal():
-            yield Hit(
-                message=f"{each.item.object.id} runs every hour at minute {fields[1]}, and not at {fields[1]} o'clock:"
+            yield rule.finding(
+                f"{each.item.object.id} runs every hour at minute {fields[1]}, and not at {fields[1]} o'clock:"
                 " the first field is seconds",
-                place=each.item.object.at(*each.steps),
+                at=each.item.object.at(*each.steps),
                 clusters=(each.item.cluster,),
-                component=each.item.component.name,
+                subject=each.item.component.name,
                 fix=f'Write six fields: "0 {each.expression}".',
             )
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from firstlight.commands.audit import wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.model import argocd_names, flux_names, secret_words, versions
 from firstlight.model.component import Certainty, Component, Side
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.plan import cluster_facts, product_tables
 from firstlight.plan.version_bump import allows, bump
@@ -18,35 +18,35 @@ from firstlight.repo.platform_view import PlatformView, ValuePath
 _SHOWN = 8
 
 
-def versions_apart(scene: PlatformView) -> Iterator[Hit]:
+def versions_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two versions, or a range in Git that does not contain bootstrap's."""
     for component in _taken_over(scene):
         if cluster_facts.is_inline(component):
             continue
         first, then = cluster_facts.versions(component)
         if not first and then and _is_unpinned(component):
-            yield Hit(
-                message=f"{component.name} has no version in bootstrap, and {then} in GitOps: "
+            yield rule.finding(
+                f"{component.name} has no version in bootstrap, and {then} in GitOps: "
                 "bootstrap installs whatever is the newest",
-                place=cluster_facts.place(component, Side.BOOTSTRAP),
+                at=cluster_facts.place(component, Side.BOOTSTRAP),
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=(FindingEvidence(f"{then} in GitOps", cluster_facts.place(component, Side.GITOPS)),),
+                subject=component.name,
+                evidence=(Evidence(f"{then} in GitOps", cluster_facts.place(component, Side.GITOPS)),),
                 fix=f"Write {then} in bootstrap, or let it read the version from Git.",
             )
         if not first or not then or allows(then, first) is not False:
             continue
         change = bump(first, then)
         less = " older" if change == "down" else ""
-        yield Hit(
-            message=f"{component.name} is {first} in bootstrap and{less} {then} in GitOps: "
+        yield rule.finding(
+            f"{component.name} is {first} in bootstrap and{less} {then} in GitOps: "
             "the first reconcile changes it at once",
-            place=_version_place(scene, component),
+            at=_version_place(scene, component),
             clusters=(component.cluster,),
-            component=component.name,
+            subject=component.name,
             evidence=(
-                FindingEvidence(f"{first} in bootstrap", cluster_facts.place(component, Side.BOOTSTRAP)),
-                FindingEvidence(f"{then} in GitOps", cluster_facts.place(component, Side.GITOPS)),
+                Evidence(f"{first} in bootstrap", cluster_facts.place(component, Side.BOOTSTRAP)),
+                Evidence(f"{then} in GitOps", cluster_facts.place(component, Side.GITOPS)),
             ),
             fix=f"Write {then} in bootstrap, or let it read the version from Git.",
             severity=Severity.NOTE if versions.minor(first) == versions.minor(then) and change != "down" else None,
@@ -77,7 +77,7 @@ def _line(scene: PlatformView, path: str, number: int) -> str:
     return (scene.files.text(path) or "").splitlines()[number - 1]
 
 
-def values_apart(scene: PlatformView) -> Iterator[Hit]:
+def values_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Values that the two halves of a chart give differently."""
     for component in _taken_over(scene):
         if not _is_one_chart(component) or not chart_values.are_values_known(component):
@@ -90,11 +90,11 @@ def values_apart(scene: PlatformView) -> Iterator[Hit]:
             # What only one half gives may be the chart's default: only the chart could tell.
             how = "different values" if both else "values that the other half does not give"
             names = wording.listed_names(map(_named, both or apart))
-            yield Hit(
-                message=f"bootstrap and GitOps give {component.name} {how}: {names}",
-                place=ours[both[0]].place if both else cluster_facts.place(component, Side.BOOTSTRAP),
+            yield rule.finding(
+                f"bootstrap and GitOps give {component.name} {how}: {names}",
+                at=ours[both[0]].place if both else cluster_facts.place(component, Side.BOOTSTRAP),
                 clusters=(component.cluster,),
-                component=component.name,
+                subject=component.name,
                 evidence=tuple(_evidence([*both, *(each for each in apart if each not in both)], ours, theirs)),
                 severity=None if both else Severity.NOTE,
             )
@@ -132,14 +132,14 @@ def _named(path: ValuePath) -> str:
 
 def _evidence(
     apart: list[ValuePath], ours: dict[ValuePath, GivenValue], theirs: dict[ValuePath, GivenValue]
-) -> Iterator[FindingEvidence]:
+) -> Iterator[Evidence]:
     for path in apart[:_SHOWN]:
         for side, half in (("bootstrap", ours), ("GitOps", theirs)):
             given = half.get(path)
             if given is not None:
-                yield FindingEvidence(f"{side}: {_named(path)}: {_shown(path, given)}", given.place)
+                yield Evidence(f"{side}: {_named(path)}: {_shown(path, given)}", given.place)
     if len(apart) > _SHOWN:
-        yield FindingEvidence(f"and {len(apart) - _SHOWN} more")
+        yield Evidence(f"and {len(apart) - _SHOWN} more")
 
 
 def _shown(path: ValuePath, given: GivenValue) -> str:
@@ -159,17 +159,17 @@ _LONG = 365
 """Days after which bootstrap is worth a look: a year has three versions of Kubernetes."""
 
 
-def reasons_missing(scene: PlatformView) -> Iterator[Hit]:
+def reasons_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Components of bootstrap for which neither firstlight.yaml nor common knowledge has a reason."""
     for cluster in scene.clusters if scene.platform.declared is not None else ():
         known = scene.facts[cluster.name]
         for component in known.bootstrap:
             if not component.is_why_declared and not component.role and not _is_root(component):
-                yield Hit(
-                    message=f"{component.name} is in bootstrap, and nothing says why",
-                    place=_declared(scene, component.name),
+                yield rule.finding(
+                    f"{component.name} is in bootstrap, and nothing says why",
+                    at=_declared(scene, component.name),
                     clusters=(cluster.name,),
-                    component=component.name,
+                    subject=component.name,
                     fix=f"Write components.{component.name}.why in firstlight.yaml, or leave it to GitOps.",
                 )
 
@@ -190,14 +190,14 @@ def _declared(scene: PlatformView, name: str) -> Place:
     return documents[0].place("components", name) if documents else Place(path)
 
 
-def reasons_not_reviewed(scene: PlatformView) -> Iterator[Hit]:
+def reasons_not_reviewed(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Files of bootstrap that nobody has changed for long."""
     for path, day in sorted(scene.committed.items()):
         if (scene.today - day).days > _LONG:
-            yield Hit(message=f"{path} has not been changed since {day}", place=Place(path), key=f"{path} is old")
+            yield rule.finding(f"{path} has not been changed since {day}", at=Place(path), key=f"{path} is old")
 
 
-def without_need(scene: PlatformView) -> Iterator[Hit]:
+def without_need(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What bootstrap has, and nothing uses before the engine is up: all of it in one finding."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
@@ -210,10 +210,9 @@ def without_need(scene: PlatformView) -> Iterator[Hit]:
         if spare:
             places = [(each.name, cluster_facts.place(each, Side.BOOTSTRAP)) for each in spare]
             names = ", ".join(name for name, _ in places)
-            yield Hit(
-                message=f"nothing that the engine needs uses {names}: GitOps could bring "
-                f"{'it' if len(spare) == 1 else 'them'}",
-                place=places[0][1],
+            yield rule.finding(
+                f"nothing that the engine needs uses {names}: GitOps could bring {'it' if len(spare) == 1 else 'them'}",
+                at=places[0][1],
                 clusters=(cluster.name,),
-                evidence=tuple(FindingEvidence(f"{name} is in bootstrap", place) for name, place in places),
+                evidence=tuple(Evidence(f"{name} is in bootstrap", place) for name, place in places),
             )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from firstlight.commands.audit.bootstrap_needs import comes_after, reaches, users
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import sequence, text
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.plan import Problem
 from firstlight.plan import cluster_facts, product_tables
@@ -18,23 +18,27 @@ from firstlight.plan.cluster_facts import ClusterFacts
 from firstlight.repo.platform_view import PlatformView
 
 
-def plan_problems(scene: PlatformView, *rules: str, severity: Severity | None = None) -> Iterator[Hit]:
+def plan_problems(
+    rule: AuditRule, scene: PlatformView, *rules: str, severity: Severity | None = None
+) -> Iterator[Finding]:
     """The problems of plans that have one of these rules."""
     for cluster, plan in scene.plans.items():
         for problem in plan.problems:
             if problem.rule in rules:
-                yield problem_hit(problem, cluster, scene, severity=severity)
+                yield problem_finding(rule, problem, cluster, scene, severity=severity)
 
 
-def problem_hit(problem: Problem, cluster: str, scene: PlatformView, *, severity: Severity | None = None) -> Hit:
+def problem_finding(
+    rule: AuditRule, problem: Problem, cluster: str, scene: PlatformView, *, severity: Severity | None = None
+) -> Finding:
     """What a plan has found, as the place where a rule fits."""
     said = next((each.place for each in problem.chain if each.place is not None), None)
-    return Hit(
-        message=problem.message,
-        place=said or _declared(scene, cluster),
+    return rule.finding(
+        problem.message,
+        at=said or _declared(scene, cluster),
         clusters=(cluster,),
-        component=problem.component,
-        evidence=tuple(FindingEvidence(f"{each.name} {each.says}".strip(), each.place) for each in problem.chain),
+        subject=problem.component,
+        evidence=tuple(Evidence(f"{each.name} {each.says}".strip(), each.place) for each in problem.chain),
         fix=problem.way_out,
         severity=severity,
     )
@@ -45,34 +49,34 @@ def _declared(scene: PlatformView, cluster: str) -> Place:
     return found.place if found else Place(".")
 
 
-def cni_twice(scene: PlatformView) -> Iterator[Hit]:
+def cni_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's flannel beside another network plugin."""
-    return plan_problems(scene, "cni-twice")
+    return plan_problems(rule, scene, "cni-twice")
 
 
-def cni_missing(scene: PlatformView) -> Iterator[Hit]:
+def cni_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """No network plugin in bootstrap."""
-    return plan_problems(scene, "cni-missing")
+    return plan_problems(rule, scene, "cni-missing")
 
 
-def dns_twice(scene: PlatformView) -> Iterator[Hit]:
+def dns_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's CoreDNS beside another."""
-    return plan_problems(scene, "dns-twice")
+    return plan_problems(rule, scene, "dns-twice")
 
 
-def dns_missing(scene: PlatformView) -> Iterator[Hit]:
+def dns_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """No cluster DNS before the engine."""
-    return plan_problems(scene, "dns-missing")
+    return plan_problems(rule, scene, "dns-missing")
 
 
-def unschedulable(scene: PlatformView) -> Iterator[Hit]:
+def unschedulable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What no node takes."""
-    return plan_problems(scene, "unschedulable")
+    return plan_problems(rule, scene, "unschedulable")
 
 
-def versions_refused(scene: PlatformView) -> Iterator[Hit]:
+def versions_refused(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Versions that refuse each other."""
-    return plan_problems(scene, "version-refused")
+    return plan_problems(rule, scene, "version-refused")
 
 
 # What bootstrap needs and does not get in time.
@@ -84,14 +88,14 @@ _ORDERED = {SourceForm.HELMFILE, SourceForm.HOOK}
 """What helmfile runs side by side unless it is told the order."""
 
 
-def needs_from_gitops(scene: PlatformView) -> Iterator[Hit]:
+def needs_from_gitops(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What bootstrap waits for and GitOps alone brings, and kinds that nothing brings."""
     for cluster in scene.clusters:
         for problem in scene.plans[cluster.name].problems:
             is_late = problem.rule.endswith(_LATE) or problem.rule in _LATE_TOO
             if is_late and problem.severity != Severity.NOTE and any(each.place for each in problem.chain):
-                hit = problem_hit(problem, cluster.name, scene, severity=_severity(problem))
-                yield dataclasses.replace(hit, message=problem.message.partition(";")[0])
+                short = dataclasses.replace(problem, message=problem.message.partition(";")[0])
+                yield problem_finding(rule, short, cluster.name, scene, severity=_severity(problem))
 
 
 def _severity(problem: Problem) -> Severity | None:
@@ -100,7 +104,7 @@ def _severity(problem: Problem) -> Severity | None:
     return None if problem.severity == Severity.ERROR else Severity.WARNING
 
 
-def needs_missing(scene: PlatformView) -> Iterator[Hit]:
+def needs_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Needs of bootstrap that nothing meets, and what uses the engine's kinds without needing it."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
@@ -108,16 +112,16 @@ def needs_missing(scene: PlatformView) -> Iterator[Hit]:
             for need in component.missing:
                 # Of what Flux waits for, another rule speaks.
                 if need.why not in (cluster_facts.TASK_ORDER, "dependsOn"):
-                    yield Hit(
-                        message=f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
-                        place=need.place,
+                    yield rule.finding(
+                        f"{component.name} needs {need.id.partition('/')[2]}, which nothing deploys",
+                        at=need.place,
                         clusters=(cluster.name,),
-                        component=component.name,
+                        subject=component.name,
                     )
-        yield from _unordered(scene, cluster.name)
+        yield from _unordered(rule, scene, cluster.name)
 
 
-def _unordered(scene: PlatformView, cluster: str) -> Iterator[Hit]:
+def _unordered(rule: AuditRule, scene: PlatformView, cluster: str) -> Iterator[Finding]:
     """Of other kinds that come with their chart another rule speaks: they are better applied before."""
     known = scene.facts[cluster]
     for component in known.with_role("engine"):
@@ -129,13 +133,13 @@ def _unordered(scene: PlatformView, cluster: str) -> Iterator[Hit]:
                 continue
             for other, (made, place) in users(scene, cluster, about.groups, but=component.name):
                 if _is_ordered(scene, cluster, other.name) and not comes_after(known, other, component):
-                    yield Hit(
-                        message=f"{other.name} has {made} and does not need {component.name}, which brings that kind",
-                        place=place,
+                    yield rule.finding(
+                        f"{other.name} has {made} and does not need {component.name}, which brings that kind",
+                        at=place,
                         clusters=(cluster,),
-                        component=other.name,
+                        subject=other.name,
                         evidence=(
-                            FindingEvidence(
+                            Evidence(
                                 f"{component.name} brings its CRDs", cluster_facts.place(component, Side.BOOTSTRAP)
                             ),
                         ),
@@ -166,7 +170,7 @@ _WAITS = re.compile(r"\brollout status\b|\bwait\b|\bcilium status\b|--wait\b|--a
 _ASKED = re.compile(r"^[^#]*(?:rollout status|\bwait\b|cilium status|get (?:pods?|nodes?|ds|daemonset)).*")
 
 
-def cni_gate_missing(scene: PlatformView) -> Iterator[Hit]:
+def cni_gate_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A CNI in bootstrap that nothing waits for, with the engine after it."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
@@ -175,14 +179,14 @@ def cni_gate_missing(scene: PlatformView) -> Iterator[Hit]:
             for origin in cluster_facts.origins(component, Side.BOOTSTRAP):
                 if not _is_awaited(scene, known, component, origin):
                     engine = engines[-1]
-                    after = FindingEvidence(
+                    after = Evidence(
                         f"{engine.name} is installed after it", cluster_facts.place(engine, Side.BOOTSTRAP)
                     )
-                    yield Hit(
-                        message=f"nothing waits until {component.name} is up before {engine.name} is installed",
-                        place=origin.place,
+                    yield rule.finding(
+                        f"nothing waits until {component.name} is up before {engine.name} is installed",
+                        at=origin.place,
                         clusters=(cluster.name,),
-                        component=component.name,
+                        subject=component.name,
                         evidence=(after,),
                         fix=_fix(origin),
                     )

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import bootstrap_needs
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, sequence, text
 from firstlight.model.component import Component, Origin, Side, SourceForm
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource, DirectorySource
 from firstlight.plan import cluster_facts
@@ -28,24 +29,24 @@ _NAMES = (
 )
 
 
-def hooks_not_repeatable(scene: PlatformView) -> Iterator[Hit]:
+def hooks_not_repeatable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Commands that fail the second time."""
     for component, origin in _helmfile(scene):
         for hook in sequence(origin.definition, "hooks"):
             if found := _once(text(hook, "command")):
                 place = _hook_place(scene, origin, text(hook, "command"))
-                yield _hit(component.cluster, place, found, f"a hook of {component.name}", component.name)
+                yield _finding(rule, component.cluster, place, found, f"a hook of {component.name}", component.name)
     for cluster in scene.clusters:
         before = ""
         for place, line in bootstrap_needs.script_lines(scene, cluster.name):
             statement = bootstrap_needs.statement(scene, place)
             if (found := _once(statement)) and not _GUARDED.search(before):
-                yield _hit(cluster.name, place, found, "bootstrap")
+                yield _finding(rule, cluster.name, place, found, "bootstrap")
             before = line
-    yield from _jobs(scene)
+    yield from _jobs(rule, scene)
 
 
-def _jobs(scene: PlatformView) -> Iterator[Hit]:
+def _jobs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Jobs among the inline manifests: Talos makes them again where they are gone."""
     for item in scene.of_kind("batch/Job"):
         if item.origin.form is not SourceForm.INLINE_MANIFEST:
@@ -55,16 +56,18 @@ def _jobs(scene: PlatformView) -> Iterator[Hit]:
             if found := _once(" ".join(str(each) for each in words)):
                 place = item.object.at("spec", "template", "spec", "containers", number, "command")
                 who = f"the inline Job {at(item.value, 'metadata', 'name')}"
-                yield _hit(item.cluster, place, found, who, item.component.name)
+                yield _finding(rule, item.cluster, place, found, who, item.component.name)
 
 
-def _hit(cluster: str, place: Place, found: tuple[str, str], who: str, component: str = "") -> Hit:
+def _finding(
+    rule: AuditRule, cluster: str, place: Place, found: tuple[str, str], who: str, component: str = ""
+) -> Finding:
     name, refuses = found
-    return Hit(
-        message=f"{who} runs {name}, which refuses {refuses}",
-        place=place,
+    return rule.finding(
+        f"{who} runs {name}, which refuses {refuses}",
+        at=place,
         clusters=(cluster,),
-        component=component,
+        subject=component,
         fix=_FIXES[name],
     )
 
@@ -83,17 +86,17 @@ def _once(command: str) -> tuple[str, str] | None:
     return next(((name, refuses) for pattern, name, refuses in _NAMES if pattern.search(command)), None)
 
 
-def hooks_after_failure(scene: PlatformView) -> Iterator[Hit]:
+def hooks_after_failure(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Hooks after a sync that write: helmfile runs them where the sync failed, too."""
     for component, origin in _helmfile(scene):
         for hook in sequence(origin.definition, "hooks"):
             command = text(hook, "command")
             if "postsync" in sequence(hook, "events") and _WRITES.search(command):
-                yield Hit(
-                    message=f"the postsync hook of {component.name} writes to the cluster also when the sync failed",
-                    place=_hook_place(scene, origin, command),
+                yield rule.finding(
+                    f"the postsync hook of {component.name} writes to the cluster also when the sync failed",
+                    at=_hook_place(scene, origin, command),
                     clusters=(component.cluster,),
-                    component=component.name,
+                    subject=component.name,
                 )
 
 
@@ -125,16 +128,16 @@ _HARMLESS = re.compile(r"--dry-run|^\s*(?:pods?|po|jobs?)\b")
 """What others make again: to delete a Job is the way to run it once more."""
 
 
-def changes_by_hand(scene: PlatformView) -> Iterator[Hit]:
+def changes_by_hand(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Commands of bootstrap's scripts that change what is there."""
     for cluster in scene.clusters:
         for place, line in bootstrap_needs.script_lines(scene, cluster.name):
             match = _CHANGES.search(line)
             if match is None or _HARMLESS.search(match[2]):
                 continue
-            yield Hit(
-                message=f"bootstrap changes {_what(match[2])} by hand: kubectl {match[1]}",
-                place=place,
+            yield rule.finding(
+                f"bootstrap changes {_what(match[2])} by hand: kubectl {match[1]}",
+                at=place,
                 clusters=(cluster.name,),
                 fix="Say in a manifest, in the chart's values or in Git what it is to be, and take this command away.",
             )
@@ -163,23 +166,23 @@ _OWN = re.compile(
 """What stays on one machine on purpose, or is made from what is tracked."""
 
 
-def untracked_inputs(scene: PlatformView) -> Iterator[Hit]:
+def untracked_inputs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Inputs of bootstrap that are not tracked, and those that Git ignores."""
     if scene.tracked is None:
         return
     for path, place, cluster in _named(scene):
         if scene.files.is_file(path) and path not in scene.tracked and not _OWN.search(path):
-            yield Hit(
-                message=f"bootstrap reads {path}, which Git does not track",
-                place=place,
+            yield rule.finding(
+                f"bootstrap reads {path}, which Git does not track",
+                at=place,
                 clusters=(cluster,) if cluster else (),
                 fix=f"git add {path}",
             )
     for path in scene.ignored:
         if not _OWN.search(path):
-            yield Hit(
-                message=f"bootstrap reads {path}, which Git ignores",
-                place=_mention(scene, path),
+            yield rule.finding(
+                f"bootstrap reads {path}, which Git ignores",
+                at=_mention(scene, path),
                 fix="Take it out of .gitignore and commit it, encrypted if it holds secrets.",
             )
 

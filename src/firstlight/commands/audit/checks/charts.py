@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from firstlight.commands.audit import bootstrap_needs, wording
 from firstlight.commands.audit.bootstrap_needs import comes_after, users
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import yaml_reader
 from firstlight.document.within import at
 from firstlight.model import versions
 from firstlight.model.component import Component, Origin, Phase, Side, SourceForm
-from firstlight.model.diagnostic import Diagnostic, Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts, product_tables
@@ -29,7 +29,7 @@ _SCRIPT = re.compile(
 _APPLIES = re.compile(r"\bkubectl\b.*\bapply\b")
 
 
-def crds_still_on(scene: PlatformView) -> Iterator[Hit]:
+def crds_still_on(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A chart of bootstrap that brings CRDs which the CRD phase has applied before it."""
     for cluster in scene.clusters:
         phase = dict(_crd_phase(scene, cluster.name))
@@ -43,15 +43,13 @@ def crds_still_on(scene: PlatformView) -> Iterator[Hit]:
             switch = next(iter(known.switches))
             own = cluster_facts.place(component, Side.BOOTSTRAP)
             leaves_out = _leaving_out(scene, component, known)
-            yield Hit(
-                message=f"{component.name} brings its CRDs, and the CRD phase has applied them before it",
-                place=on.place if on.place is not None else own,
+            yield rule.finding(
+                f"{component.name} brings its CRDs, and the CRD phase has applied them before it",
+                at=on.place if on.place is not None else own,
                 clusters=(cluster.name,),
-                component=component.name,
+                subject=component.name,
                 evidence=(
-                    FindingEvidence(
-                        f"{first.name} applies the CRDs of {chart_values.chart_name(chart)} first", first.place
-                    ),
+                    Evidence(f"{first.name} applies the CRDs of {chart_values.chart_name(chart)} first", first.place),
                     on,
                     *leaves_out,
                 ),
@@ -60,16 +58,16 @@ def crds_still_on(scene: PlatformView) -> Iterator[Hit]:
             )
 
 
-def _leaving_out(scene: PlatformView, component: Component, known: ChartCrds) -> Iterator[FindingEvidence]:
+def _leaving_out(scene: PlatformView, component: Component, known: ChartCrds) -> Iterator[Evidence]:
     """Values that look like the switch and leave out some CRDs only."""
     given = scene.value(component, "crds", side=Side.BOOTSTRAP)
     if "installCRDs" in known.switches and given is not None and isinstance(given.value, dict):
         some = sorted(key for key, value in given.value.items() if key.startswith("create") and value is False)
         if some:
-            yield FindingEvidence(f"crds.{some[0]}: false leaves out one CRD only", given.layer.at("crds", some[0]))
+            yield Evidence(f"crds.{some[0]}: false leaves out one CRD only", given.layer.at("crds", some[0]))
 
 
-def crd_versions_apart(scene: PlatformView) -> Iterator[Hit]:
+def crd_versions_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """CRDs of one version, and a controller of another that does not bring its own."""
     for cluster in scene.clusters:
         phase = dict(_crd_phase(scene, cluster.name))
@@ -85,18 +83,18 @@ def crd_versions_apart(scene: PlatformView) -> Iterator[Hit]:
             if allows(chart.version, first.version) is not False:
                 continue
             same_minor = versions.minor(first.version) == versions.minor(chart.version) is not None
-            yield Hit(
-                message=f"{component.name} {chart.version} in {side} runs with CRDs of {first.version}",
-                place=cluster_facts.place(component, side),
+            yield rule.finding(
+                f"{component.name} {chart.version} in {side} runs with CRDs of {first.version}",
+                at=cluster_facts.place(component, side),
                 clusters=(cluster.name,),
-                component=component.name,
-                evidence=(FindingEvidence(f"{first.name} applies the CRDs of {first.version}", first.place),),
+                subject=component.name,
+                evidence=(Evidence(f"{first.name} applies the CRDs of {first.version}", first.place),),
                 fix=f"Give {first.name} the version {chart.version}, too.",
                 severity=Severity.NOTE if same_minor else None,
             )
 
 
-def crds_not_separated(scene: PlatformView) -> Iterator[Hit]:
+def crds_not_separated(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Objects of bootstrap whose kinds come with another chart of bootstrap, without a phase for CRDs."""
     for cluster in scene.clusters:
         phase = {group for _, origin in _crd_phase(scene, cluster.name) for group in _groups(origin)}
@@ -110,14 +108,14 @@ def crds_not_separated(scene: PlatformView) -> Iterator[Hit]:
                 continue
             is_ordered = all(comes_after(scene.facts[cluster.name], each, component) for each, _ in using)
             names = ", ".join(dict.fromkeys(each.name for each, _ in using))
-            yield Hit(
-                message=f"the CRDs of {chart_values.chart_name(chart)} come with its chart, and {names} "
+            yield rule.finding(
+                f"the CRDs of {chart_values.chart_name(chart)} come with its chart, and {names} "
                 "has objects of them in the "
                 "same bootstrap",
-                place=cluster_facts.place(component, Side.BOOTSTRAP),
+                at=cluster_facts.place(component, Side.BOOTSTRAP),
                 clusters=(cluster.name,),
-                component=component.name,
-                evidence=tuple(FindingEvidence(f"{each.name} has {made}", place) for each, (made, place) in using[:5]),
+                subject=component.name,
+                evidence=tuple(Evidence(f"{each.name} has {made}", place) for each, (made, place) in using[:5]),
                 severity=Severity.NOTE if is_ordered else None,
             )
 
@@ -147,18 +145,18 @@ def _charts(scene: PlatformView, cluster: str, *sides: Side) -> Iterator[tuple[C
                     yield component, chart, known
 
 
-def _switched_on(scene: PlatformView, component: Component, side: Side, known: ChartCrds) -> FindingEvidence | None:
+def _switched_on(scene: PlatformView, component: Component, side: Side, known: ChartCrds) -> Evidence | None:
     """What switches a chart's CRDs on; None where they are off, or values are not known."""
     if not known.switches:
-        return FindingEvidence("the chart has no switch for its CRDs")
+        return Evidence("the chart has no switch for its CRDs")
     if known.folder_if and platform_view.is_switched_on(scene, component, side, known.folder_if, default=False)[0]:
         return None
     for path, default in known.switches.items():
         on, given = platform_view.is_switched_on(scene, component, side, path, default=default)
         if on and given is not None:
-            return FindingEvidence(f"{path} is true", given.place)
+            return Evidence(f"{path} is true", given.place)
         if on and chart_values.are_values_known(component, side):
-            return FindingEvidence(f"{path} is true by default")
+            return Evidence(f"{path} is true by default")
     return None
 
 
@@ -172,7 +170,7 @@ def _takes_over(component: Component) -> bool:
     return any(each.form is SourceForm.INLINE_MANIFEST for each in cluster_facts.origins(component, Side.BOOTSTRAP))
 
 
-def crds_applied_client_side(scene: PlatformView) -> Iterator[Hit]:
+def crds_applied_client_side(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A script that extracts the CRDs of charts and applies them without --server-side."""
     for path in scene.files.files:
         if not _SCRIPT.search(path):
@@ -180,7 +178,7 @@ def crds_applied_client_side(scene: PlatformView) -> Iterator[Hit]:
         for place, _ in scene.lines(path, r"^[^#]*CustomResourceDefinition"):
             statement = bootstrap_needs.statement(scene, place)
             if _APPLIES.search(statement) and "--server-side" not in statement:
-                yield Hit(message="the CRDs of charts are applied without --server-side", place=place)
+                yield rule.finding("the CRDs of charts are applied without --server-side", at=place)
 
 
 # Values that a chart does not know, and keys that are given twice.
@@ -199,27 +197,30 @@ def _known() -> dict[str, dict[str, tuple[str, ...]]]:
     return product_tables.read_table("chart_value_names.yaml", dict[str, dict[str, tuple[str, ...]]])
 
 
-def values_unknown(scene: PlatformView) -> Iterator[Hit]:
+def values_unknown(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Values that a chart ignores."""
     said = tuple(_twice(scene))
     for component in scene.platform.components:
         for layer in scene.values(component):
             chart = chart_values.chart_name(layer.chart)
             for path, keys in _known().get(chart, {}).items():
-                yield from _below(component, layer, path, keys)
-                yield from _dropped(scene, component, layer, path, keys, said=said)
+                yield from _below(rule, component, layer, path, keys)
+                yield from _dropped(rule, scene, component, layer, path, keys, said=said)
             if not layer.chart.repository:
-                yield from _of_own_chart(scene, component, layer)
+                yield from _of_own_chart(rule, scene, component, layer)
 
 
-def _below(component: Component, layer: ValuesLayer, path: str, keys: tuple[str, ...]) -> Iterator[Hit]:
+def _below(
+    rule: AuditRule, component: Component, layer: ValuesLayer, path: str, keys: tuple[str, ...]
+) -> Iterator[Finding]:
     given = at(layer.value, *path.split("."))
     wrong = [str(key) for key in given if key not in keys] if isinstance(given, Mapping) else []
     if wrong:
-        yield _hit(component, [f"{path}.{key}" for key in wrong], layer.at(*path.split("."), wrong[0]))
+        yield _finding(rule, component, [f"{path}.{key}" for key in wrong], layer.at(*path.split("."), wrong[0]))
 
 
 def _dropped(
+    rule: AuditRule,
     scene: PlatformView,
     component: Component,
     layer: ValuesLayer,
@@ -227,7 +228,7 @@ def _dropped(
     keys: tuple[str, ...],
     *,
     said: Iterable[_Said],
-) -> Iterator[Hit]:
+) -> Iterator[Finding]:
     """The same in a key that is given again further down, so that it is not among the values."""
     for diagnostic, match in said:
         if diagnostic.place.path != layer.file or match["key"] != path:
@@ -242,23 +243,23 @@ def _dropped(
             wrong = [str(key) for key in inner if key not in keys] if isinstance(inner, Mapping) else []
             if wrong:
                 place = Place(layer.file, document.place(path, wrong[0]).line + first - 1)
-                yield _hit(component, [f"{path}.{key}" for key in wrong], place)
+                yield _finding(rule, component, [f"{path}.{key}" for key in wrong], place)
 
 
 def _ends(line: str, width: int) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#") and len(line) - len(line.lstrip()) <= width
 
 
-def _hit(component: Component, paths: list[str], place: Place) -> Hit:
-    return Hit(
-        message=f"the chart of {component.name} does not know {wording.listed_names(paths)}: nothing comes of it",
-        place=place,
+def _finding(rule: AuditRule, component: Component, paths: list[str], place: Place) -> Finding:
+    return rule.finding(
+        f"the chart of {component.name} does not know {wording.listed_names(paths)}: nothing comes of it",
+        at=place,
         clusters=(component.cluster,),
-        component=component.name,
+        subject=component.name,
     )
 
 
-def _of_own_chart(scene: PlatformView, component: Component, layer: ValuesLayer) -> Iterator[Hit]:
+def _of_own_chart(rule: AuditRule, scene: PlatformView, component: Component, layer: ValuesLayer) -> Iterator[Finding]:
     """Values for a chart of this repo that its templates never mention."""
     mentioned = _mentioned(scene, layer.chart)
     if mentioned is None:
@@ -267,7 +268,7 @@ def _of_own_chart(scene: PlatformView, component: Component, layer: ValuesLayer)
     names = [str(key) for key in layer.value if str(key) not in known | _GLOBAL]
     wrong = [each for each in names if not re.search(rf"\b{re.escape(each)}\b", templates)]
     if wrong:
-        yield _hit(component, wrong, layer.at(wrong[0]))
+        yield _finding(rule, component, wrong, layer.at(wrong[0]))
 
 
 def _mentioned(scene: PlatformView, chart: ChartSource) -> tuple[set[str], str] | None:
@@ -289,12 +290,12 @@ def _mentioned(scene: PlatformView, chart: ChartSource) -> tuple[set[str], str] 
     return None if not templates or is_open else (known, templates)
 
 
-def values_twice(scene: PlatformView) -> Iterator[Hit]:
+def values_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Keys that stand twice in one mapping."""
     for diagnostic, match in _twice(scene):
-        yield Hit(
-            message=diagnostic.message,
-            place=diagnostic.place,
+        yield rule.finding(
+            diagnostic.message,
+            at=diagnostic.place,
             fix=f"Keep one of them; what counts today is the one in line {diagnostic.place.line}.",
             key=f"{match['key']} is given twice",
         )

@@ -1,14 +1,13 @@
 """Cilium as Talos needs it."""
 
-import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.versions import minor
 from firstlight.plan import product_tables
@@ -36,12 +35,14 @@ def _is_on(given: GivenValue | None) -> bool:
     return given is not None and str(given.value).lower() in ("true", "strict")
 
 
-def _hit(component: Component, given: GivenValue | None, message: str, *evidence: FindingEvidence) -> Hit:
+def _finding(
+    rule: AuditRule, component: Component, given: GivenValue | None, message: str, *evidence: Evidence
+) -> Finding:
     place = given.place if given else component.origins[0].place
-    return Hit(message=message, place=place, clusters=(component.cluster,), component=component.name, evidence=evidence)
+    return rule.finding(message, at=place, clusters=(component.cluster,), subject=component.name, evidence=evidence)
 
 
-def proxy_twice(scene: PlatformView) -> Iterator[Hit]:
+def proxy_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """kube-proxy of Talos beside Cilium, which replaces it."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
@@ -49,24 +50,24 @@ def proxy_twice(scene: PlatformView) -> Iterator[Hit]:
         runs = cluster.network.kube_proxy if cluster.network.kube_proxy is not None else bool(cluster.files)
         if _is_on(replaces) and runs:
             said = cluster.said.get("network.kube_proxy", cluster.place)
-            said_there = FindingEvidence("cluster.proxy.disabled is not true", said)
+            said_there = Evidence("cluster.proxy.disabled is not true", said)
             message = "Talos runs kube-proxy beside Cilium, which replaces it: both program every Service"
-            yield _hit(component, replaces, message, said_there)
+            yield _finding(rule, component, replaces, message, said_there)
 
 
-def proxy_missing(scene: PlatformView) -> Iterator[Hit]:
+def proxy_missing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Neither kube-proxy nor Cilium in its place."""
     for cluster, component in ciliums(scene):
         replaces = scene.value(component, "kubeProxyReplacement")
         is_told = replaces is not None or are_values_known(component)
         if cluster.network.kube_proxy is False and is_told and not _is_on(replaces):
             said = cluster.said.get("network.kube_proxy", cluster.place)
-            said_there = FindingEvidence("cluster.proxy.disabled is true", said)
+            said_there = Evidence("cluster.proxy.disabled is true", said)
             message = "Talos runs no kube-proxy and Cilium does not replace it: no Service answers"
-            yield _hit(component, replaces, message, said_there)
+            yield _finding(rule, component, replaces, message, said_there)
 
 
-def api_address(scene: PlatformView) -> Iterator[Hit]:
+def api_address(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cilium that replaces kube-proxy and does not ask KubePrism, or asks it at another port."""
     for cluster, component in ciliums(scene):
         host, port = scene.value(component, "k8sServiceHost"), scene.value(component, "k8sServicePort")
@@ -75,17 +76,21 @@ def api_address(scene: PlatformView) -> Iterator[Hit]:
         if host is None:
             if _is_on(replaces) and are_values_known(component):
                 message = "Cilium replaces kube-proxy and is not told where the API server is: it never starts"
-                yield _hit(component, replaces, message)
+                yield _finding(rule, component, replaces, message)
             continue
         if str(host.value) not in ("localhost", "127.0.0.1", "::1"):
             continue
         wanted = str(prism)
         if not enabled:
-            yield _hit(component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled")
+            yield _finding(
+                rule, component, host, f"Cilium asks {host.value} for the API server, and KubePrism is disabled"
+            )
         elif port is None and are_values_known(component):
-            yield _hit(component, host, f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}")
+            yield _finding(
+                rule, component, host, f"Cilium asks {host.value} without a port, and KubePrism listens on {wanted}"
+            )
         elif port is not None and str(port.value) != wanted:
-            yield _hit(component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
+            yield _finding(rule, component, port, f"k8sServicePort is {port.value}, and KubePrism listens on {wanted}")
 
 
 def _prism(cluster: Cluster) -> tuple[bool, int]:
@@ -98,7 +103,7 @@ def _prism(cluster: Cluster) -> tuple[bool, int]:
     return enabled, port
 
 
-def cgroup(scene: PlatformView) -> Iterator[Hit]:
+def cgroup(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cilium that would mount cgroups itself, which Talos does not let it."""
     for _, component in ciliums(scene):
         mounts = scene.value(component, "cgroup", "autoMount", "enabled")
@@ -106,30 +111,32 @@ def cgroup(scene: PlatformView) -> Iterator[Hit]:
         if mounts is not None and mounts.value is False:
             if (root is None and are_values_known(component)) or (root is not None and root.value != "/sys/fs/cgroup"):
                 message = "cgroup.hostRoot is not /sys/fs/cgroup, where Talos has it"
-                yield _hit(component, root or mounts, message)
+                yield _finding(rule, component, root or mounts, message)
         elif _is_on(scene.value(component, "securityContext", "privileged")):
             continue  # such an agent may mount what it likes
         elif mounts is not None or are_values_known(component):
-            yield _hit(component, mounts, "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups")
+            yield _finding(
+                rule, component, mounts, "cgroup.autoMount is not disabled, and Talos lets nobody mount cgroups"
+            )
 
 
-def capabilities(scene: PlatformView) -> Iterator[Hit]:
+def capabilities(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cilium that asks for kernel modules, which Talos never lets pods load."""
     for _, component in ciliums(scene):
         given = scene.value(component, "securityContext", "capabilities", "ciliumAgent")
         if given is not None and isinstance(given.value, list):
             if _MODULES in given.value:
-                yield _hit(component, given, f"the agent asks for {_MODULES}, and Talos gives it to no pod")
+                yield _finding(rule, component, given, f"the agent asks for {_MODULES}, and Talos gives it to no pod")
         elif (
             given is None
             and are_values_known(component)
             and not _is_on(scene.value(component, "securityContext", "privileged"))
         ):
             message = f"the agent's capabilities are the chart's own, with {_MODULES}, which Talos gives to no pod"
-            yield _hit(component, None, message)
+            yield _finding(rule, component, None, message)
 
 
-def address_families(scene: PlatformView) -> Iterator[Hit]:
+def address_families(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two families on one side and one on the other."""
     for cluster, component in ciliums(scene):
         talos = {ipaddress.ip_network(each, strict=False).version for each in cluster.network.pods if _is_range(each)}
@@ -141,9 +148,9 @@ def address_families(scene: PlatformView) -> Iterator[Hit]:
         if (6 in talos) != has_six:
             ours = "have an IPv6 range" if 6 in talos else "have no IPv6 range"
             theirs = "ipv6.enabled is true" if has_six else "ipv6.enabled is not true"
-            said_there = FindingEvidence(f"podSubnets {', '.join(cluster.network.pods)}", said)
+            said_there = Evidence(f"podSubnets {', '.join(cluster.network.pods)}", said)
             message = f"pods {ours} in Talos, and Cilium's {theirs}"
-            yield _hit(component, six, message, said_there)
+            yield _finding(rule, component, six, message, said_there)
 
 
 def _is_range(text: str) -> bool:
@@ -154,7 +161,7 @@ def _is_range(text: str) -> bool:
     return True
 
 
-def host_dns(scene: PlatformView) -> Iterator[Hit]:
+def host_dns(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """CoreDNS that asks Talos's DNS on the host, whose answers Cilium's own masquerading loses."""
     for cluster, component in ciliums(scene):
         masquerade = scene.value(component, "bpf", "masquerade")
@@ -163,11 +170,9 @@ def host_dns(scene: PlatformView) -> Iterator[Hit]:
             continue
         forwards, place = _forwards(cluster)
         if forwards:
-            evidence = (
-                [FindingEvidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
-            )
+            evidence = [Evidence("machine.features.hostDNS.forwardKubeDNSToHost is true", place)] if place else []
             message = "bpf.masquerade is on while CoreDNS asks Talos's DNS on the host: names outside are not resolved"
-            yield _hit(component, masquerade, message, *evidence)
+            yield _finding(rule, component, masquerade, message, *evidence)
 
 
 def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
@@ -190,7 +195,7 @@ def _forwards(cluster: Cluster) -> tuple[bool, Place | None]:
 # What this version of Cilium has no more, and what its next one will not have.
 
 
-def dropped_features(scene: PlatformView) -> Iterator[Hit]:
+def dropped_features(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What this version of Cilium has no more, or the next one will not have."""
     for cluster in scene.clusters:
         component = next((each for each in scene.with_role("cni", cluster.name) if "cilium" in each.name), None)
@@ -200,38 +205,36 @@ def dropped_features(scene: PlatformView) -> Iterator[Hit]:
         for each in product_tables.dropped_cilium_features():
             since = minor(each.since) or (0, 0)
             is_gone = version >= since
-            when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"
             if not is_gone and since[1] - version[1] > 1:
                 continue
-            severity = None if is_gone else Severity.WARNING
-            for hit in _uses(scene, cluster, component, each):
-                yield dataclasses.replace(hit, message=f"{when} {hit.message}", severity=severity)
+            when = f"Cilium {each.since} has" if is_gone else f"Cilium {each.since}, which is next, has"
+            for what, place, user, evidence in _uses(scene, cluster, component, each):
+                yield rule.finding(
+                    f"{when} {what}",
+                    at=place,
+                    clusters=(cluster.name,),
+                    subject=user.name,
+                    evidence=evidence,
+                    fix=each.instead,
+                    severity=None if is_gone else Severity.WARNING,
+                )
 
 
-def _uses(scene: PlatformView, cluster: Cluster, component: Component, each: DroppedCiliumFeature) -> Iterator[Hit]:
+def _uses(
+    scene: PlatformView, cluster: Cluster, component: Component, each: DroppedCiliumFeature
+) -> Iterator[tuple[str, Place, Component, tuple[Evidence, ...]]]:
+    """What is used and no longer there, where, in which component, and what shows it."""
     if each.value:
         given = scene.value(component, *each.value.split("."))
         if given is not None and (not each.only or str(given.value).lower() in each.only):
             shown = f"{each.value}: {given.value}" if each.only else each.value
-            yield Hit(
-                message=f"no value {shown}",
-                place=given.place,
-                clusters=(cluster.name,),
-                component=component.name,
-                fix=each.instead,
-            )
+            yield f"no value {shown}", given.place, component, ()
         return
     group, _, kind = each.kind.rpartition("/")
     group, _, only = group.partition("/")
+    version = Evidence(f"Cilium {component.version}", component.origins[0].place)
     for item in scene.of_cluster(cluster.name, f"{group}/{kind}"):
         if only and item.value.get("apiVersion") != f"{group}/{only}":
             continue
         what = f"no {only} of {kind}" if only else f"no {kind}"
-        yield Hit(
-            message=f"{what}, which {item.object.id.name} is",
-            place=item.object.place,
-            clusters=(cluster.name,),
-            component=item.component.name,
-            evidence=(FindingEvidence(f"Cilium {component.version}", component.origins[0].place),),
-            fix=each.instead,
-        )
+        yield f"{what}, which {item.object.id.name} is", item.object.place, item.component, (version,)

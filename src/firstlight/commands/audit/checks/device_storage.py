@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import storage_clusters
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.storage_clusters import DeviceStorage
 from firstlight.document import within
 from firstlight.model.cluster import Cluster
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
@@ -19,7 +19,7 @@ _KERNEL_NAME = re.compile(
 )
 
 
-def own_devices(scene: PlatformView) -> Iterator[Hit]:
+def own_devices(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Storage with devices of its own beside an infra cluster."""
     infra = storage_clusters.infra(scene)
     if infra is None:
@@ -29,21 +29,21 @@ def own_devices(scene: PlatformView) -> Iterator[Hit]:
         if cluster.name == infra.name:
             continue
         for store in storage_clusters.stores(scene, cluster.name):
-            yield Hit(
-                message=f"{store.what} has devices of its own, outside the infra cluster",
-                place=store.place,
+            yield rule.finding(
+                f"{store.what} has devices of its own, outside the infra cluster",
+                at=store.place,
                 clusters=(cluster.name,),
-                component=store.component,
+                subject=store.component,
                 evidence=(
-                    FindingEvidence(f"{store.what}: {store.devices}", store.place),
-                    *(FindingEvidence(f"{infra.name} has {each.what}: {each.devices}", each.place) for each in shared),
+                    Evidence(f"{store.what}: {store.devices}", store.place),
+                    *(Evidence(f"{infra.name} has {each.what}: {each.devices}", each.place) for each in shared),
                 ),
                 # Without storage there, there is nothing yet that the others could consume.
                 severity=None if any(each.kind == store.kind for each in shared) else Severity.NOTE,
             )
 
 
-def foreign_nodes(scene: PlatformView) -> Iterator[Hit]:
+def foreign_nodes(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Storage on nodes that are another cluster's."""
     machines = {each.name: cluster.name for cluster in scene.clusters for each in cluster.machines}
     for cluster in scene.clusters:
@@ -52,39 +52,37 @@ def foreign_nodes(scene: PlatformView) -> Iterator[Hit]:
             strangers = [(name, at) for name, at in store.nodes if name in machines and name not in own]
             if strangers and own:
                 names = ", ".join(name for name, _ in strangers)
-                yield Hit(
-                    message=f"{store.what} names nodes of another cluster: {names}",
-                    place=strangers[0][1],
+                yield rule.finding(
+                    f"{store.what} names nodes of another cluster: {names}",
+                    at=strangers[0][1],
                     clusters=(cluster.name,),
-                    component=store.component,
-                    evidence=tuple(
-                        FindingEvidence(f"{name} is a machine of {machines[name]}", at) for name, at in strangers
-                    ),
+                    subject=store.component,
+                    evidence=tuple(Evidence(f"{name} is a machine of {machines[name]}", at) for name, at in strangers),
                 )
 
 
-def hard_coded(scene: PlatformView) -> Iterator[Hit]:
+def hard_coded(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Devices by the names that the kernel gave them at some boot."""
     for cluster in scene.clusters:
         for store in storage_clusters.stores(scene, cluster.name):
-            yield from _of_store(store)
-        yield from _of_machines(cluster)
+            yield from _of_store(rule, store)
+        yield from _of_machines(rule, cluster)
 
 
-def _of_store(store: DeviceStorage) -> Iterator[Hit]:
+def _of_store(rule: AuditRule, store: DeviceStorage) -> Iterator[Finding]:
     named = [(name, at) for name, at in store.names if _KERNEL_NAME.match(name)]
     if named:
         names = ", ".join(dict.fromkeys(name for name, _ in named))
-        yield Hit(
-            message=f"{store.what} names devices as the kernel does: {names}",
-            place=named[0][1],
+        yield rule.finding(
+            f"{store.what} names devices as the kernel does: {names}",
+            at=named[0][1],
             clusters=(store.cluster,),
-            component=store.component,
-            evidence=tuple(FindingEvidence(name, at) for name, at in named),
+            subject=store.component,
+            evidence=tuple(Evidence(name, at) for name, at in named),
         )
 
 
-def _of_machines(cluster: Cluster) -> Iterator[Hit]:
+def _of_machines(rule: AuditRule, cluster: Cluster) -> Iterator[Finding]:
     """Disks that Talos partitions for data; the install disk is chosen once, before there is anything to lose."""
     found: dict[Place, str] = {}
     for part in cluster.parts:
@@ -94,11 +92,11 @@ def _of_machines(cluster: Cluster) -> Iterator[Hit]:
             if _KERNEL_NAME.match(name):
                 found[part.config.place("machine", "disks", number, "device")] = name
     for place, name in found.items():
-        yield Hit(
-            message=f"machine.disks names a device as the kernel does: {name}",
-            place=place,
+        yield rule.finding(
+            f"machine.disks names a device as the kernel does: {name}",
+            at=place,
             clusters=(cluster.name,),
-            evidence=(FindingEvidence(name, place),),
+            evidence=(Evidence(name, place),),
         )
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from firstlight.commands.audit.rule_hit import Hit
-from firstlight.model.diagnostic import Diagnostic, Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.commands.audit.rule_form import AuditRule
+from firstlight.model.diagnostic import Diagnostic, Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.platform import Platform
 from firstlight.repo.platform_view import PlatformView
 
@@ -34,14 +34,14 @@ _NAME = re.compile(r"\S*[/._]\S*|\d+")
 _GRADES = (Severity.ERROR, Severity.WARNING)
 
 
-def wrong(scene: PlatformView) -> Iterator[Hit]:
+def wrong(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What cannot be read, or says something that it must not say."""
-    yield from _hits(scene, Severity.ERROR)
+    yield from _findings(rule, scene, Severity.ERROR)
 
 
-def doubtful(scene: PlatformView) -> Iterator[Hit]:
+def doubtful(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """What can be read, and probably means something else than its author thinks."""
-    yield from _hits(scene, Severity.WARNING)
+    yield from _findings(rule, scene, Severity.WARNING)
 
 
 def unread(platform: Platform) -> Iterator[str]:
@@ -52,7 +52,7 @@ def unread(platform: Platform) -> Iterator[str]:
         yield f"{first.place}: {first.message}{more}"
 
 
-def _hits(scene: PlatformView, severity: Severity) -> Iterator[Hit]:
+def _findings(rule: AuditRule, scene: PlatformView, severity: Severity) -> Iterator[Finding]:
     remote = {each.place.path for each in scene.platform.diagnostics if "is elsewhere, and not fetched" in each.message}
     kept = [
         each
@@ -63,7 +63,7 @@ def _hits(scene: PlatformView, severity: Severity) -> Iterator[Hit]:
         and not (_NEEDS_ALL.match(each.message) and each.place.path in remote)
     ]
     for same in _together(kept):
-        yield _hit(same)
+        yield _finding(rule, same)
 
 
 def _together(diagnostics: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
@@ -74,12 +74,12 @@ def _together(diagnostics: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
     yield from found.values()
 
 
-def _hit(same: list[Diagnostic]) -> Hit:
+def _finding(rule: AuditRule, same: list[Diagnostic]) -> Finding:
     first = same[0]
     more = f", and {len(same) - 1} more like it" if len(same) > 1 else ""
-    return Hit(
-        message=f"{first.message}{more}",
-        place=first.place,
-        evidence=tuple(FindingEvidence(each.message, each.place) for each in same) if len(same) > 1 else (),
+    return rule.finding(
+        f"{first.message}{more}",
+        at=first.place,
+        evidence=tuple(Evidence(each.message, each.place) for each in same) if len(same) > 1 else (),
         fix=first.fix,
     )

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 
 from firstlight.commands.audit import cluster_networks
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import within
 from firstlight.model import address_range
 from firstlight.model.address_range import AddressRange
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
@@ -20,7 +20,7 @@ _TENTH = 10
 _LINK_LOCAL = address_range.network("169.254.0.0/16")
 
 
-def outside_services(scene: PlatformView) -> Iterator[Hit]:
+def outside_services(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An address of DNS that no service can have."""
     for cluster in scene.clusters:
         ranges = cluster_networks.services(scene, cluster)
@@ -33,14 +33,14 @@ def outside_services(scene: PlatformView) -> Iterator[Hit]:
             among = pods is not None and not address_range.uncovered([address], pods.spans)
             said = " and ".join(dict.fromkeys(f"{each} by {each.who}" for each in ranges))
             inside = f", and lies among the pods ({pods})" if among else ""
-            yield Hit(
-                message=f"{address} of {who} is outside the range of services, {said}{inside}",
-                place=_written(scene, cluster, address, place),
+            yield rule.finding(
+                f"{address} of {who} is outside the range of services, {said}{inside}",
+                at=_written(scene, cluster, address, place),
                 clusters=(cluster.name,),
-                component=component,
+                subject=component,
                 evidence=(
-                    FindingEvidence(f"{who}: {address}", place),
-                    *(FindingEvidence(f"services: {each} by {each.who}", each.place) for each in ranges),
+                    Evidence(f"{who}: {address}", place),
+                    *(Evidence(f"services: {each} by {each.who}", each.place) for each in ranges),
                 ),
                 fix=f"Write {address_range.nth(ranges[-1].spans[0], _TENTH)}, the tenth address of the services.",
                 # Kubelets may send pods to somebody outside of the cluster; nobody serves DNS in a range of pods.
@@ -102,7 +102,7 @@ def _written(scene: PlatformView, cluster: Cluster, address: AddressRange, place
     return found[0] if len(found) == 1 else place
 
 
-def differs(scene: PlatformView) -> Iterator[Hit]:
+def differs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """DNS that is served at another address than the one which kubelets tell pods."""
     for cluster in scene.clusters:
         ranges = cluster_networks.services(scene, cluster)
@@ -119,14 +119,14 @@ def differs(scene: PlatformView) -> Iterator[Hit]:
             if not told or str(address) in told or address_range.uncovered([address], ranges[0].spans):
                 continue
             asked = ", ".join(told)
-            yield Hit(
-                message=f"{who} serves at {address}, and kubelets send pods to {asked}",
-                place=_written(scene, cluster, address, place),
+            yield rule.finding(
+                f"{who} serves at {address}, and kubelets send pods to {asked}",
+                at=_written(scene, cluster, address, place),
                 clusters=(cluster.name,),
-                component=component,
+                subject=component,
                 evidence=(
-                    FindingEvidence(f"{who}: {address}", place),
-                    *(FindingEvidence(f"kubelets: {each}", at) for each, at in told.items()),
+                    Evidence(f"{who}: {address}", place),
+                    *(Evidence(f"kubelets: {each}", at) for each, at in told.items()),
                 ),
                 fix=f"Write {asked} as service.clusterIP, or {address} as machine.kubelet.clusterDNS.",
             )

@@ -4,45 +4,46 @@ import difflib
 from collections.abc import Iterator
 
 from firstlight.commands.audit import excuses, rulebook
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, sequence
+from firstlight.model.finding import Finding
 from firstlight.repo import team_files
 from firstlight.repo.platform_view import PlatformView
 
 
-def without_reason(scene: PlatformView) -> Iterator[Hit]:
+def without_reason(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Comments that name no rule, have no end or no reason."""
     for each in excuses.ignores(scene.files):
         if each.problem:
-            yield Hit(message=f"this ignores {_named(each)} and does not count: {each.problem}", place=each.place)
+            yield rule.finding(f"this ignores {_named(each)} and does not count: {each.problem}", at=each.place)
 
 
-def expired(scene: PlatformView) -> Iterator[Hit]:
+def expired(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Comments whose day has passed."""
     for each in excuses.ignores(scene.files):
         if not each.problem and each.until is not None and each.until < scene.today:
-            yield Hit(message=f"the ignore of {_named(each)} ended on {each.until}", place=each.place)
+            yield rule.finding(f"the ignore of {_named(each)} ended on {each.until}", at=each.place)
 
 
-def too_long(scene: PlatformView) -> Iterator[Hit]:
+def too_long(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Comments whose day is so far away that they have no end."""
     for each in excuses.ignores(scene.files):
         if not each.problem and each.until is not None and each.until - scene.today > excuses.LONGEST:
-            yield Hit(message=f"the ignore of {_named(each)} ends on {each.until} only", place=each.place)
+            yield rule.finding(f"the ignore of {_named(each)} ends on {each.until} only", at=each.place)
 
 
-def unknown_rule(scene: PlatformView) -> Iterator[Hit]:
+def unknown_rule(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Comments that name a rule which does not exist."""
     known = _known(scene)
     for each in excuses.ignores(scene.files):
-        for rule in each.rules:
-            if rule not in known:
-                near = difflib.get_close_matches(rule, sorted(known), n=1, cutoff=0.6)
+        for name in each.rules:
+            if name not in known:
+                near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
                 hint = f", did you mean {near[0]}" if near else ""
-                yield Hit(message=f"there is no rule {rule[:60]}{hint}", place=each.place)
+                yield rule.finding(f"there is no rule {name[:60]}{hint}", at=each.place)
 
 
-def afterwards(scene: PlatformView) -> Iterator[Hit]:
+def afterwards(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Nothing by itself: what is to be said of a baseline is known when all rules were run, and said then."""
     yield from ()
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import go_regex
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import SourceForm, Stated
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.source import DirectorySource
 from firstlight.repo import gitops_tree
 from firstlight.repo.platform_view import AppliedObject, PlatformView
@@ -20,7 +20,7 @@ _KINDS = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.HELM_
 _REFERENCES = ("sourceRef", "chartRef")
 
 
-def sources_unused(scene: PlatformView) -> Iterator[Hit]:
+def sources_unused(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Sources that nothing refers to; one finding a directory."""
     used = _used(scene)
     if used is None:
@@ -31,11 +31,11 @@ def sources_unused(scene: PlatformView) -> Iterator[Hit]:
             found[item.cluster, item.object.place.path.rpartition("/")[0]].append(item)
     for (cluster, directory), items in found.items():
         names = sorted({f"{each.object.id.kind} {each.object.id.name}" for each in items})
-        yield Hit(
-            message=f"nothing uses {wording.listed_names(names)}",
-            place=items[0].object.place,
+        yield rule.finding(
+            f"nothing uses {wording.listed_names(names)}",
+            at=items[0].object.place,
             clusters=(cluster,),
-            evidence=tuple(FindingEvidence(str(each.object.id), each.object.place) for each in items),
+            evidence=tuple(Evidence(str(each.object.id), each.object.place) for each in items),
             key=f"unused sources in {directory}",
         )
 
@@ -66,7 +66,7 @@ def _referred(value: object, depth: int = 6) -> Iterator[tuple[str, str]]:
             yield from _referred(each, depth - 1)
 
 
-def source_branches(scene: PlatformView) -> Iterator[Hit]:
+def source_branches(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """GitRepositories of the very repo that the engine follows, with another branch."""
     for cluster in scene.clusters:
         if not cluster.url or not cluster.branch:
@@ -76,25 +76,25 @@ def source_branches(scene: PlatformView) -> Iterator[Hit]:
             if not branch or branch == cluster.branch or "$" in branch:
                 continue
             if _plain(text(item.value, "spec", "url")) == _plain(cluster.url):
-                yield Hit(
-                    message=f"GitRepository {item.object.id.name} follows {branch}, and the engine {cluster.branch}",
-                    place=item.object.at("spec", "ref", "branch"),
+                yield rule.finding(
+                    f"GitRepository {item.object.id.name} follows {branch}, and the engine {cluster.branch}",
+                    at=item.object.at("spec", "ref", "branch"),
                     clusters=(cluster.name,),
-                    evidence=(FindingEvidence(f"the engine follows {cluster.branch}", cluster.said.get("branch")),),
+                    evidence=(Evidence(f"the engine follows {cluster.branch}", cluster.said.get("branch")),),
                 )
 
 
-def source_intervals(scene: PlatformView) -> Iterator[Hit]:
+def source_intervals(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Flux's objects without the interval that the API asks for."""
     kinds = (flux_names.GIT_REPOSITORY, flux_names.OCI_REPOSITORY, flux_names.BUCKET)
     wanted = (*(f"{flux_names.SOURCE_GROUP}/{each}" for each in kinds), flux_names.KUSTOMIZATION_GROUP_KIND)
     for item in scene.of_kind(*wanted, flux_names.HELM_RELEASE_GROUP_KIND):
         if at(item.value, "spec", "interval") is None and mapping(item.value, "spec"):
-            yield Hit(
-                message=f"{item.object.id} has no interval, and the API refuses it",
-                place=item.object.at("spec"),
+            yield rule.finding(
+                f"{item.object.id} has no interval, and the API refuses it",
+                at=item.object.at("spec"),
                 clusters=(item.cluster,),
-                component=item.component.name,
+                subject=item.component.name,
                 severity=Severity.ERROR,
             )
 
@@ -108,7 +108,7 @@ def _plain(url: str) -> str:
 # Patches of Kustomizations that find nothing to patch: kustomize passes over them without a word.
 
 
-def patches_without_objects(scene: PlatformView) -> Iterator[Hit]:
+def patches_without_objects(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Patches of Flux's Kustomizations for an object that, by its name before variables are put in, is not there."""
     for component in scene.platform.components:
         for origin in component.origins:
@@ -136,12 +136,12 @@ def patches_without_objects(scene: PlatformView) -> Iterator[Hit]:
                     continue
                 why = ": its name is a variable still when patches are applied" if late else ""
                 place = declaring.at("spec", "patches", number, "target") if declaring else origin.place
-                yield Hit(
-                    message=f"a patch of {origin.name} is for {kind} {name}, and finds none{why}",
-                    place=place,
+                yield rule.finding(
+                    f"a patch of {origin.name} is for {kind} {name}, and finds none{why}",
+                    at=place,
                     clusters=(component.cluster,),
-                    component=component.name,
-                    evidence=(FindingEvidence(f"{late.id} is written as {_written(scene, late)}", late.place),)
+                    subject=component.name,
+                    evidence=(Evidence(f"{late.id} is written as {_written(scene, late)}", late.place),)
                     if late
                     else (),
                 )

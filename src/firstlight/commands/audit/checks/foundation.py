@@ -4,13 +4,13 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from firstlight.commands.audit import rule_hit
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import stated_edits
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, mapping, text
 from firstlight.model import flux_names, versions
 from firstlight.model.component import Component, Origin, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.model.source import ChartSource
 from firstlight.plan import cluster_facts
@@ -29,7 +29,7 @@ _VERSION = {
 _KNOWN = re.compile(r"[<>=~^*xX|,.\s\dv-]+")
 
 
-def chart_version_ranges(scene: PlatformView) -> Iterator[Hit]:
+def chart_version_ranges(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """HelmReleases and Applications of the foundation that follow a range of versions."""
     for component in scene.platform.components:
         if component.role not in FOUNDATION_ROLES:
@@ -47,13 +47,13 @@ def chart_version_ranges(scene: PlatformView) -> Iterator[Hit]:
                     continue  # a branch, a tag: not a version of Helm's
                 if _is_locked(scene, chart):
                     continue
-                stated, said_there = rule_hit.declaring_object(scene, origin), _source(scene, component, chart)
+                stated, said_there = stated_edits.declaring_object(scene, origin), _source(scene, component, chart)
                 said = f"the range {version}" if version else "no version, so that it takes the newest"
-                yield Hit(
-                    message=f"the chart of {component.name} has {said}: it is upgraded when somebody publishes it",
-                    place=said_there or (stated.at(*_VERSION[origin.form]) if stated else origin.place),
+                yield rule.finding(
+                    f"the chart of {component.name} has {said}: it is upgraded when somebody publishes it",
+                    at=said_there or (stated.at(*_VERSION[origin.form]) if stated else origin.place),
                     clusters=(component.cluster,),
-                    component=component.name,
+                    subject=component.name,
                 )
 
 
@@ -80,36 +80,36 @@ _WORST = ("cni", "storage", "engine")
 _PLAIN = (SourceForm.KUBECTL_COMMAND, SourceForm.KUSTOMIZE_COMMAND)
 
 
-def remediation_uninstalls(scene: PlatformView) -> Iterator[Hit]:
+def remediation_uninstalls(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Remediation that uninstalls what the cluster stands on."""
     for component in scene.platform.components:
         if component.role not in FOUNDATION_ROLES:
             continue
         for origin in cluster_facts.origins(component, Side.GITOPS):
             if origin.form is SourceForm.HELM_RELEASE:
-                yield from _after_upgrade(scene, component, origin)
-                yield from _after_install(scene, component, origin)
+                yield from _after_upgrade(rule, scene, component, origin)
+                yield from _after_install(rule, scene, component, origin)
 
 
-def _after_upgrade(scene: PlatformView, component: Component, origin: Origin) -> Iterator[Hit]:
+def _after_upgrade(rule: AuditRule, scene: PlatformView, component: Component, origin: Origin) -> Iterator[Finding]:
     upgrade = mapping(origin.definition, "spec", "upgrade")
     said = mapping(upgrade, "remediation")
     if text(said, "strategy") != "uninstall" or not _is_active(upgrade):
         return
-    stated = rule_hit.declaring_object(scene, origin)
+    stated = stated_edits.declaring_object(scene, origin)
     steps = ("spec", "upgrade", "remediation", "strategy")
-    edits: tuple[FileEdit, ...] = rule_hit.set_edit(stated, *steps, value="rollback")
-    yield Hit(
-        message=f"a failed upgrade of {component.name} uninstalls it, since upgrade.remediation.strategy is uninstall",
-        place=stated.at(*steps) if stated else origin.place,
+    edits: tuple[FileEdit, ...] = stated_edits.set_edit(stated, *steps, value="rollback")
+    yield rule.finding(
+        f"a failed upgrade of {component.name} uninstalls it, since upgrade.remediation.strategy is uninstall",
+        at=stated.at(*steps) if stated else origin.place,
         clusters=(component.cluster,),
-        component=component.name,
+        subject=component.name,
         edits=edits,
         severity=None if component.role in _WORST else Severity.ERROR,
     )
 
 
-def _after_install(scene: PlatformView, component: Component, origin: Origin) -> Iterator[Hit]:
+def _after_install(rule: AuditRule, scene: PlatformView, component: Component, origin: Origin) -> Iterator[Finding]:
     """What bootstrap applied without Helm is installed once more, over what is there; a failure takes it away."""
     install = mapping(origin.definition, "spec", "install")
     first = cluster_facts.origins(component, Side.BOOTSTRAP)
@@ -117,15 +117,15 @@ def _after_install(scene: PlatformView, component: Component, origin: Origin) ->
     is_taken = cluster_facts.is_adopted(component) and at(install, "disableTakeOwnership") is not True
     if not is_plain or not is_taken or not _is_active(install):
         return
-    stated = rule_hit.declaring_object(scene, origin)
-    yield Hit(
-        message=f"Flux installs {component.name} over what bootstrap applied, and install.remediation uninstalls it "
+    stated = stated_edits.declaring_object(scene, origin)
+    yield rule.finding(
+        f"Flux installs {component.name} over what bootstrap applied, and install.remediation uninstalls it "
         "when that fails",
-        place=stated.at("spec", "install", "remediation") if stated else origin.place,
+        at=stated.at("spec", "install", "remediation") if stated else origin.place,
         clusters=(component.cluster,),
-        component=component.name,
+        subject=component.name,
         evidence=(
-            FindingEvidence(
+            Evidence(
                 f"bootstrap applies {component.name} without Helm", cluster_facts.place(component, Side.BOOTSTRAP)
             ),
         ),

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.audit import rule_hit
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import stated_edits
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Side, SourceForm
-from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence
+from firstlight.model.diagnostic import Evidence
+from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource, Unresolved
 from firstlight.plan import cluster_facts
@@ -34,7 +35,7 @@ _TITLES = {"flux": "Flux", "argocd": "Argo CD"}
 _CHARTS = {"flux": {"flux2", *_OPERATOR}, "argocd": {"argo-cd"}}
 
 
-def not_installed(scene: PlatformView) -> Iterator[Hit]:
+def not_installed(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A cluster that is bootstrapped from here, and nothing installs its engine."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
@@ -45,17 +46,17 @@ def not_installed(scene: PlatformView) -> Iterator[Hit]:
         first = known.bootstrap[0]
         count = len(known.gitops)
         waiting = "1 component waits" if count == 1 else f"{count} components wait"
-        begins = FindingEvidence(f"bootstrap begins with {first.name}", cluster_facts.place(first, Side.BOOTSTRAP))
-        yield Hit(
-            message=f"nothing in bootstrap installs {title}, and {waiting} for it",
-            place=cluster.place,
+        begins = Evidence(f"bootstrap begins with {first.name}", cluster_facts.place(first, Side.BOOTSTRAP))
+        yield rule.finding(
+            f"nothing in bootstrap installs {title}, and {waiting} for it",
+            at=cluster.place,
             clusters=(cluster.name,),
             evidence=(begins, *_by_another(scene, cluster)),
             key=f"nothing in bootstrap installs {title}",
         )
 
 
-def _by_another(scene: PlatformView, cluster: Cluster) -> Iterator[FindingEvidence]:
+def _by_another(scene: PlatformView, cluster: Cluster) -> Iterator[Evidence]:
     """The engine of a cluster as something that another engine of the repo brings, which has to be there first."""
     for component in scene.with_role("engine"):
         other = scene.platform.cluster(component.cluster)
@@ -63,10 +64,10 @@ def _by_another(scene: PlatformView, cluster: Cluster) -> Iterator[FindingEviden
             continue
         for origin in cluster_facts.origins(component, Side.GITOPS):
             if chart_values.chart_names(origin) & _CHARTS.get(cluster.engine or "", set()):
-                yield FindingEvidence(f"{component.name} is brought by {_TITLES[other.engine]}", origin.place)
+                yield Evidence(f"{component.name} is brought by {_TITLES[other.engine]}", origin.place)
 
 
-def not_hooked(scene: PlatformView) -> Iterator[Hit]:
+def not_hooked(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An engine that bootstrap installs, and that nothing points at the repo."""
     # With a firstlight.yaml the root object is firstlight's to make.
     for cluster in scene.clusters if scene.platform.declared is None else ():
@@ -78,11 +79,11 @@ def not_hooked(scene: PlatformView) -> Iterator[Hit]:
         if not engines or roots or _may_be_hooked(scene, known.bootstrap) or not known.gitops:
             continue
         last = engines[-1]
-        yield Hit(
-            message=f"{last.name} is installed, and nothing in bootstrap points it at the repo",
-            place=cluster_facts.place(last, Side.BOOTSTRAP),
+        yield rule.finding(
+            f"{last.name} is installed, and nothing in bootstrap points it at the repo",
+            at=cluster_facts.place(last, Side.BOOTSTRAP),
             clusters=(cluster.name,),
-            component=last.name,
+            subject=last.name,
         )
 
 
@@ -110,7 +111,7 @@ def _has_root(value: Any, deep: int = 0) -> bool:
     return isinstance(value, list) and any(_has_root(each, deep + 1) for each in value)
 
 
-def root_twice(scene: PlatformView) -> Iterator[Hit]:
+def root_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """The path of a FluxInstance's sync that a Kustomization of bootstrap applies as well."""
     for cluster in scene.clusters:
         known = scene.facts[cluster.name]
@@ -128,14 +129,14 @@ def root_twice(scene: PlatformView) -> Iterator[Hit]:
             for path, place, instance in syncs:
                 if _plain(origin.source.path) == _plain(path):
                     name = f"{origin.namespace}/{origin.name}"
-                    yield Hit(
-                        message=f"the sync of {instance} and Kustomization {name} apply one and the same path",
-                        place=place,
+                    yield rule.finding(
+                        f"the sync of {instance} and Kustomization {name} apply one and the same path",
+                        at=place,
                         clusters=(cluster.name,),
-                        component=instance,
+                        subject=instance,
                         evidence=(
-                            FindingEvidence(f"bootstrap applies Kustomization {name} as well", by.place),
-                            FindingEvidence(f"{name} has the path {path}", origin.place),
+                            Evidence(f"bootstrap applies Kustomization {name} as well", by.place),
+                            Evidence(f"{name} has the path {path}", origin.place),
                         ),
                         fix=f"Take the sync away, or the command that applies {name}.",
                     )
@@ -165,7 +166,7 @@ def _plain(path: str) -> str:
     return posixpath.normpath(path).strip("/")
 
 
-def twice(scene: PlatformView) -> Iterator[Hit]:
+def twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Flux from its operator and from its command line in one cluster."""
     for cluster in scene.clusters:
         origins = [
@@ -177,12 +178,12 @@ def twice(scene: PlatformView) -> Iterator[Hit]:
         commanded = next((each for each in origins if each[1].form is SourceForm.FLUX_COMMAND), None)
         if operated is not None and commanded is not None:
             component, origin = commanded
-            yield Hit(
-                message="Flux is installed by a flux command here, and by its operator as well",
-                place=origin.place,
+            yield rule.finding(
+                "Flux is installed by a flux command here, and by its operator as well",
+                at=origin.place,
                 clusters=(cluster.name,),
-                component=component.name,
-                evidence=(FindingEvidence(f"{operated[0].name} installs it by the operator", operated[1].place),),
+                subject=component.name,
+                evidence=(Evidence(f"{operated[0].name} installs it by the operator", operated[1].place),),
             )
 
 
@@ -190,7 +191,7 @@ def _is_operated(origin: Origin) -> bool:
     return origin.form is SourceForm.FLUX_INSTANCE or bool(chart_values.chart_names(origin) & _OPERATOR)
 
 
-def short_ref(scene: PlatformView) -> Iterator[Hit]:
+def short_ref(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A sync whose ref is the short name of a branch or tag."""
     for component in scene.platform.components:
         for side in (Side.BOOTSTRAP, Side.GITOPS):
@@ -202,33 +203,34 @@ def short_ref(scene: PlatformView) -> Iterator[Hit]:
             way = (*layer.prefix, "instance", "sync", "ref")
             whole = f"{_HEADS}{given.value}"
             edit = FileEdit(path=layer.file, verb=EditVerb.SET, steps=way, value=whole, document=layer.document)
-            yield from _short(scene, component, given.value, given.place, (edit,) if layer.file else ())
+            yield from _short(rule, scene, component, given.value, given.place, (edit,) if layer.file else ())
     for item in scene.of_kind(flux_names.FLUX_INSTANCE_GROUP_KIND):
         sync = ("spec", "sync")
         if text(item.value, *sync, "kind") == flux_names.GIT_REPOSITORY:
             value, place = text(item.value, *sync, "ref"), item.object.at(*sync, "ref")
             yield from _short(
+                rule,
                 scene,
                 item.component,
                 value,
                 place,
-                rule_hit.set_edit(item.object, *sync, "ref", value=f"{_HEADS}{value}"),
+                stated_edits.set_edit(item.object, *sync, "ref", value=f"{_HEADS}{value}"),
             )
 
 
 def _short(
-    scene: PlatformView, component: Component, value: Any, place: Place, edits: tuple[FileEdit, ...]
-) -> Iterator[Hit]:
+    rule: AuditRule, scene: PlatformView, component: Component, value: Any, place: Place, edits: tuple[FileEdit, ...]
+) -> Iterator[Finding]:
     """A ref without its beginning; the edits write that of a branch, and count where the repo says that it is one."""
     if not isinstance(value, str) or not value or value.startswith("refs/") or "$" in value:
         return
     cluster = scene.platform.cluster(component.cluster)
     is_branch = cluster is not None and cluster.branch == value
-    yield Hit(
-        message=f"the sync of {component.name} has the ref {value}, and Flux finds whole names only",
-        place=place,
+    yield rule.finding(
+        f"the sync of {component.name} has the ref {value}, and Flux finds whole names only",
+        at=place,
         clusters=(component.cluster,),
-        component=component.name,
+        subject=component.name,
         fix=f"Write {_HEADS}{value} for a branch, refs/tags/{value} for a tag.",
         edits=edits if is_branch else (),
     )

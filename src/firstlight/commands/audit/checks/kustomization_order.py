@@ -3,15 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from firstlight.commands.audit import apply_order, rule_hit, wording
+from firstlight.commands.audit import apply_order, stated_edits, wording
 from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
 from firstlight.commands.audit.checks import bootstrap_order
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, text
 from firstlight.model import flux_names
 from firstlight.model.component import Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.plan import cluster_facts
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
@@ -19,12 +19,12 @@ _ALWAYS = {"", "default", "kube-system", "kube-public", "kube-node-lease"}
 """Namespaces that are there before anything is."""
 _SHOWN = 6
 
-Needed = tuple[str, str, FindingEvidence, bool]
+Needed = tuple[str, str, Evidence, bool]
 """Whose, what, what shows it, and whether applying fails without."""
 Objects = Mapping[tuple[str, str, str], tuple[AppliedObject, ...]]
 
 
-def kinds_together(scene: PlatformView) -> Iterator[Hit]:
+def kinds_together(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Objects in one Kustomization with the chart that brings their kinds: neither is ever applied."""
     for order in apply_order.order_of(scene):
         brought = apply_order.suppliers_of_kinds(scene, order.cluster)
@@ -37,21 +37,26 @@ def kinds_together(scene: PlatformView) -> Iterator[Hit]:
                     beside[item.object.id.group].append(item)
             for group, items in beside.items():
                 is_certain = bool(scene.facts[order.cluster].bootstrap)
-                yield _beside(order, items, brought[group][0], is_certain=is_certain)
+                yield _beside(rule, order, items, brought[group][0], is_certain=is_certain)
 
 
 def _beside(
-    order: KustomizationOrder, items: list[AppliedObject], supplier: apply_order.Supplier, *, is_certain: bool
-) -> Hit:
+    rule: AuditRule,
+    order: KustomizationOrder,
+    items: list[AppliedObject],
+    supplier: apply_order.Supplier,
+    *,
+    is_certain: bool,
+) -> Finding:
     first, (_, bringer) = items[0], supplier
-    shown = (*(FindingEvidence(str(each.object.id), each.object.place) for each in items[:_SHOWN]),)
-    return Hit(
-        message=f"{first.origin.name} applies {first.object.id} and {bringer.form} {bringer.name}, which brings the "
+    shown = (*(Evidence(str(each.object.id), each.object.place) for each in items[:_SHOWN]),)
+    return rule.finding(
+        f"{first.origin.name} applies {first.object.id} and {bringer.form} {bringer.name}, which brings the "
         f"kinds of {first.object.id.group}: on a new cluster Flux refuses the first, and applies neither",
-        place=first.object.place,
+        at=first.object.place,
         clusters=(order.cluster,),
-        component=first.component.name,
-        evidence=(*shown, FindingEvidence(f"{bringer.form} {bringer.name}", bringer.place)),
+        subject=first.component.name,
+        evidence=(*shown, Evidence(f"{bringer.form} {bringer.name}", bringer.place)),
         # Where the repo does not have the bootstrap of a cluster, that may bring the kinds.
         severity=None if is_certain else Severity.WARNING,
     )
@@ -77,7 +82,7 @@ def _own(order: KustomizationOrder, name: str) -> Iterator[AppliedObject]:
         yield AppliedObject(cluster=order.cluster, component=component, origin=origin, object=each)
 
 
-def unordered(scene: PlatformView) -> Iterator[Hit]:
+def unordered(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Kustomizations that use what another one brings, and do not come after it; one finding each."""
     for order in apply_order.order_of(scene):
         kinds = apply_order.suppliers_of_kinds(scene, order.cluster)
@@ -96,7 +101,7 @@ def unordered(scene: PlatformView) -> Iterator[Hit]:
                     if _is_late(order, name, need[0]) and need[3] >= needs.get(need[0], need)[3]:
                         needs[need[0]] = need
             if needs:
-                yield _unordered(scene, order, name, needs)
+                yield _unordered(rule, scene, order, name, needs)
 
 
 def _is_late(order: KustomizationOrder, name: str, other: str) -> bool:
@@ -106,17 +111,19 @@ def _is_late(order: KustomizationOrder, name: str, other: str) -> bool:
     return other not in order.above(name) and name not in order.above(other)
 
 
-def _unordered(scene: PlatformView, order: KustomizationOrder, name: str, needs: Mapping[str, Needed]) -> Hit:
+def _unordered(
+    rule: AuditRule, scene: PlatformView, order: KustomizationOrder, name: str, needs: Mapping[str, Needed]
+) -> Finding:
     component, origin = order.all[name]
-    stated = rule_hit.declaring_object(scene, origin)
+    stated = stated_edits.declaring_object(scene, origin)
     several = sorted(needs.values())
     said = wording.listed_names(f"{what} of {short_name(other)}" for other, what, _, _ in several)
     others = ", ".join(f"- name: {short_name(other)}" for other, _, _, _ in several)
-    return Hit(
-        message=f"{origin.name} needs {said}, and does not depend on {'it' if not several[1:] else 'them'}",
-        place=stated.at("spec", "dependsOn") if stated else origin.place,
+    return rule.finding(
+        f"{origin.name} needs {said}, and does not depend on {'it' if not several[1:] else 'them'}",
+        at=stated.at("spec", "dependsOn") if stated else origin.place,
         clusters=(order.cluster,),
-        component=component.name,
+        subject=component.name,
         evidence=tuple(evidence for _, _, evidence, _ in several),
         fix=f"Add to dependsOn of {origin.name}: {others}.",
         severity=None if any(hard for _, _, _, hard in several) else Severity.NOTE,
@@ -127,7 +134,7 @@ def _kind(item: AppliedObject, kinds: Mapping[str, tuple[apply_order.Supplier, .
     bringers = {apply_order.bringer(each) for _, each in _others(item, kinds)}
     if len(bringers) == 1:
         found = item.object.id
-        shown = FindingEvidence(f"{found} is of {found.group}", item.object.place)
+        shown = Evidence(f"{found} is of {found.group}", item.object.place)
         yield bringers.pop(), f"the kind {found.kind}", shown, True
 
 
@@ -144,7 +151,7 @@ def _referred(item: AppliedObject, named: Objects) -> Iterator[Needed]:
             yield (
                 bringers.pop(),
                 f"{kind} {key[2]}",
-                FindingEvidence(f"{item.object.id} uses it", item.object.at(*path)),
+                Evidence(f"{item.object.id} uses it", item.object.at(*path)),
                 False,
             )
 
@@ -156,7 +163,7 @@ def _namespace(item: AppliedObject, named: Objects, elsewhere: frozenset[str]) -
     owners = {each.origin.id for each in named.get(("Namespace", "", namespace), ())}
     if len(owners) == 1 and item.origin.id not in owners:
         (name,) = owners
-        shown = FindingEvidence(f"{item.object.id} is in Namespace {namespace}", item.object.place)
+        shown = Evidence(f"{item.object.id} is in Namespace {namespace}", item.object.place)
         yield name, f"Namespace {namespace}", shown, True
 
 
@@ -180,31 +187,31 @@ def _made(scene: PlatformView, cluster: str) -> frozenset[str]:
 _GITOPS = (SourceForm.KUSTOMIZATION, SourceForm.HELM_RELEASE, SourceForm.APPLICATION)
 
 
-def depends_on_nothing(scene: PlatformView) -> Iterator[Hit]:
+def depends_on_nothing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A dependsOn that names what the cluster does not have, or what is suspended."""
     for component in scene.platform.components:
         if not any(each.form in _GITOPS for each in component.origins):
             continue
         for need in component.missing:
             if need.why == apply_order.DEPENDS_ON:
-                yield Hit(
-                    message=f"{component.name} depends on {need.id}, which nothing deploys there",
-                    place=need.place,
+                yield rule.finding(
+                    f"{component.name} depends on {need.id}, which nothing deploys there",
+                    at=need.place,
                     clusters=(component.cluster,),
-                    component=component.name,
+                    subject=component.name,
                 )
-    yield from bootstrap_order.plan_problems(scene, "suspended-need", severity=Severity.WARNING)
+    yield from bootstrap_order.plan_problems(rule, scene, "suspended-need", severity=Severity.WARNING)
 
 
-def depends_on_circles(scene: PlatformView) -> Iterator[Hit]:
+def depends_on_circles(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Kustomizations and HelmReleases that wait for each other."""
     for cluster in scene.clusters:
         for each in apply_order.waiting_circles(scene, cluster.name):
             *names, last = (apply_order.shown_circle(origin) for _, origin in each.members)
-            yield Hit(
-                message=f"{', '.join(names)} and {last} wait for each other" if names else f"{last} waits for itself",
-                place=each.evidence[0].place or each.members[0][1].place,
+            yield rule.finding(
+                f"{', '.join(names)} and {last} wait for each other" if names else f"{last} waits for itself",
+                at=each.evidence[0].place or each.members[0][1].place,
                 clusters=(cluster.name,),
-                component=each.members[0][0].name,
+                subject=each.members[0][0].name,
                 evidence=each.evidence,
             )

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from firstlight.commands.audit import cilium_settings, cluster_mesh
 from firstlight.commands.audit.cluster_mesh import AuthorityOrigin, MeshMember
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.model import versions
 from firstlight.model.cluster import Cluster
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo.platform_view import LONGEST, PlatformView
 
@@ -22,20 +22,20 @@ _SCRIPTS = re.compile(
 )
 
 
-def mesh_not_connected(scene: PlatformView) -> Iterator[Hit]:
+def mesh_not_connected(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A mesh that is prepared, and nothing connects its clusters."""
     apart = list(_apart(scene))
     if apart and not _hands(scene, apart):
-        yield _hit(apart, "ClusterMesh is configured and not connected", ())
-    yield from _unlisted(scene)
+        yield _finding(rule, apart, "ClusterMesh is configured and not connected", ())
+    yield from _unlisted(rule, scene)
 
 
-def mesh_by_hand(scene: PlatformView) -> Iterator[Hit]:
+def mesh_by_hand(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A mesh that somebody connects, and nothing in the repo does."""
     apart = list(_apart(scene))
     hands = _hands(scene, apart) if apart else ()
     if hands:
-        yield _hit(apart, "ClusterMesh is connected by hand only", hands)
+        yield _finding(rule, apart, "ClusterMesh is connected by hand only", hands)
 
 
 def _apart(scene: PlatformView) -> Iterator[tuple[MeshMember, list[str]]]:
@@ -50,17 +50,19 @@ def _apart(scene: PlatformView) -> Iterator[tuple[MeshMember, list[str]]]:
             yield member, lacking
 
 
-def _hit(apart: Sequence[tuple[MeshMember, list[str]]], message: str, hands: Sequence[FindingEvidence]) -> Hit:
+def _finding(
+    rule: AuditRule, apart: Sequence[tuple[MeshMember, list[str]]], message: str, hands: Sequence[Evidence]
+) -> Finding:
     first, lacking = apart[0]
     place = (first.server if not first.has_server else first.config) or first.server
     names = ", ".join(each.cluster for each, _ in apart)
-    return Hit(
-        message=f"{message}: {' and '.join(lacking)} in {names}",
-        place=place.place if place else first.place,
+    return rule.finding(
+        f"{message}: {' and '.join(lacking)} in {names}",
+        at=place.place if place else first.place,
         clusters=tuple(each.cluster for each, _ in apart),
-        component=first.agents.name,
+        subject=first.agents.name,
         evidence=(
-            *(FindingEvidence(f"{each.cluster}: {'; '.join(what)}", _where(each)) for each, what in apart),
+            *(Evidence(f"{each.cluster}: {'; '.join(what)}", _where(each)) for each, what in apart),
             *hands,
         ),
         key=message,
@@ -71,10 +73,10 @@ def _where(member: MeshMember) -> Place:
     return member.server.place if member.server else member.place
 
 
-def _hands(scene: PlatformView, apart: Sequence[tuple[MeshMember, list[str]]]) -> list[FindingEvidence]:
+def _hands(scene: PlatformView, apart: Sequence[tuple[MeshMember, list[str]]]) -> list[Evidence]:
     """Commands that connect clusters, and comments that say who does."""
     found = [
-        FindingEvidence(match[0].strip(), place)
+        Evidence(match[0].strip(), place)
         for path in scene.files.files
         if _SCRIPTS.search(path)
         for place, match in scene.lines(path, _COMMAND)
@@ -84,7 +86,7 @@ def _hands(scene: PlatformView, apart: Sequence[tuple[MeshMember, list[str]]]) -
     return found
 
 
-def _comments(scene: PlatformView, member: MeshMember) -> Iterator[FindingEvidence]:
+def _comments(scene: PlatformView, member: MeshMember) -> Iterator[Evidence]:
     """What the lines about the mesh say beside their values."""
     given = scene.value(member.component, "clustermesh")
     if given is None or not given.place.line:
@@ -100,14 +102,14 @@ def _comments(scene: PlatformView, member: MeshMember) -> Iterator[FindingEviden
             return
         if _BY_HAND.search(line[:LONGEST]) and _depth(line) > depth:
             place = Place(given.place.path, number + 1, line.index("#") + 1)
-            yield FindingEvidence(line[line.index("#") :].strip(), place)
+            yield Evidence(line[line.index("#") :].strip(), place)
 
 
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _unlisted(scene: PlatformView) -> Iterator[Hit]:
+def _unlisted(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A cluster that lists some of the mesh, and leaves out another."""
     mesh = cluster_mesh.members(scene)
     names = {each.cluster: cluster_mesh.name(scene, each.agents) for each in mesh}
@@ -118,32 +120,32 @@ def _unlisted(scene: PlatformView) -> Iterator[Hit]:
         missing = [name for cluster, name in names.items() if cluster != member.cluster and name not in listed]
         clusters = cilium_settings.said(scene, member.agents, "clustermesh", "config", "clusters")
         if missing and clusters:
-            yield Hit(
-                message=f"clustermesh.config.clusters leaves out {', '.join(sorted(missing))}",
-                place=clusters.place,
+            yield rule.finding(
+                f"clustermesh.config.clusters leaves out {', '.join(sorted(missing))}",
+                at=clusters.place,
                 clusters=(member.cluster,),
-                component=member.agents.name,
-                evidence=(FindingEvidence(f"{member.cluster} lists {', '.join(sorted(listed))}", clusters.place),),
+                subject=member.agents.name,
+                evidence=(Evidence(f"{member.cluster} lists {', '.join(sorted(listed))}", clusters.place),),
                 severity=Severity.WARNING,
             )
 
 
-def mesh_unidentified(scene: PlatformView) -> Iterator[Hit]:
+def mesh_unidentified(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A cluster of a mesh without a name or id of its own."""
     for member in cluster_mesh.members(scene):
         for field, default in (("name", "default"), ("id", "0")):
             said = cilium_settings.said(scene, member.agents, "cluster", field)
             if said is None or str(said.value) in ("", default):
-                yield Hit(
-                    message=f"a cluster of the mesh has no cluster.{field}",
-                    place=said.place if said else member.place,
+                yield rule.finding(
+                    f"a cluster of the mesh has no cluster.{field}",
+                    at=said.place if said else member.place,
                     clusters=(member.cluster,),
-                    component=member.agents.name,
-                    evidence=(FindingEvidence(f"{member.cluster}: ClusterMesh is configured", member.place),),
+                    subject=member.agents.name,
+                    evidence=(Evidence(f"{member.cluster}: ClusterMesh is configured", member.place),),
                 )
 
 
-def mesh_own_authorities(scene: PlatformView) -> Iterator[Hit]:
+def mesh_own_authorities(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A mesh whose clusters make a certificate authority each."""
     mesh = cluster_mesh.members(scene)
     trusts = [cluster_mesh.authority_of(scene, each) for each in mesh]
@@ -156,12 +158,12 @@ def mesh_own_authorities(scene: PlatformView) -> Iterator[Hit]:
     concerned = own or trusts
     names = ", ".join(each.cluster for each in mesh)
     said = "makes a certificate authority of its own" if own else "is given another certificate authority"
-    yield Hit(
-        message=f"each cluster of the mesh {said}: {names}",
-        place=concerned[0].place,
+    yield rule.finding(
+        f"each cluster of the mesh {said}: {names}",
+        at=concerned[0].place,
         clusters=tuple(each.cluster for each in mesh),
-        component=mesh[0].agents.name,
-        evidence=tuple(FindingEvidence(each.why, each.place) for each in concerned),
+        subject=mesh[0].agents.name,
+        evidence=tuple(Evidence(each.why, each.place) for each in concerned),
         # A Secret of somebody's making may hold what the other side needs.
         severity=Severity.NOTE if all(each.secrets for each in mesh) else None,
         key="authorities",
@@ -175,24 +177,24 @@ _IDENTITY = (("cluster", "id"), ("cluster", "secret"), ("cluster", "token"), ("m
 """What Talos's machines know each other by."""
 
 
-def shared_ids(scene: PlatformView) -> Iterator[Hit]:
+def shared_ids(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two clusters whose Cilium has one name or one id."""
     mesh = {each.agents.cluster for each in cluster_mesh.members(scene)}
     for field in ("name", "id"):
-        first: dict[str, tuple[str, FindingEvidence]] = {}
+        first: dict[str, tuple[str, Evidence]] = {}
         for cluster, component, value, place in _said(scene, field):
             # Cilium's defaults: a cluster that is in no mesh.
             if value in ("", "0", "default"):
                 continue
-            here = FindingEvidence(f"{cluster}: cluster.{field} {value}", place)
+            here = Evidence(f"{cluster}: cluster.{field} {value}", place)
             other, there = first.setdefault(value, (cluster, here))
             # Copies of one cluster, such as for tests, share the very line, and harm nobody outside of a mesh.
             if other != cluster and (there.place != place or {other, cluster} <= mesh):
-                yield Hit(
-                    message=f"cluster.{field} {value} of {cluster} is that of {other}, too",
-                    place=place,
+                yield rule.finding(
+                    f"cluster.{field} {value} of {cluster} is that of {other}, too",
+                    at=place,
                     clusters=(cluster, other),
-                    component=component,
+                    subject=component,
                     evidence=(there, here),
                 )
 
@@ -211,7 +213,7 @@ def _said(scene: PlatformView, field: str) -> Iterator[tuple[str, str, str, Plac
             yield cluster.name, "", live, Place(cluster.name)
 
 
-def shared_identity(scene: PlatformView) -> Iterator[Hit]:
+def shared_identity(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Two clusters whose machines have one identity: Talos takes them for members of one cluster."""
     seen: dict[tuple[tuple[str, str], str], tuple[Cluster, Place]] = {}
     found: dict[tuple[str, str], list[tuple[str, Place, Place]]] = {}
@@ -228,12 +230,12 @@ def shared_identity(scene: PlatformView) -> Iterator[Hit]:
                     shared.append((".".join(steps), there, part.config.place(*steps)))
     for (one, two), shared in found.items():
         names = tuple(dict.fromkeys(name for name, _, _ in shared))
-        yield Hit(
-            message=f"{one} and {two} have one {', '.join(names)}",
-            place=shared[0][2],
+        yield rule.finding(
+            f"{one} and {two} have one {', '.join(names)}",
+            at=shared[0][2],
             clusters=(one, two),
             evidence=tuple(
-                dict.fromkeys(FindingEvidence(name, at) for name, first, second in shared for at in (first, second))
+                dict.fromkeys(Evidence(name, at) for name, first, second in shared for at in (first, second))
             ),
             key=f"identity {one} {two}",
         )
@@ -246,7 +248,7 @@ Told = tuple[tuple[int, int], str, str, Place, str]
 """The minor version, as it is written, its cluster, its place and its component."""
 
 
-def mesh_versions_apart(scene: PlatformView) -> Iterator[Hit]:
+def mesh_versions_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cilium of one mesh in versions that were never tried together."""
     told: list[Told] = []
     for member in cluster_mesh.members(scene):
@@ -261,17 +263,17 @@ def mesh_versions_apart(scene: PlatformView) -> Iterator[Hit]:
         return
     low, high = min(told), max(told)
     if high[0][0] == low[0][0] and high[0][1] - low[0][1] > 1:
-        yield Hit(
-            message=f"Cilium {low[1]} in {low[2]} and {high[1]} in {high[2]} are one mesh",
-            place=low[3],
+        yield rule.finding(
+            f"Cilium {low[1]} in {low[2]} and {high[1]} in {high[2]} are one mesh",
+            at=low[3],
             clusters=(low[2], high[2]),
-            component=low[4],
+            subject=low[4],
             evidence=_shown("Cilium", told),
             fix=f"Bring {low[2]} to 1.{high[0][1] - 1} at least, one minor version at a time.",
         )
 
 
-def machine_versions_apart(scene: PlatformView) -> Iterator[Hit]:
+def machine_versions_apart(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos or Kubernetes in several minor versions; each cluster is well by itself."""
     for what in ("talos", "kubernetes"):
         told: list[Told] = [
@@ -282,14 +284,14 @@ def machine_versions_apart(scene: PlatformView) -> Iterator[Hit]:
         if told and len({each[0] for each in told}) > 1:
             low, high = min(told), max(told)
             named = "Talos" if what == "talos" else "Kubernetes"
-            yield Hit(
-                message=f"{named} is {low[1]} in {low[2]} and {high[1]} in {high[2]}",
-                place=low[3],
+            yield rule.finding(
+                f"{named} is {low[1]} in {low[2]} and {high[1]} in {high[2]}",
+                at=low[3],
                 clusters=tuple(each[2] for each in told),
                 evidence=_shown(named, told),
                 severity=Severity.NOTE,
             )
 
 
-def _shown(what: str, told: list[Told]) -> tuple[FindingEvidence, ...]:
-    return tuple(FindingEvidence(f"{cluster}: {what} {version}", place) for _, version, cluster, place, _ in told)
+def _shown(what: str, told: list[Told]) -> tuple[Evidence, ...]:
+    return tuple(Evidence(f"{cluster}: {what} {version}", place) for _, version, cluster, place, _ in told)

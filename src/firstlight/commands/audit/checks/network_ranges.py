@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 from firstlight.commands.audit import cilium_settings, cluster_mesh, cluster_networks, wording
 from firstlight.commands.audit.cluster_networks import RangeSource
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import within
 from firstlight.model import address_range
 from firstlight.model.cluster import Cluster
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.repo import address_pools
 from firstlight.repo.platform_view import PlatformView
@@ -19,24 +19,24 @@ Say = Callable[[PlatformView, Cluster], list[RangeSource]]
 """One who asks all for a range."""
 
 
-def pods_differ(scene: PlatformView) -> Iterator[Hit]:
+def pods_differ(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A range of pods that others contradict."""
     for cluster in scene.clusters:
         sources = cluster_networks.pods(scene, cluster)
-        yield from _contradicted(cluster, sources, what="pods")
-        yield from _pool_beside_talos(scene, cluster)
-        yield from _live_pods(scene, cluster, sources)
+        yield from _contradicted(rule, cluster, sources, what="pods")
+        yield from _pool_beside_talos(rule, scene, cluster)
+        yield from _live_pods(rule, scene, cluster, sources)
 
 
-def services_differ(scene: PlatformView) -> Iterator[Hit]:
+def services_differ(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A range of services that others contradict."""
     for cluster in scene.clusters:
         sources = cluster_networks.services(scene, cluster)
-        yield from _contradicted(cluster, sources, what="services")
-        yield from _live_services(scene, cluster, sources)
+        yield from _contradicted(rule, cluster, sources, what="services")
+        yield from _live_services(rule, scene, cluster, sources)
 
 
-def _contradicted(cluster: Cluster, sources: list[RangeSource], *, what: str) -> Iterator[Hit]:
+def _contradicted(rule: AuditRule, cluster: Cluster, sources: list[RangeSource], *, what: str) -> Iterator[Finding]:
     """The one who gives the addresses comes first: it is what has to change, or all the others."""
     if not sources:
         return
@@ -44,16 +44,16 @@ def _contradicted(cluster: Cluster, sources: list[RangeSource], *, what: str) ->
     against = [each for each in others if not cluster_networks.agree(first, each)]
     if against:
         said = " and ".join(f"{each} by {each.who}" for each in against)
-        yield Hit(
-            message=f"{what} are in {first} by {first.who}, and in {said}",
-            place=first.place,
+        yield rule.finding(
+            f"{what} are in {first} by {first.who}, and in {said}",
+            at=first.place,
             clusters=(cluster.name,),
             evidence=_evidence(cluster.name, (first, *against)),
             key=f"{what} {cluster.name}",
         )
 
 
-def _pool_beside_talos(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
+def _pool_beside_talos(rule: AuditRule, scene: PlatformView, cluster: Cluster) -> Iterator[Finding]:
     """Cilium's own pool and Talos's range: nodes' ranges are not used, but Talos tells its own addresses by them."""
     agents = cilium_settings.of(scene, cluster.name)
     if agents is None or cilium_settings.mode(scene, agents) not in cilium_settings.POOL_MODES:
@@ -63,18 +63,18 @@ def _pool_beside_talos(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
     if pool is None or "default" in pool.who or not address_range.uncovered(pool.spans, talos):
         return
     place = cluster.said.get("network.pods", cluster.place)
-    yield Hit(
-        message=f"Cilium's pool gives pods {pool}, and Talos takes {', '.join(map(str, talos))} for their range",
-        place=pool.place,
+    yield rule.finding(
+        f"Cilium's pool gives pods {pool}, and Talos takes {', '.join(map(str, talos))} for their range",
+        at=pool.place,
         clusters=(cluster.name,),
-        component=agents.name,
+        subject=agents.name,
         evidence=_evidence(cluster.name, (pool, RangeSource("Talos", talos, place))),
         fix="Write Cilium's pool as podSubnets of the machine config, so that Talos takes none of it for a node's.",
         severity=Severity.NOTE,
     )
 
 
-def _live_pods(scene: PlatformView, cluster: Cluster, sources: list[RangeSource]) -> Iterator[Hit]:
+def _live_pods(rule: AuditRule, scene: PlatformView, cluster: Cluster, sources: list[RangeSource]) -> Iterator[Finding]:
     agents, live = cilium_settings.of(scene, cluster.name), scene.live.get(cluster.name)
     if agents is None or live is None or cilium_settings.mode(scene, agents) != "kubernetes" or not sources:
         return
@@ -90,19 +90,21 @@ def _live_pods(scene: PlatformView, cluster: Cluster, sources: list[RangeSource]
     }
     if strangers:
         shown = tuple(
-            FindingEvidence(f"{name}: podCIDRs {', '.join(outside)}", Place(cluster.name))
+            Evidence(f"{name}: podCIDRs {', '.join(outside)}", Place(cluster.name))
             for name, outside in sorted(strangers.items())
         )
-        yield Hit(
-            message=f"nodes have pods outside of {first}: {', '.join(sorted(strangers))}",
-            place=first.place,
+        yield rule.finding(
+            f"nodes have pods outside of {first}: {', '.join(sorted(strangers))}",
+            at=first.place,
             clusters=(cluster.name,),
             evidence=(*_evidence(cluster.name, (first,)), *shown),
             fix="Declare the range that the nodes have: a node keeps its range until it is made anew.",
         )
 
 
-def _live_services(scene: PlatformView, cluster: Cluster, sources: list[RangeSource]) -> Iterator[Hit]:
+def _live_services(
+    rule: AuditRule, scene: PlatformView, cluster: Cluster, sources: list[RangeSource]
+) -> Iterator[Finding]:
     live = scene.live.get(cluster.name)
     if live is None or not sources:
         return
@@ -112,25 +114,25 @@ def _live_services(scene: PlatformView, cluster: Cluster, sources: list[RangeSou
             continue
         outside = address_range.uncovered(address_range.listed([within.at(each, "spec", "clusterIP")]), first.spans)
         if outside:
-            yield Hit(
-                message=f"the cluster's services are not in {first}: kubernetes is {outside[0]}",
-                place=first.place,
+            yield rule.finding(
+                f"the cluster's services are not in {first}: kubernetes is {outside[0]}",
+                at=first.place,
                 clusters=(cluster.name,),
                 evidence=(
                     *_evidence(cluster.name, (first,)),
-                    FindingEvidence(f"Service default/kubernetes {outside[0]}", Place(cluster.name)),
+                    Evidence(f"Service default/kubernetes {outside[0]}", Place(cluster.name)),
                 ),
             )
 
 
-def overlap(scene: PlatformView) -> Iterator[Hit]:
+def overlap(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Ranges that share addresses: in a cluster, or between clusters of a mesh."""
     for cluster in scene.clusters:
-        yield from _inside(scene, cluster)
-    yield from _between(scene)
+        yield from _inside(rule, scene, cluster)
+    yield from _between(rule, scene)
 
 
-def _inside(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
+def _inside(rule: AuditRule, scene: PlatformView, cluster: Cluster) -> Iterator[Finding]:
     pods, services = (_believed(scene, cluster, say) for say in (cluster_networks.pods, cluster_networks.services))
     pods = cluster_networks.used_first(pods) if pods else None
     machines = _machines(cluster)
@@ -141,43 +143,46 @@ def _inside(scene: PlatformView, cluster: Cluster) -> Iterator[Hit]:
     ]
     named = [("pods", pods), ("services", services)]
     for (what, one), (other, two) in itertools.combinations([(what, each) for what, each in named if each], 2):
-        yield from _shared(cluster.name, (what, one), (other, two))
+        yield from _shared(rule, cluster.name, (what, one), (other, two))
     for what, one in [(what, each) for what, each in named if each]:
-        yield from _on_machines(cluster.name, what, one, machines)
+        yield from _on_machines(rule, cluster.name, what, one, machines)
     for pool in pools:
         for what, one in [(what, each) for what, each in named if each]:
-            yield from _shared(cluster.name, (pool.who, pool), (what, one))
+            yield from _shared(rule, cluster.name, (pool.who, pool), (what, one))
         # What services ask for by name is safe; only one that asks for none may get a machine's address.
-        yield from _on_machines(cluster.name, pool.who, pool, machines, severity=Severity.WARNING)
+        yield from _on_machines(rule, cluster.name, pool.who, pool, machines, severity=Severity.WARNING)
 
 
-def _shared(cluster: str, one: tuple[str, RangeSource], two: tuple[str, RangeSource]) -> Iterator[Hit]:
+def _shared(
+    rule: AuditRule, cluster: str, one: tuple[str, RangeSource], two: tuple[str, RangeSource]
+) -> Iterator[Finding]:
     (what, first), (other, second) = one, two
     pair = next(address_range.overlapping(first.spans, second.spans), None)
     if pair is not None:
-        yield Hit(
-            message=f"{what} ({pair[0]}) and {other} ({pair[1]}) share addresses",
-            place=first.place,
+        yield rule.finding(
+            f"{what} ({pair[0]}) and {other} ({pair[1]}) share addresses",
+            at=first.place,
             clusters=(cluster,),
             evidence=_evidence(cluster, (first, second)),
         )
 
 
 def _on_machines(
+    rule: AuditRule,
     cluster: str,
     what: str,
     source: RangeSource,
     machines: list[RangeSource],
     *,
     severity: Severity | None = None,
-) -> Iterator[Hit]:
+) -> Iterator[Finding]:
     """A range that machines have their addresses in: one finding for all of them."""
     taken = [each for each in machines if next(address_range.overlapping(source.spans, each.spans), None) is not None]
     if taken:
         names = wording.listed_names(f"{each.who} ({each})" for each in taken)
-        yield Hit(
-            message=f"{what} ({source}) and {names} share addresses",
-            place=source.place,
+        yield rule.finding(
+            f"{what} ({source}) and {names} share addresses",
+            at=source.place,
             clusters=(cluster,),
             evidence=_evidence(cluster, (source, *taken)),
             severity=severity,
@@ -200,7 +205,7 @@ def _believed(scene: PlatformView, cluster: Cluster, say: Say) -> RangeSource | 
     return cluster_networks.believed(say(scene, cluster))
 
 
-def _between(scene: PlatformView) -> Iterator[Hit]:
+def _between(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     mesh = [each for one in cluster_mesh.members(scene) if (each := scene.platform.cluster(one.cluster))]
     for one, two in itertools.combinations(mesh, 2):
         for what, other, say, severity in (
@@ -214,9 +219,9 @@ def _between(scene: PlatformView) -> Iterator[Hit]:
             if first is None or second is None or _is_disputed(scene, one, say[0]) or _is_disputed(scene, two, say[1]):
                 continue
             if pair := next(address_range.overlapping(first.spans, second.spans), None):
-                yield Hit(
-                    message=f"{what} of {one.name} ({pair[0]}) and {other} of {two.name} ({pair[1]}) share addresses",
-                    place=first.place,
+                yield rule.finding(
+                    f"{what} of {one.name} ({pair[0]}) and {other} of {two.name} ({pair[1]}) share addresses",
+                    at=first.place,
                     clusters=(one.name, two.name),
                     evidence=(*_evidence(one.name, (first,)), *_evidence(two.name, (second,))),
                     severity=severity,
@@ -229,7 +234,7 @@ def _is_disputed(scene: PlatformView, cluster: Cluster, say: Say) -> bool:
     return any(not cluster_networks.agree(sources[0], each) for each in sources[1:])
 
 
-def native_routing(scene: PlatformView) -> Iterator[Hit]:
+def native_routing(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A range of native routing that leaves out pods of another cluster of the mesh."""
     mesh = cluster_mesh.members(scene)
     for member in mesh:
@@ -249,13 +254,13 @@ def native_routing(scene: PlatformView) -> Iterator[Hit]:
                 missing.append((other.cluster, pods))
         if missing:
             said_others = ", ".join(f"{pods} of {name}" for name, pods in missing)
-            yield Hit(
-                message=f"ipv4NativeRoutingCIDR {own[0]} does not cover the pods of the mesh: {said_others}",
-                place=said.place,
+            yield rule.finding(
+                f"ipv4NativeRoutingCIDR {own[0]} does not cover the pods of the mesh: {said_others}",
+                at=said.place,
                 clusters=(member.cluster,),
-                component=member.agents.name,
+                subject=member.agents.name,
                 evidence=(
-                    FindingEvidence(f"{member.cluster}: ipv4NativeRoutingCIDR {own[0]}", said.place),
+                    Evidence(f"{member.cluster}: ipv4NativeRoutingCIDR {own[0]}", said.place),
                     *(each for name, pods in missing for each in _evidence(name, (pods,))),
                 ),
             )
@@ -269,5 +274,5 @@ def _masquerades(scene: PlatformView, agents: cilium_settings.CiliumAgents) -> b
     return not is_off and not (listed_ones is not None and cilium_settings.is_on(listed_ones.value))
 
 
-def _evidence(cluster: str, sources: tuple[RangeSource, ...]) -> tuple[FindingEvidence, ...]:
-    return tuple(FindingEvidence(f"{cluster}: {each} by {each.who}", each.place) for each in sources)
+def _evidence(cluster: str, sources: tuple[RangeSource, ...]) -> tuple[Evidence, ...]:
+    return tuple(Evidence(f"{cluster}: {each} by {each.who}", each.place) for each in sources)

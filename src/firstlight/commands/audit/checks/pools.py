@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 from firstlight.commands.audit import address_pins, cluster_mesh
 from firstlight.commands.audit.address_pins import AddressPin
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import within
 from firstlight.model import address_range
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.repo import address_pools
 from firstlight.repo.address_pools import AddressPool
 from firstlight.repo.platform_view import PlatformView
 
 
-def pinned_outside(scene: PlatformView) -> Iterator[Hit]:
+def pinned_outside(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An address that a service asks for and no pool of its cluster can give."""
     for cluster in scene.clusters:
         pools = address_pools.pools(scene, cluster.name)
@@ -27,31 +27,33 @@ def pinned_outside(scene: PlatformView) -> Iterator[Hit]:
             holding = [each for each in fitting if any(block.covers(pin.address) for block in each.blocks)]
             if not holding:
                 said = f"{pin.address} of {pin.who} is in no pool of its cluster"
-                yield _outside(pin, fitting, said, fix="Give a pool a block with this address: the pin stays as it is.")
+                yield _outside(
+                    rule, pin, fitting, said, fix="Give a pool a block with this address: the pin stays as it is."
+                )
             elif pin.labels is not None and not any(address_pools.selects(each, pin.labels or {}) for each in holding):
                 names = ", ".join(each.name for each in holding)
                 said = f"{pin.address} of {pin.who} is in the pool {names}, which does not serve it"
                 fix = "Give the service the labels that the pool's serviceSelector wants."
-                yield _outside(pin, holding, said, fix=fix)
+                yield _outside(rule, pin, holding, said, fix=fix)
 
 
-def _outside(pin: AddressPin, pools: list[AddressPool], message: str, *, fix: str) -> Hit:
-    return Hit(
-        message=message,
-        place=pin.place,
+def _outside(rule: AuditRule, pin: AddressPin, pools: list[AddressPool], message: str, *, fix: str) -> Finding:
+    return rule.finding(
+        message,
+        at=pin.place,
         clusters=(pin.cluster,),
-        component=pin.component,
-        evidence=(FindingEvidence(f"{pin.who} asks for {pin.address}", pin.place), *map(_shown, pools)),
+        subject=pin.component,
+        evidence=(Evidence(f"{pin.who} asks for {pin.address}", pin.place), *map(_shown, pools)),
         fix=fix,
         severity=Severity.WARNING if pin.is_off else None,
     )
 
 
-def _shown(pool: AddressPool) -> FindingEvidence:
-    return FindingEvidence(f"{pool.cluster}: pool {pool.name} {', '.join(map(str, pool.blocks))}", pool.place)
+def _shown(pool: AddressPool) -> Evidence:
+    return Evidence(f"{pool.cluster}: pool {pool.name} {', '.join(map(str, pool.blocks))}", pool.place)
 
 
-def pinned_twice(scene: PlatformView) -> Iterator[Hit]:
+def pinned_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """One address that two ask for."""
     asked: dict[str, list[AddressPin]] = {}
     for cluster in scene.clusters:
@@ -62,14 +64,12 @@ def pinned_twice(scene: PlatformView) -> Iterator[Hit]:
         against = [each for each in others if each.cluster != first.cluster or not _may_share(first, each)]
         if against:
             names = " and ".join(dict.fromkeys(f"{each.who} in {each.cluster}" for each in (first, *against)))
-            yield Hit(
-                message=f"{address} is asked for by {names}",
-                place=against[-1].place,
+            yield rule.finding(
+                f"{address} is asked for by {names}",
+                at=against[-1].place,
                 clusters=tuple(each.cluster for each in (first, *against)),
-                component=first.component,
-                evidence=tuple(
-                    FindingEvidence(f"{each.cluster}: {each.who}", each.place) for each in (first, *against)
-                ),
+                subject=first.component,
+                evidence=tuple(Evidence(f"{each.cluster}: {each.who}", each.place) for each in (first, *against)),
                 fix="Give each its own address; two services of one cluster may share one with the same sharing key.",
             )
 
@@ -78,29 +78,29 @@ def _may_share(one: AddressPin, other: AddressPin) -> bool:
     return bool(one.sharing) and one.sharing == other.sharing
 
 
-def overlap(scene: PlatformView) -> Iterator[Hit]:
+def overlap(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Pools that hold the same addresses, in one cluster or in several."""
     every = [each for cluster in scene.clusters for each in address_pools.pools(scene, cluster.name)]
-    yield from _in_one(every)
+    yield from _in_one(rule, every)
     mesh = {each.cluster for each in cluster_mesh.members(scene)}
-    yield from _the_same_in_many(every, mesh)
-    yield from _in_two(every, mesh)
+    yield from _the_same_in_many(rule, every, mesh)
+    yield from _in_two(rule, every, mesh)
 
 
-def _in_one(pools: list[AddressPool]) -> Iterator[Hit]:
+def _in_one(rule: AuditRule, pools: list[AddressPool]) -> Iterator[Finding]:
     for one, two in itertools.combinations(pools, 2):
         pair = next(address_range.overlapping(one.blocks, two.blocks), None)
         if pair and one.cluster == two.cluster and one.kind == two.kind:
-            yield Hit(
-                message=f"the pools {one.name} ({pair[0]}) and {two.name} ({pair[1]}) share addresses",
-                place=two.place,
+            yield rule.finding(
+                f"the pools {one.name} ({pair[0]}) and {two.name} ({pair[1]}) share addresses",
+                at=two.place,
                 clusters=(one.cluster,),
                 evidence=(_shown(one), _shown(two)),
                 fix="Cut one of them: Cilium gives nothing from a pool that conflicts with an older one.",
             )
 
 
-def _the_same_in_many(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]:
+def _the_same_in_many(rule: AuditRule, pools: list[AddressPool], mesh: set[str]) -> Iterator[Finding]:
     """One file that several clusters apply: each of them gives out the same addresses."""
     by_place: dict[str, list[AddressPool]] = {}
     for each in pools:
@@ -111,9 +111,9 @@ def _the_same_in_many(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]
         if len(clusters) > 1:
             pool = same[0]
             blocks = ", ".join(map(str, pool.blocks))
-            yield Hit(
-                message=f"the pool {pool.name} ({blocks}) is given out by {len(clusters)} clusters",
-                place=pool.place,
+            yield rule.finding(
+                f"the pool {pool.name} ({blocks}) is given out by {len(clusters)} clusters",
+                at=pool.place,
                 clusters=clusters,
                 evidence=(_shown(pool),),
                 fix="Let each cluster apply its own pool only, or write the blocks with a variable of the cluster.",
@@ -122,7 +122,7 @@ def _the_same_in_many(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]
             )
 
 
-def _in_two(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]:
+def _in_two(rule: AuditRule, pools: list[AddressPool], mesh: set[str]) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for one, two in itertools.combinations(pools, 2):
         pair = next(address_range.overlapping(one.blocks, two.blocks), None)
@@ -132,10 +132,10 @@ def _in_two(pools: list[AddressPool], mesh: set[str]) -> Iterator[Hit]:
         if key in seen or key[::-1] in seen or _is_in_both(one, two, pools):
             continue
         seen.add(key)
-        yield Hit(
-            message=f"the pools {one.name} of {one.cluster} ({pair[0]}) and {two.name} of {two.cluster} ({pair[1]})"
+        yield rule.finding(
+            f"the pools {one.name} of {one.cluster} ({pair[0]}) and {two.name} of {two.cluster} ({pair[1]})"
             " share addresses",
-            place=two.place,
+            at=two.place,
             clusters=(one.cluster, two.cluster),
             evidence=(_shown(one), _shown(two)),
             severity=_meeting({one.cluster, two.cluster}, mesh),
@@ -153,7 +153,7 @@ def _is_in_both(one: AddressPool, two: AddressPool, pools: list[AddressPool]) ->
     return (one.cluster, two.place) in places or (two.cluster, one.place) in places
 
 
-def not_read(scene: PlatformView) -> Iterator[Hit]:
+def not_read(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An address that a Gateway of Cilium's asks for where Cilium does not look."""
     for item in scene.of_kind("gateway.networking.k8s.io/Gateway"):
         if not address_pins.is_ciliums(scene, item):
@@ -168,14 +168,12 @@ def not_read(scene: PlatformView) -> Iterator[Hit]:
                 continue
             if within.at(item.value, "spec", "infrastructure", "annotations", key):
                 continue
-            yield Hit(
-                message=f"{key} of {item.object.id} is not read by Cilium",
-                place=item.object.at("metadata", "annotations", key),
+            yield rule.finding(
+                f"{key} of {item.object.id} is not read by Cilium",
+                at=item.object.at("metadata", "annotations", key),
                 clusters=(item.cluster,),
-                component=item.component.name,
+                subject=item.component.name,
                 evidence=(
-                    FindingEvidence(
-                        f"{key}: {within.at(annotations, key)}", item.object.at("metadata", "annotations", key)
-                    ),
+                    Evidence(f"{key}: {within.at(annotations, key)}", item.object.at("metadata", "annotations", key)),
                 ),
             )

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from firstlight.commands.audit import rule_hit, wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import stated_edits, wording
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Origin, Side, SourceForm, Stated
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import FileEdit, Finding
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
 _KEPT = ("Prune=false", "Prune=confirm")
@@ -17,7 +17,7 @@ _CNI_WORKLOADS = ("apps/DaemonSet", flux_names.HELM_RELEASE_GROUP_KIND)
 _SHOWN = 8
 
 
-def definitions(scene: PlatformView) -> Iterator[Hit]:
+def definitions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """CRDs that are pruned, and with them all their objects; one finding for those of one Kustomization."""
     found: dict[tuple[str, str], list[AppliedObject]] = defaultdict(list)
     for item in scene.of_kind("apiextensions.k8s.io/CustomResourceDefinition"):
@@ -30,19 +30,19 @@ def definitions(scene: PlatformView) -> Iterator[Hit]:
             found[item.cluster, item.origin.id].append(item)
     for (cluster, _), items in found.items():
         first, names = items[0], wording.first_name(each.object.id.name for each in items)
-        yield Hit(
-            message=f"{first.origin.name} prunes CustomResourceDefinition {names}: "
+        yield rule.finding(
+            f"{first.origin.name} prunes CustomResourceDefinition {names}: "
             "taken out of Git, all objects of these kinds go with it",
-            place=first.object.place,
+            at=first.object.place,
             clusters=(cluster,),
-            component=first.component.name,
-            evidence=tuple(FindingEvidence(each.object.id.name, each.object.place) for each in items[:_SHOWN]),
+            subject=first.component.name,
+            evidence=tuple(Evidence(each.object.id.name, each.object.place) for each in items[:_SHOWN]),
             edits=tuple(edit for each in items for edit in _keep(each)),
             key=f"{first.origin.id} prunes CRDs",
         )
 
 
-def namespaces(scene: PlatformView) -> Iterator[Hit]:
+def namespaces(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Namespaces that are pruned, and with them the data of others."""
     data = _data(scene)
     for item in scene.of_kind("/Namespace"):
@@ -54,21 +54,20 @@ def namespaces(scene: PlatformView) -> Iterator[Hit]:
             if not _brings(scene, item.origin, each.origin)
         ]
         if others:
-            yield Hit(
-                message=f"{item.origin.name} prunes Namespace {item.object.id.name}, "
+            yield rule.finding(
+                f"{item.origin.name} prunes Namespace {item.object.id.name}, "
                 f"which holds {others[0].object.id.kind} {others[0].object.id.name} of {others[0].origin.name}",
-                place=item.object.place,
+                at=item.object.place,
                 clusters=(item.cluster,),
-                component=item.component.name,
+                subject=item.component.name,
                 evidence=tuple(
-                    FindingEvidence(f"{each.object.id} of {each.origin.name}", each.object.place)
-                    for each in others[:_SHOWN]
+                    Evidence(f"{each.object.id} of {each.origin.name}", each.object.place) for each in others[:_SHOWN]
                 ),
                 edits=_keep(item),
             )
 
 
-def network(scene: PlatformView) -> Iterator[Hit]:
+def network(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """The CNI, as a HelmRelease or as it is, in a Kustomization that prunes."""
     for item in scene.of_kind(*_CNI_WORKLOADS):
         component = next(
@@ -81,12 +80,12 @@ def network(scene: PlatformView) -> Iterator[Hit]:
         )
         is_flux = item.origin.form is SourceForm.KUSTOMIZATION
         if component is not None and is_flux and _is_pruned(item.origin, item.object):
-            yield Hit(
-                message=f"{item.origin.name} prunes {item.object.id.kind} {item.object.id.name}: "
+            yield rule.finding(
+                f"{item.origin.name} prunes {item.object.id.kind} {item.object.id.name}: "
                 "taken out of Git by mistake, the network of every pod goes with it",
-                place=item.object.place,
+                at=item.object.place,
                 clusters=(item.cluster,),
-                component=component.name,
+                subject=component.name,
                 edits=_keep(item),
                 severity=Severity.WARNING,
             )
@@ -116,10 +115,12 @@ def _keep(item: AppliedObject) -> tuple[FileEdit, ...]:
     stated = item.object
     # A value that a kustomization wrote, or one that is there already, is a person's to change.
     if item.origin.form is SourceForm.KUSTOMIZATION:
-        return rule_hit.set_edit(stated, "metadata", "annotations", flux_names.PRUNE_ANNOTATION, value="disabled")
+        return stated_edits.set_edit(stated, "metadata", "annotations", flux_names.PRUNE_ANNOTATION, value="disabled")
     if text(stated.value, "metadata", "annotations", argocd_names.SYNC_OPTIONS_ANNOTATION):
         return ()
-    return rule_hit.set_edit(stated, "metadata", "annotations", argocd_names.SYNC_OPTIONS_ANNOTATION, value=_KEPT[0])
+    return stated_edits.set_edit(
+        stated, "metadata", "annotations", argocd_names.SYNC_OPTIONS_ANNOTATION, value=_KEPT[0]
+    )
 
 
 def _data(scene: PlatformView) -> dict[tuple[str, str], list[AppliedObject]]:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from firstlight.commands.audit import apply_order, rule_hit, wording
+from firstlight.commands.audit import apply_order, stated_edits, wording
 from firstlight.commands.audit.apply_order import KustomizationOrder, short_name
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, sequence, text
 from firstlight.model import flux_names
 from firstlight.model.component import ObjectId, Origin, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FileEdit, FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import FileEdit, Finding
 from firstlight.model.place import Place
 from firstlight.plan import pod_needs
 from firstlight.repo.platform_view import PlatformView
@@ -33,7 +33,7 @@ _VERY_LONG = 60 * 60
 _RETRY = "2m"
 
 
-def dependencies(scene: PlatformView) -> Iterator[Hit]:
+def dependencies(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Kustomizations that others depend on, and that are ready as soon as they are applied."""
     for order in apply_order.order_of(scene):
         for name, dependents in sorted(order.dependents.items()):
@@ -42,16 +42,14 @@ def dependencies(scene: PlatformView) -> Iterator[Hit]:
                 continue
             component, origin = order.all[name]
             first = next((each for each in found if _runs(each)), found[0])
-            stated = rule_hit.declaring_object(scene, origin)
-            evidence = [
-                FindingEvidence(f"{short_name(each)} depends on it", _need(order, each, name)) for each in dependents
-            ]
-            yield Hit(
-                message=f"{origin.name} is ready as soon as it is applied, whether {_works(first)} or not, "
+            stated = stated_edits.declaring_object(scene, origin)
+            evidence = [Evidence(f"{short_name(each)} depends on it", _need(order, each, name)) for each in dependents]
+            yield rule.finding(
+                f"{origin.name} is ready as soon as it is applied, whether {_works(first)} or not, "
                 "and others depend on it",
-                place=stated.at("spec", "wait") if stated else origin.place,
+                at=stated.at("spec", "wait") if stated else origin.place,
                 clusters=(order.cluster,),
-                component=component.name,
+                subject=component.name,
                 evidence=tuple(evidence[:10]),
                 key=f"{origin.id} is not waited for",
                 # What is only configured, such as an issuer, others find in time or try again.
@@ -105,27 +103,27 @@ def _is_expected(order: KustomizationOrder, name: str) -> bool:
     return bool(said) and all(said)
 
 
-def retries(scene: PlatformView) -> Iterator[Hit]:
+def retries(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Kustomizations that are tried again only after a long interval; one finding a cluster."""
     for order in apply_order.order_of(scene):
         found = [origin for _, origin in order.all.values() if _waits_long(origin)]
         if found:
-            yield _again(scene, order.cluster, sorted(found, key=lambda each: each.place))
+            yield _again(rule, scene, order.cluster, sorted(found, key=lambda each: each.place))
 
 
-def _again(scene: PlatformView, cluster: str, origins: list[Origin]) -> Hit:
+def _again(rule: AuditRule, scene: PlatformView, cluster: str, origins: list[Origin]) -> Finding:
     edits: list[FileEdit] = []
     evidence = []
     for each in origins:
-        stated = rule_hit.declaring_object(scene, each)
+        stated = stated_edits.declaring_object(scene, each)
         said = f"{each.name}: interval {text(each.definition, 'spec', 'interval')}"
-        evidence.append(FindingEvidence(said, stated.at("spec", "interval") if stated else None))
-        edits += rule_hit.set_edit(stated, "spec", "retryInterval", value=_RETRY)
+        evidence.append(Evidence(said, stated.at("spec", "interval") if stated else None))
+        edits += stated_edits.set_edit(stated, "spec", "retryInterval", value=_RETRY)
     longest = max(_seconds(text(each.definition, "spec", "interval")) for each in origins)
     names, verb = wording.listed_names(each.name for each in origins), "is" if len(origins) == 1 else "are"
-    return Hit(
-        message=f"{names} {verb} tried again only after the whole interval when something fails",
-        place=evidence[0].place or origins[0].place,
+    return rule.finding(
+        f"{names} {verb} tried again only after the whole interval when something fails",
+        at=evidence[0].place or origins[0].place,
         clusters=(cluster,),
         evidence=tuple(evidence),
         edits=tuple(edits),
@@ -134,7 +132,7 @@ def _again(scene: PlatformView, cluster: str, origins: list[Origin]) -> Hit:
     )
 
 
-def releases(scene: PlatformView) -> Iterator[Hit]:
+def releases(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """HelmReleases that Flux gives up after the first failure; one finding a cluster."""
     for cluster in scene.clusters:
         if _retries_by_default(scene, cluster.name):
@@ -149,13 +147,12 @@ def releases(scene: PlatformView) -> Iterator[Hit]:
             continue
         found.sort(key=lambda each: each.place)
         verb = "is" if len(found) == 1 else "are"
-        stated = rule_hit.declaring_object(scene, found[0])
-        yield Hit(
-            message=f"{wording.listed_names(each.name for each in found)} {verb} given up after the first "
-            "failed install",
-            place=stated.at("spec", "install") if stated else found[0].place,
+        stated = stated_edits.declaring_object(scene, found[0])
+        yield rule.finding(
+            f"{wording.listed_names(each.name for each in found)} {verb} given up after the first failed install",
+            at=stated.at("spec", "install") if stated else found[0].place,
             clusters=(cluster.name,),
-            evidence=tuple(FindingEvidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in found),
+            evidence=tuple(Evidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in found),
             key="HelmReleases without retries",
         )
 

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.audit import rule_hit, wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit import stated_edits, wording
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import conditions
 from firstlight.document.within import at, mapping, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.component import Component, ObjectId, Origin, Owner, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.repo.platform_view import LiveObjects, PlatformView
 
 
-def helm_releases_without_drift_detection(scene: PlatformView) -> Iterator[Hit]:
+def helm_releases_without_drift_detection(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """HelmReleases without drift detection where most of the cluster's have it; one finding a cluster."""
     for cluster in scene.clusters:
         found = list(_origins(scene, cluster.name, SourceForm.HELM_RELEASE))
@@ -24,17 +24,17 @@ def helm_releases_without_drift_detection(scene: PlatformView) -> Iterator[Hit]:
         lacking = sorted((each for _, each in found if not _mode(each)), key=lambda each: each.place)
         if not lacking:
             continue
-        stated = rule_hit.declaring_object(scene, lacking[0])
-        shown = FindingEvidence(f"{wanted[0].name} has driftDetection.mode: {_mode(wanted[0])}", wanted[0].place)
-        yield Hit(
-            message=f"{wording.listed_names(each.name for each in lacking)} "
+        stated = stated_edits.declaring_object(scene, lacking[0])
+        shown = Evidence(f"{wanted[0].name} has driftDetection.mode: {_mode(wanted[0])}", wanted[0].place)
+        yield rule.finding(
+            f"{wording.listed_names(each.name for each in lacking)} "
             f"{'has' if len(lacking) == 1 else 'have'} no "
             "driftDetection, as most here have: what is changed by hand stays changed",
-            place=stated.at("spec", "driftDetection") if stated else lacking[0].place,
+            at=stated.at("spec", "driftDetection") if stated else lacking[0].place,
             clusters=(cluster.name,),
             evidence=(
                 shown,
-                *(FindingEvidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in lacking),
+                *(Evidence(f"HelmRelease {each.namespace}/{each.name}", each.place) for each in lacking),
             ),
             key="HelmReleases without driftDetection",
         )
@@ -44,7 +44,7 @@ def _mode(origin: Origin) -> str:
     return text(origin.definition, "spec", "driftDetection", "mode")
 
 
-def applications_without_self_heal(scene: PlatformView) -> Iterator[Hit]:
+def applications_without_self_heal(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Applications that do not put back what was changed by hand; once for those of one ApplicationSet."""
     told: set[tuple[str, str]] = set()
     # What is written in a file of its own comes before what was copied into a machine config.
@@ -55,25 +55,27 @@ def applications_without_self_heal(scene: PlatformView) -> Iterator[Hit]:
         if origin.suspended or is_healed or (component.cluster, origin.id) in told:
             continue
         told.add((component.cluster, origin.id))
-        yield _unhealed(scene, component, origin, is_manual=automated is None)
+        yield _unhealed(rule, scene, component, origin, is_manual=automated is None)
 
 
 def _is_copied(scene: PlatformView, origin: Origin) -> bool:
     return any(each.path == origin.place.path for cluster in scene.clusters for each in cluster.files)
 
 
-def _unhealed(scene: PlatformView, component: Component, origin: Origin, *, is_manual: bool) -> Hit:
+def _unhealed(
+    rule: AuditRule, scene: PlatformView, component: Component, origin: Origin, *, is_manual: bool
+) -> Finding:
     name = text(origin.maker, "metadata", "name")
     who = f"the Applications of ApplicationSet {name}" if name else f"Application {origin.name}"
     verb = "have" if name else "has"
-    stated = rule_hit.declaring_object(scene, origin)
+    stated = stated_edits.declaring_object(scene, origin)
     steps = (*(("spec", "template") if name else ()), "spec", "syncPolicy", *(() if is_manual else ("automated",)))
     said = "no syncPolicy.automated: only a person syncs" if is_manual else "no selfHeal"
-    return Hit(
-        message=f"{who} {verb} {said}",
-        place=stated.at(*steps) if stated else origin.place,
+    return rule.finding(
+        f"{who} {verb} {said}",
+        at=stated.at(*steps) if stated else origin.place,
         clusters=(component.cluster,),
-        component="" if name else component.name,
+        subject="" if name else component.name,
         severity=Severity.NOTE if is_manual else None,
     )
 
@@ -96,25 +98,25 @@ _RESTING = (
 """What an override lets rest, in the cluster and not in Git."""
 
 
-def overridden(scene: PlatformView) -> Iterator[Hit]:
+def overridden(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Overrides that stand longer than they were meant to."""
     for item in scene.items:
         end = wording.parse_day(mapping(item.value, "metadata", "annotations").get(_OVERRIDE))
         if end is not None and end < scene.today:
-            yield Hit(
-                message=f"the override of {item.object.id} was to end on {end}",
-                place=item.object.at("metadata", "annotations", _OVERRIDE),
+            yield rule.finding(
+                f"the override of {item.object.id} was to end on {end}",
+                at=item.object.at("metadata", "annotations", _OVERRIDE),
                 clusters=(item.cluster,),
-                component=item.component.name,
+                subject=item.component.name,
             )
     for cluster in scene.platform.clusters:
         live = scene.live.get(cluster.name, LiveObjects(objects={}))
         for value in (each for kind in _RESTING for each in live.of(kind)):
             written = text(value, "metadata", "annotations", _OVERRIDE)
             if _is_over(written, live, scene):
-                yield Hit(
-                    message=f"{ObjectId.of(value)} rests for an override that was to end on {written}",
-                    place=cluster.place,
+                yield rule.finding(
+                    f"{ObjectId.of(value)} rests for an override that was to end on {written}",
+                    at=cluster.place,
                     clusters=(cluster.name,),
                     fix="firstlight override status tells which; anybody may end or abort it.",
                 )
@@ -128,7 +130,7 @@ def _is_over(written: str, live: LiveObjects, scene: PlatformView) -> bool:
     return last is not None and last < scene.today
 
 
-def suspended(scene: PlatformView) -> Iterator[Hit]:
+def suspended(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Objects of the engine that are suspended in Git without an end, or beyond it."""
     kept = _kept(scene)
     for item in scene.items:
@@ -148,14 +150,12 @@ def suspended(scene: PlatformView) -> Iterator[Hit]:
             said = f"{what} is suspended in Git, which was to end on {end}"
         else:
             said = f"{what} is suspended in Git, and nothing says until when"
-        evidence = (
-            (FindingEvidence(f"reason: {reason}", item.object.at("metadata", "annotations", REASON)),) if reason else ()
-        )
-        yield Hit(
-            message=said,
-            place=item.object.at(*steps) if not until else item.object.at("metadata", "annotations", UNTIL),
+        evidence = (Evidence(f"reason: {reason}", item.object.at("metadata", "annotations", REASON)),) if reason else ()
+        yield rule.finding(
+            said,
+            at=item.object.at(*steps) if not until else item.object.at("metadata", "annotations", UNTIL),
             clusters=(item.cluster,),
-            component=item.component.name,
+            subject=item.component.name,
             evidence=evidence,
             severity=None if end is not None else Severity.WARNING,
         )

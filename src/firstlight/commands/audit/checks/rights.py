@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.commands.audit.wording import mentions
 from firstlight.document.within import at, sequence, text
 from firstlight.model import argocd_names, flux_names
 from firstlight.model.diagnostic import Severity
+from firstlight.model.finding import Finding
 from firstlight.repo import chart_values
 from firstlight.repo.platform_view import AppliedObject, PlatformView
 
@@ -36,7 +37,7 @@ _PLAIN_CHART = "app-template"
 """A chart without pods of its own: all that they need stands in its values."""
 
 
-def for_everybody(scene: PlatformView) -> Iterator[Hit]:
+def for_everybody(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Roles that are bound to strangers, and powerful ones that are bound to every account."""
     for item in scene.of_kind(f"{_GROUP}/ClusterRoleBinding", f"{_GROUP}/RoleBinding"):
         role = text(item.value, "roleRef", "name")
@@ -45,10 +46,10 @@ def for_everybody(scene: PlatformView) -> Iterator[Hit]:
         for number, each in enumerate(sequence(item.value, "subjects")):
             name = text(each, "name")
             if name in _STRANGERS or (name in _ACCOUNTS and _is_powerful(scene, item)):
-                yield _hit(item, f"{item.object.id} gives {role} to {name}", "subjects", number)
+                yield _finding(rule, item, f"{item.object.id} gives {role} to {name}", "subjects", number)
 
 
-def cluster_admins(scene: PlatformView) -> Iterator[Hit]:
+def cluster_admins(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Accounts of workloads that may do anything; the engine's own are among those that must."""
     for item in scene.of_kind(f"{_GROUP}/ClusterRoleBinding"):
         if text(item.value, "roleRef", "name") != "cluster-admin" or _is_engines(item):
@@ -57,7 +58,9 @@ def cluster_admins(scene: PlatformView) -> Iterator[Hit]:
             text(each, "name") for each in sequence(item.value, "subjects") if text(each, "kind") == "ServiceAccount"
         ]
         if accounts:
-            yield _hit(item, f"{item.object.id} gives cluster-admin to {', '.join(accounts)}", "roleRef", "name")
+            yield _finding(
+                rule, item, f"{item.object.id} gives cluster-admin to {', '.join(accounts)}", "roleRef", "name"
+            )
 
 
 def _is_engines(item: AppliedObject) -> bool:
@@ -66,17 +69,17 @@ def _is_engines(item: AppliedObject) -> bool:
     return item.component.role == "engine" or named <= {flux_names.FLUX_SYSTEM, argocd_names.NAMESPACE}
 
 
-def star_roles(scene: PlatformView) -> Iterator[Hit]:
+def star_roles(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Cluster roles that allow everything on everything."""
     for item in scene.of_kind(f"{_GROUP}/ClusterRole"):
         if item.component.role == "engine":
             continue
-        for number, rule in enumerate(sequence(item.value, "rules")):
-            if all("*" in sequence(rule, key) for key in ("apiGroups", "resources", "verbs")):
-                yield _hit(item, f"{item.object.id} allows everything on everything", "rules", number)
+        for number, allowed in enumerate(sequence(item.value, "rules")):
+            if all("*" in sequence(allowed, key) for key in ("apiGroups", "resources", "verbs")):
+                yield _finding(rule, item, f"{item.object.id} allows everything on everything", "rules", number)
 
 
-def privileged_namespaces(scene: PlatformView) -> Iterator[Hit]:
+def privileged_namespaces(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Namespaces whose pods may be privileged, where nothing is seen to need it."""
     for item in scene.of_kind("/Namespace"):
         steps = ("metadata", "labels", _ENFORCE)
@@ -86,7 +89,7 @@ def privileged_namespaces(scene: PlatformView) -> Iterator[Hit]:
         if any(each in name for each in _SYSTEM) or _has_need(scene, item.cluster, name):
             continue
         severity = Severity.NOTE if _has_charts(scene, item.cluster, name) else None
-        yield _hit(item, f"pods of namespace {name} may be privileged", *steps, severity=severity)
+        yield _finding(rule, item, f"pods of namespace {name} may be privileged", *steps, severity=severity)
 
 
 def _has_need(scene: PlatformView, cluster: str, namespace: str) -> bool:
@@ -130,11 +133,13 @@ def _asks_only(scene: PlatformView, item: AppliedObject) -> bool:
     return bool(rules) and all(at(each, "nonResourceURLs") and not at(each, "resources") for each in rules)
 
 
-def _hit(item: AppliedObject, message: str, *steps: str | int, severity: Severity | None = None) -> Hit:
-    return Hit(
-        message=message,
-        place=item.object.at(*steps),
+def _finding(
+    rule: AuditRule, item: AppliedObject, message: str, *steps: str | int, severity: Severity | None = None
+) -> Finding:
+    return rule.finding(
+        message,
+        at=item.object.at(*steps),
         clusters=(item.cluster,),
-        component=item.component.name,
+        subject=item.component.name,
         severity=severity,
     )

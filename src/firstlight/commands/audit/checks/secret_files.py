@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from firstlight.commands.audit import wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document import go_regex
 from firstlight.document.within import at, sequence
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model import secret_words
 from firstlight.model.component import Component, Side
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.source import DirectorySource
 from firstlight.plan import cluster_facts
@@ -35,18 +36,18 @@ _TEXTS = (
 )  # fmt: skip
 
 
-def talos_secrets(scene: PlatformView) -> Iterator[Hit]:
+def talos_secrets(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Talos's own secrets in clear."""
     for diagnostic in scene.platform.diagnostics:
         if diagnostic.message.startswith(TALOS_SECRETS):
-            yield Hit(message=diagnostic.message, place=diagnostic.place, fix=diagnostic.fix)
+            yield rule.finding(diagnostic.message, at=diagnostic.place, fix=diagnostic.fix)
 
 
-def secrets_in_clear(scene: PlatformView) -> Iterator[Hit]:
+def secrets_in_clear(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Secrets whose values stand in Git."""
     for each in scene.clear_secrets:
         keys = wording.listed_names(each.keys, _MOST)
-        yield Hit(message=f"{each.id} stands in Git unencrypted: {keys}", place=each.place, key=str(each.id))
+        yield rule.finding(f"{each.id} stands in Git unencrypted: {keys}", at=each.place, key=str(each.id))
 
 
 def _told(scene: PlatformView) -> frozenset[str]:
@@ -55,7 +56,7 @@ def _told(scene: PlatformView) -> frozenset[str]:
     return frozenset([*talos, *(each.place.path for each in scene.clear_secrets)])
 
 
-def kubeconfigs(scene: PlatformView) -> Iterator[Hit]:
+def kubeconfigs(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Kubeconfigs with the key or token of a user."""
     for path in scene.files.files:
         text = scene.files.text(path) if _may_hold(path) else None
@@ -66,10 +67,10 @@ def kubeconfigs(scene: PlatformView) -> Iterator[Hit]:
         ):
             continue
         for document in scene.files.documents(path):
-            yield from _of_kubeconfig(document)
+            yield from _of_kubeconfig(rule, document)
 
 
-def _of_kubeconfig(document: YamlDocument) -> Iterator[Hit]:
+def _of_kubeconfig(rule: AuditRule, document: YamlDocument) -> Iterator[Finding]:
     value = document.value
     if not isinstance(value, Mapping) or value.get("kind") != "Config" or "sops" in value:
         return
@@ -78,15 +79,15 @@ def _of_kubeconfig(document: YamlDocument) -> Iterator[Hit]:
             found = at(each, "user", key)
             if isinstance(found, str) and found and not found.startswith(_NO_SECRET):
                 name = str(at(each, "name"))
-                yield Hit(
-                    message=f"a kubeconfig with the {key} of {name} stands in Git",
-                    place=document.place("users", number, "user", key),
+                yield rule.finding(
+                    f"a kubeconfig with the {key} of {name} stands in Git",
+                    at=document.place("users", number, "user", key),
                     key=f"{key} of {name}",
                 )
                 break
 
 
-def private_keys(scene: PlatformView) -> Iterator[Hit]:
+def private_keys(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Private keys, of age or of TLS; those in Secrets are told of as Secrets."""
     told = _told(scene)
     for path in scene.files.files:
@@ -96,8 +97,8 @@ def private_keys(scene: PlatformView) -> Iterator[Hit]:
         for what, mark, expression in _KEYS:
             # A mark is found at once, and few files have one; an expression goes through all of a text.
             if mark in text and (match := expression.search(text)):
-                yield Hit(
-                    message=f"{what} stands in Git", place=Place(path, text.count("\n", 0, match.start()) + 1), key=what
+                yield rule.finding(
+                    f"{what} stands in Git", at=Place(path, text.count("\n", 0, match.start()) + 1), key=what
                 )
                 break
 
@@ -107,19 +108,19 @@ def _may_hold(path: str) -> bool:
     return name.endswith((".yaml", ".yml", ".json")) or "kubeconfig" in name or name == "config"
 
 
-def world_readable(scene: PlatformView) -> Iterator[Hit]:
+def world_readable(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Files with keys that others on this machine may read."""
     for path, mode in sorted(scene.modes.items()):
         if mode & 0o077:
-            yield Hit(
-                message=f"{path} holds keys, and its mode {mode & 0o777:04o} lets others read it",
-                place=Place(path),
+            yield rule.finding(
+                f"{path} holds keys, and its mode {mode & 0o777:04o} lets others read it",
+                at=Place(path),
                 fix=f"chmod 600 {path}",
                 key="mode",
             )
 
 
-def unencrypted_sops(scene: PlatformView) -> Iterator[Hit]:
+def unencrypted_sops(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Files that are called encrypted and are not, without those whose secrets are told of already."""
     told = _told(scene)
     for path in scene.files.files:
@@ -128,27 +129,27 @@ def unencrypted_sops(scene: PlatformView) -> Iterator[Hit]:
             continue
         values = [each.value for each in scene.files.documents(path) if each.value is not None]
         if values and not any(_is_encrypted(each) for each in values):
-            yield Hit(message=f"{name} is called encrypted, and is not", place=Place(path, 1), key="clear")
+            yield rule.finding(f"{name} is called encrypted, and is not", at=Place(path, 1), key="clear")
 
 
-def missing_rules(scene: PlatformView) -> Iterator[Hit]:
+def missing_rules(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Encrypted files that no rule of sops covers: whoever edits or adds one encrypts it for nobody, or not at all."""
     rules = [path for path in scene.files.files if path.rpartition("/")[2] in _RULES]
     encrypted = [path for path in scene.files.files if _looks_encrypted(scene, path)]
     if encrypted and not rules:
-        yield Hit(
-            message=f"{len(encrypted)} files are encrypted with sops, and no .sops.yaml says for whom",
-            place=Place(encrypted[0], 1),
+        yield rule.finding(
+            f"{len(encrypted)} files are encrypted with sops, and no .sops.yaml says for whom",
+            at=Place(encrypted[0], 1),
             key="no rules",
         )
         return
     covering = [(path.rpartition("/")[0], each) for path in rules for each in _expressions(scene, path)]
     left = [path for path in encrypted if not any(_covers(base, each, path) for base, each in covering)]
     if left:
-        yield Hit(
-            message=f"no rule of sops covers {wording.listed_names(left)}",
-            place=Place(left[0], 1),
-            evidence=tuple(FindingEvidence(path, Place(path, 1)) for path in left[:_MOST]),
+        yield rule.finding(
+            f"no rule of sops covers {wording.listed_names(left)}",
+            at=Place(left[0], 1),
+            evidence=tuple(Evidence(path, Place(path, 1)) for path in left[:_MOST]),
             key="uncovered",
         )
 
@@ -192,18 +193,18 @@ _VAULT_PLUGIN = "avp.kubernetes.io/path"
 _DEEPEST = 30
 
 
-def placeholders(scene: PlatformView) -> Iterator[Hit]:
+def placeholders(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Placeholders in Secrets, in values of charts and in machine configs."""
     for item in scene.of_kind("/Secret"):
-        yield from _of_secret(item.value, item.object.at, item.cluster, item.component.name)
+        yield from _of_secret(rule, item.value, item.object.at, item.cluster, item.component.name)
     for component, document in _applied(scene):
-        yield from _of_secret(document.value, document.place, component.cluster, component.name)
+        yield from _of_secret(rule, document.value, document.place, component.cluster, component.name)
     for component in scene.platform.components:
         for layer in scene.values(component):
-            yield from _of_values(layer.value, layer.at, component.cluster, component.name)
+            yield from _of_values(rule, layer.value, layer.at, component.cluster, component.name)
     for cluster in scene.clusters:
         for part in cluster.parts:
-            yield from _of_values(part.config.value, part.config.place, cluster.name, "")
+            yield from _of_values(rule, part.config.value, part.config.place, cluster.name, "")
 
 
 def _applied(scene: PlatformView) -> Iterator[tuple[Component, YamlDocument]]:
@@ -216,7 +217,9 @@ def _applied(scene: PlatformView) -> Iterator[tuple[Component, YamlDocument]]:
                     yield from ((component, each) for each in scene.files.documents(path))
 
 
-def _of_secret(value: Any, place: Callable[..., Place], cluster: str, component: str) -> Iterator[Hit]:
+def _of_secret(
+    rule: AuditRule, value: Any, place: Callable[..., Place], cluster: str, component: str
+) -> Iterator[Finding]:
     if at(value, "kind") != "Secret" or at(value, "apiVersion") != "v1":
         return
     if at(value, "metadata", "annotations", _VAULT_PLUGIN):
@@ -226,18 +229,18 @@ def _of_secret(value: Any, place: Callable[..., Place], cluster: str, component:
         for key, each in inner.items() if isinstance(inner, Mapping) else ():
             if is_placeholder(each) or (field == "data" and is_placeholder(_decoded(each))):
                 name = at(value, "metadata", "name")
-                yield from _hit(f"{key} of Secret {name}", place(field, key), cluster, component)
+                yield from _finding(rule, f"{key} of Secret {name}", place(field, key), cluster, component)
 
 
 def _of_values(
-    value: Any, place: Callable[..., Place], cluster: str, component: str, path: tuple[str, ...] = ()
-) -> Iterator[Hit]:
+    rule: AuditRule, value: Any, place: Callable[..., Place], cluster: str, component: str, path: tuple[str, ...] = ()
+) -> Iterator[Finding]:
     for key, each in value.items() if isinstance(value, Mapping) and len(path) < _DEEPEST else ():
         below = (*path, str(key))
         if isinstance(each, Mapping):
-            yield from _of_values(each, place, cluster, component, below)
+            yield from _of_values(rule, each, place, cluster, component, below)
         elif secret_words.is_certain(str(key)) and is_placeholder(each):
-            yield from _hit(".".join(below), place(*below), cluster, component)
+            yield from _finding(rule, ".".join(below), place(*below), cluster, component)
 
 
 def _decoded(value: Any) -> str:
@@ -247,11 +250,11 @@ def _decoded(value: Any) -> str:
         return ""
 
 
-def _hit(what: str, place: Place, cluster: str, component: str) -> Iterator[Hit]:
+def _finding(rule: AuditRule, what: str, place: Place, cluster: str, component: str) -> Iterator[Finding]:
     if not _EXAMPLE.search(place.path):
-        yield Hit(
-            message=f"{what} is a placeholder",
-            place=place,
+        yield rule.finding(
+            f"{what} is a placeholder",
+            at=place,
             clusters=(cluster,) if cluster else (),
-            component=component,
+            subject=component,
         )

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from firstlight.commands.audit import wording
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, sequence
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Component, Origin, Owner, Side, SourceForm
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.place import Place
 from firstlight.model.rendition import Object
 from firstlight.plan import boundary, cluster_facts
@@ -32,43 +32,43 @@ CONFIGURED = frozenset(
 """Extensions whose services wait for an ExtensionServiceConfig and do nothing before."""
 
 
-def wiping(scene: PlatformView) -> Iterator[Hit]:
+def wiping(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A disk that is wiped whenever Talos is installed to it."""
     for cluster in scene.clusters:
         for part in cluster.parts:
             steps = ("machine", "install", "wipe")
             if part.config.get(*steps) is True:
-                yield Hit(
-                    message="machine.install.wipe is true: whoever installs the machine anew loses what the disk holds",
-                    place=part.config.place(*steps),
+                yield rule.finding(
+                    "machine.install.wipe is true: whoever installs the machine anew loses what the disk holds",
+                    at=part.config.place(*steps),
                     clusters=(cluster.name,),
                 )
 
 
-def unconfigured_extensions(scene: PlatformView) -> Iterator[Hit]:
+def unconfigured_extensions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An extension whose service waits for a config that nobody gives it."""
     for cluster in scene.clusters:
         configured = {name for name, _ in _configs(scene, cluster)}
         for name, place in sorted(_extensions(cluster).items()):
             if name in CONFIGURED - configured and _knows_all_configs(cluster):
-                yield Hit(
-                    message=f"the extension {name} is installed, and no machine config has an {SERVICE_CONFIG} for it",
-                    place=place,
+                yield rule.finding(
+                    f"the extension {name} is installed, and no machine config has an {SERVICE_CONFIG} for it",
+                    at=place,
                     clusters=(cluster.name,),
                     evidence=tuple(_left_out(scene, name)),
                 )
 
 
-def _left_out(scene: PlatformView, name: str) -> Iterator[FindingEvidence]:
+def _left_out(scene: PlatformView, name: str) -> Iterator[Evidence]:
     """Service configs that stand in a file of their own, for a command that somebody has to remember."""
     for path in scene.files.files:
         if path.endswith((".yaml", ".yml")) and SERVICE_CONFIG in (scene.files.text(path) or ""):
             for document in scene.files.documents(path):
                 if at(document.value, "kind") == SERVICE_CONFIG and at(document.value, "name") == name:
-                    yield FindingEvidence("a file has one that no machine config takes in", document.place())
+                    yield Evidence("a file has one that no machine config takes in", document.place())
 
 
-def missing_extensions(scene: PlatformView) -> Iterator[Hit]:
+def missing_extensions(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """A config for the service of an extension that no machine has."""
     for cluster in scene.clusters:
         installed = _extensions(cluster)
@@ -77,10 +77,10 @@ def missing_extensions(scene: PlatformView) -> Iterator[Hit]:
             continue
         for name, place in _configs(scene, cluster):
             if name not in installed:
-                evidence = FindingEvidence(f"installed: {', '.join(sorted(installed))}", next(iter(installed.values())))
-                yield Hit(
-                    message=f"{SERVICE_CONFIG} {name} is for an extension that no machine has installed",
-                    place=place,
+                evidence = Evidence(f"installed: {', '.join(sorted(installed))}", next(iter(installed.values())))
+                yield rule.finding(
+                    f"{SERVICE_CONFIG} {name} is for an extension that no machine has installed",
+                    at=place,
                     clusters=(cluster.name,),
                     evidence=(evidence,),
                 )
@@ -134,67 +134,66 @@ _SHOWN = 60
 _WORKLOADS = {"Deployment", "DaemonSet", "StatefulSet", "CronJob"}
 
 
-def inline_beyond_core(scene: PlatformView) -> Iterator[Hit]:
+def inline_beyond_core(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Workloads among the inline manifests that are neither the network nor the engine."""
     for component, origin in _inline(scene):
         workloads = [each for each in origin.objects if each.kind in _WORKLOADS]
         if component.role not in _ROLES and workloads and not _NEEDED.search(component.name):
-            yield Hit(
-                message=f"{component.name} is an inline manifest, and neither the network nor the engine",
-                place=origin.place,
+            yield rule.finding(
+                f"{component.name} is an inline manifest, and neither the network nor the engine",
+                at=origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=tuple(FindingEvidence(f"it has {each}", origin.place) for each in workloads[:3]),
+                subject=component.name,
+                evidence=tuple(Evidence(f"it has {each}", origin.place) for each in workloads[:3]),
             )
 
 
-def inline_owned_twice(scene: PlatformView) -> Iterator[Hit]:
+def inline_owned_twice(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An inline manifest that Git owns as well, of the same version as far as that is known."""
     for component, origin, theirs in _also_in_git(scene):
         if not _are_apart(component) and not _changed(scene, component, origin):
-            yield Hit(
-                message=f"{component.name} is embedded in the machine config, and Git owns it as well",
-                place=origin.place,
+            yield rule.finding(
+                f"{component.name} is embedded in the machine config, and Git owns it as well",
+                at=origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=(FindingEvidence(f"Git has it as {theirs.form}", theirs.place),),
+                subject=component.name,
+                evidence=(Evidence(f"Git has it as {theirs.form}", theirs.place),),
                 # With a firstlight.yaml the handover releases it from Talos.
                 severity=Severity.NOTE if scene.platform.declared is not None else None,
             )
 
 
-def inline_stale(scene: PlatformView) -> Iterator[Hit]:
+def inline_stale(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """An inline manifest of another version than Git has, or with objects that Git has otherwise."""
     for component, origin in _inline(scene):
         changed = () if _are_apart(component) else tuple(_changed(scene, component, origin))
         if changed:
             names = wording.listed_names(what for what, _, _ in changed)
-            yield Hit(
-                message=f"Git has {names} otherwise than the machine config: the next upgrade-k8s takes it back",
-                place=changed[0][1],
+            yield rule.finding(
+                f"Git has {names} otherwise than the machine config: the next upgrade-k8s takes it back",
+                at=changed[0][1],
                 clusters=(component.cluster,),
-                component=component.name,
+                subject=component.name,
                 evidence=tuple(each for _, _, both in changed[:3] for each in both),
             )
     for component, origin, theirs in _also_in_git(scene):
         if _are_apart(component):
             embedded, wanted = cluster_facts.versions(component)
-            yield Hit(
-                message=f"{component.name} is embedded as {embedded}, and Git has {wanted}: "
-                "the next upgrade-k8s takes it back",
-                place=origin.place,
+            yield rule.finding(
+                f"{component.name} is embedded as {embedded}, and Git has {wanted}: the next upgrade-k8s takes it back",
+                at=origin.place,
                 clusters=(component.cluster,),
-                component=component.name,
-                evidence=(FindingEvidence(f"{wanted} in Git", theirs.place),),
+                subject=component.name,
+                evidence=(Evidence(f"{wanted} in Git", theirs.place),),
             )
 
 
 def _changed(
     scene: PlatformView, component: Component, origin: Origin
-) -> list[tuple[str, Place, tuple[FindingEvidence, ...]]]:
+) -> list[tuple[str, Place, tuple[Evidence, ...]]]:
     """Embedded objects that Git has as well and that differ: what, where, and both sides of the first difference."""
     theirs = {each.object.id: each.object for each in scene.items if _is_gits(each, component.cluster)}
-    found: list[tuple[str, Place, tuple[FindingEvidence, ...]]] = []
+    found: list[tuple[str, Place, tuple[Evidence, ...]]] = []
     for mine in origin.stated:
         other = theirs.get(mine.id)
         compared = boundary.compare([Object(mine.value)], [Object(other.value)]) if other else ()
@@ -202,8 +201,8 @@ def _changed(
             assert other is not None
             path, place = ".".join(str(step) for step in each.path), mine.at(*each.path)
             both = (
-                FindingEvidence(f"embedded: {path}: {(each.bootstrap or 'nothing')[:_SHOWN]}", place),
-                FindingEvidence(f"in Git: {path}: {(each.gitops or 'nothing')[:_SHOWN]}", other.at(*each.path)),
+                Evidence(f"embedded: {path}: {(each.bootstrap or 'nothing')[:_SHOWN]}", place),
+                Evidence(f"in Git: {path}: {(each.gitops or 'nothing')[:_SHOWN]}", other.at(*each.path)),
             )
             found.append((str(mine.id), place, both))
     return found

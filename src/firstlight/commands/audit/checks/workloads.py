@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firstlight.commands.audit.rule_hit import Hit
+from firstlight.commands.audit.rule_form import AuditRule
 from firstlight.document.within import at, mapping, sequence, text
 from firstlight.model.component import Component, Side
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import FindingEvidence
+from firstlight.model.diagnostic import Evidence, Severity
+from firstlight.model.finding import Finding
 from firstlight.model.rendition import Object
 from firstlight.plan import cluster_facts, pod_needs
 from firstlight.repo import chart_values, platform_view
@@ -20,21 +20,21 @@ _DEEPEST = 12
 Way = tuple[str | int, ...]
 
 
-def images_untagged(scene: PlatformView) -> Iterator[Hit]:
+def images_untagged(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """Containers and chart values whose image has no tag, or one that moves; one finding for each workload."""
     for (group, kind), path in pod_needs.TEMPLATES.items():
         for item in scene.of_kind(f"{group}/{kind}"):
             found = [*_containers(item.value, path)]
             if found:
                 (way, image), *more = found
-                yield Hit(
-                    message=f"{item.object.id} runs {image}, which {_what(image)}",
-                    place=item.object.at(*way),
+                yield rule.finding(
+                    f"{item.object.id} runs {image}, which {_what(image)}",
+                    at=item.object.at(*way),
                     clusters=(item.cluster,),
-                    component=item.component.name,
-                    evidence=tuple(FindingEvidence(f"and {other}", item.object.at(*there)) for there, other in more),
+                    subject=item.component.name,
+                    evidence=tuple(Evidence(f"and {other}", item.object.at(*there)) for there, other in more),
                 )
-    yield from _charts(scene)
+    yield from _charts(rule, scene)
 
 
 def _containers(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Way, str]]:
@@ -56,7 +56,7 @@ def _what(image: str) -> str:
     return f"is another image after each push to {tag}" if _MOVING.fullmatch(tag) else ""
 
 
-def _charts(scene: PlatformView) -> Iterator[Hit]:
+def _charts(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     for component in scene.platform.components:
         for layer in scene.values(component):
             if not layer.chart.name:
@@ -64,15 +64,13 @@ def _charts(scene: PlatformView) -> Iterator[Hit]:
             found = [*_tags(layer.value, ())]
             if found:
                 (way, tag), *more = found
-                yield Hit(
-                    message=f"{component.name} sets {'.'.join(map(str, way))}: {tag}, which is another image after "
-                    "each push",
-                    place=layer.at(*way),
+                yield rule.finding(
+                    f"{component.name} sets {'.'.join(map(str, way))}: {tag}, which is another image after each push",
+                    at=layer.at(*way),
                     clusters=(component.cluster,),
-                    component=component.name,
+                    subject=component.name,
                     evidence=tuple(
-                        FindingEvidence(f"{'.'.join(map(str, there))}: {each}", layer.at(*there))
-                        for there, each in more
+                        Evidence(f"{'.'.join(map(str, there))}: {each}", layer.at(*there)) for there, each in more
                     ),
                 )
 
@@ -103,29 +101,29 @@ _OPERATOR = 2
 """Replicas of Cilium's operator unless something else is said; no node takes two."""
 
 
-def replicas_beyond_nodes(scene: PlatformView) -> Iterator[Hit]:
+def replicas_beyond_nodes(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """More replicas than nodes that take one each."""
     for cluster in scene.clusters:
         nodes = _nodes(scene, cluster.name)
         if not nodes:
             continue
-        counted = FindingEvidence(f"the cluster has {_count(nodes, 'machine')}", cluster.place)
+        counted = Evidence(f"the cluster has {_count(nodes, 'machine')}", cluster.place)
         for component, given in _operators(scene, cluster.name):
             wanted = _number(given) if given else _OPERATOR
             if wanted is not None and wanted > nodes and not scene.value(component, "operator", "affinity"):
-                yield Hit(
-                    message=f"the operator of {component.name} wants {wanted} replicas, no two on one node, and "
+                yield rule.finding(
+                    f"the operator of {component.name} wants {wanted} replicas, no two on one node, and "
                     f"there {'is' if nodes == 1 else 'are'} {_count(nodes, 'node')}",
-                    place=given.place if given else cluster_facts.place(component, Side.BOOTSTRAP),
+                    at=given.place if given else cluster_facts.place(component, Side.BOOTSTRAP),
                     clusters=(cluster.name,),
-                    component=component.name,
+                    subject=component.name,
                     evidence=(counted,),
                     fix=f"Write operator.replicas: {nodes} until there are more nodes.",
                 )
-        yield from _stated(scene, cluster.name, nodes, counted)
+        yield from _stated(rule, scene, cluster.name, nodes, counted)
 
 
-def _stated(scene: PlatformView, cluster: str, nodes: int, counted: FindingEvidence) -> Iterator[Hit]:
+def _stated(rule: AuditRule, scene: PlatformView, cluster: str, nodes: int, counted: Evidence) -> Iterator[Finding]:
     """Workloads that bootstrap applies as they are."""
     known = scene.facts[cluster]
     for item in scene.of_cluster(cluster, "apps/Deployment", "apps/StatefulSet"):
@@ -137,30 +135,30 @@ def _stated(scene: PlatformView, cluster: str, nodes: int, counted: FindingEvide
         able = nodes if takes_all else known.workers
         reason = pod_needs.one_per_node(obj)
         if isinstance(wanted, int) and reason and 0 < able < wanted:
-            yield Hit(
-                message=f"{item.object.id} wants {wanted} replicas with {reason}, and {_count(able, 'node')} "
+            yield rule.finding(
+                f"{item.object.id} wants {wanted} replicas with {reason}, and {_count(able, 'node')} "
                 f"{'takes' if able == 1 else 'take'} them",
-                place=item.object.at("spec", "replicas"),
+                at=item.object.at("spec", "replicas"),
                 clusters=(cluster,),
-                component=item.component.name,
+                subject=item.component.name,
                 evidence=(counted,),
             )
 
 
-def replicas_single(scene: PlatformView) -> Iterator[Hit]:
+def replicas_single(rule: AuditRule, scene: PlatformView) -> Iterator[Finding]:
     """One replica of what everything depends on, where there are nodes for two."""
     for cluster in scene.clusters:
         nodes = _nodes(scene, cluster.name)
         if nodes < 2:
             continue
-        counted = FindingEvidence(f"the cluster has {_count(nodes, 'machine')}", cluster.place)
+        counted = Evidence(f"the cluster has {_count(nodes, 'machine')}", cluster.place)
         for component, given in _operators(scene, cluster.name):
             if given is not None and _number(given) == 1:
-                yield Hit(
-                    message=f"the operator of {component.name} has one replica on {nodes} nodes",
-                    place=given.place,
+                yield rule.finding(
+                    f"the operator of {component.name} has one replica on {nodes} nodes",
+                    at=given.place,
                     clusters=(cluster.name,),
-                    component=component.name,
+                    subject=component.name,
                     evidence=(counted,),
                     fix="Write operator.replicas: 2.",
                     severity=Severity.NOTE,
@@ -173,11 +171,11 @@ def replicas_single(scene: PlatformView) -> Iterator[Hit]:
                 for path in ("hpa.enabled", "autoscaler.enabled")
             )
             if given is not None and _number(given) == 1 and not scaled:
-                yield Hit(
-                    message=f"{component.name} has one replica on {nodes} nodes",
-                    place=given.place,
+                yield rule.finding(
+                    f"{component.name} has one replica on {nodes} nodes",
+                    at=given.place,
                     clusters=(cluster.name,),
-                    component=component.name,
+                    subject=component.name,
                     evidence=(counted,),
                     fix="Write replicaCount: 2.",
                 )

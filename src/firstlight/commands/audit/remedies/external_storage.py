@@ -23,7 +23,7 @@ _SHOWN = 5
 def consume(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
     """How the other clusters come to consume what infra has."""
     infra = storage_clusters.infra(scene)
-    rule = findings[0].rule if findings else "storage-own-devices"
+    rule = findings[0].code if findings else "storage-own-devices"
     if infra is None:
         return Remedy(rule=rule, title="Consume storage from infra", refused=("there is no infra cluster",))
     asked = {name for each in findings for name in each.clusters}

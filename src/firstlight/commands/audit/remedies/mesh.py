@@ -3,8 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from firstlight.commands.audit import address_pins, cluster_mesh
-from firstlight.commands.audit.checks import multi_cluster, network_ranges, pools
+from firstlight.commands.audit import address_pins, cluster_mesh, rulebook
 from firstlight.commands.audit.cluster_mesh import MeshMember
 from firstlight.commands.audit.remedies import mesh_authority, native_routing
 from firstlight.commands.audit.rule_remedy import Remedy
@@ -12,6 +11,7 @@ from firstlight.document import within
 from firstlight.model.cluster import Cluster
 from firstlight.model.component import Owner, Side, SourceForm
 from firstlight.model.decision import ProcedureStep
+from firstlight.model.diagnostic import Severity
 from firstlight.model.finding import EditVerb, FileEdit, Finding
 from firstlight.repo import gitops_tree
 from firstlight.repo.chart_values import ValuesLayer
@@ -44,7 +44,7 @@ def connect(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
     if not refused:
         edits = [*native_routing.edits(scene), *authority.edits, *_values(scene, peers, authority.method)]
     return Remedy(
-        rule=findings[0].rule if findings else "mesh-not-connected",
+        rule=findings[0].code if findings else "mesh-not-connected",
         title=f"Connect {' and '.join(each.cluster.name for each in peers)} to one mesh, from the repo",
         steps=() if refused else tuple(_steps(scene, peers, authority)),
         edits=tuple(edits),
@@ -63,12 +63,15 @@ def _address(scene: PlatformView, member: MeshMember) -> str:
 
 def _refusals(scene: PlatformView) -> Iterator[str]:
     """What no connection can work with."""
-    for hit in (*multi_cluster.shared_ids(scene), *multi_cluster.mesh_unidentified(scene)):
-        yield f"{hit.message}: give each cluster a name and an id first; its workloads restart for it"
+    for finding in (
+        *rulebook.our_findings("cluster-id-shared", scene),
+        *rulebook.our_findings("cluster-id-missing", scene),
+    ):
+        yield f"{finding.message}: give each cluster a name and an id first; its workloads restart for it"
     mesh = {each.cluster for each in cluster_mesh.members(scene)}
-    for hit in network_ranges.overlap(scene):
-        if len(hit.clusters) > 1 and hit.severity is None and set(hit.clusters) <= mesh:
-            yield f"{hit.message}: one of the clusters has to be built anew with other ranges first"
+    for finding in rulebook.our_findings("ranges-overlap", scene):
+        if len(finding.clusters) > 1 and finding.severity is Severity.ERROR and set(finding.clusters) <= mesh:
+            yield f"{finding.message}: one of the clusters has to be built anew with other ranges first"
 
 
 def _questions(scene: PlatformView, peers: Sequence[_Peer]) -> Iterator[str]:
@@ -89,9 +92,9 @@ def _questions(scene: PlatformView, peers: Sequence[_Peer]) -> Iterator[str]:
             "write clustermesh.config.clusters with variables that each cluster fills in"
         )
     mesh = {each.cluster.name for each in peers}
-    for hit in network_ranges.pods_differ(scene):
-        if hit.severity is None and mesh & set(hit.clusters):
-            yield f"Which range is right? {hit.message} ({hit.place})"
+    for finding in rulebook.our_findings("pod-range-differs", scene):
+        if finding.severity is Severity.ERROR and mesh & set(finding.clusters):
+            yield f"Which range is right? {finding.message} ({finding.place})"
 
 
 def _layers(scene: PlatformView, member: MeshMember) -> list[ValuesLayer]:
@@ -137,11 +140,12 @@ def _steps(
     scene: PlatformView, peers: Sequence[_Peer], authority: mesh_authority.MeshAuthorityPlan
 ) -> Iterator[ProcedureStep]:
     mesh = {each.cluster.name for each in peers}
-    for hit in pools.pinned_outside(scene):
-        if set(hit.clusters) <= mesh and _SERVICE in hit.message:
+    pinned = {pin.place for name in mesh for pin in address_pins.pins(scene, name) if pin.who.endswith(_SERVICE)}
+    for finding in rulebook.our_findings("pin-outside-pool", scene):
+        if set(finding.clusters) <= mesh and finding.place in pinned:
             yield ProcedureStep(
                 side=Side.GITOPS,
-                text=f"First let a pool have it: {hit.message}",
+                text=f"First let a pool have it: {finding.message}",
                 command="firstlight audit --remedy pin-outside-pool",
             )
     yield from native_routing.steps(scene)
@@ -166,7 +170,11 @@ def _steps(
             text=f"See that {peer.cluster.name} has found the others",
             command=f"cilium clustermesh status --context {peer.cluster.name} --wait",
         )
-    hands = [str(each.place) for hit in multi_cluster.mesh_by_hand(scene) for each in hit.evidence[len(hit.clusters) :]]
+    hands = [
+        str(each.place)
+        for finding in rulebook.our_findings("mesh-by-hand", scene)
+        for each in finding.evidence[len(finding.clusters) :]
+    ]
     if hands:
         yield ProcedureStep(side=None, text=f"Take away what says that it is done by hand: {', '.join(hands)}")
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from firstlight.commands.audit import cluster_mesh, cluster_networks
-from firstlight.commands.audit.checks import network_ranges
+from firstlight.commands.audit import cluster_mesh, cluster_networks, rulebook
 from firstlight.commands.audit.cluster_mesh import MeshMember
 from firstlight.commands.audit.rule_remedy import Remedy
 from firstlight.model import address_range
@@ -16,6 +15,7 @@ from firstlight.repo.platform_view import PlatformView
 
 _WIDEST = 8
 _FIELD = "ipv4NativeRoutingCIDR"
+_RULE = "native-routing-too-narrow"
 
 
 def widen(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
@@ -23,7 +23,7 @@ def widen(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
     made = tuple(edits(scene))
     asks = () if made else (_question(scene),)
     return Remedy(
-        rule=findings[0].rule if findings else "native-routing-too-narrow",
+        rule=findings[0].code if findings else _RULE,
         title="Route the pods of all clusters of the mesh natively",
         steps=tuple(steps(scene)),
         edits=made,
@@ -64,7 +64,7 @@ def _others(scene: PlatformView) -> Iterator[AddressRange]:
 def edits(scene: PlatformView) -> Iterator[FileEdit]:
     """The range of each cluster that has one which is too narrow."""
     wide = common(scene)
-    narrow = {name for hit in network_ranges.native_routing(scene) for name in hit.clusters}
+    narrow = {name for each in rulebook.our_findings(_RULE, scene) for name in each.clusters}
     for member in cluster_mesh.members(scene) if wide else ():
         given = scene.value(member.component, _FIELD)
         if member.cluster in narrow and given and given.layer.file:
@@ -79,10 +79,11 @@ def steps(scene: PlatformView) -> Iterator[ProcedureStep]:
     """What has to be done where a range is too narrow."""
     wide = common(scene)
     said = f"to {wide}" if wide else "to all pods of the mesh"
-    for hit in network_ranges.native_routing(scene):
+    for each in rulebook.our_findings(_RULE, scene):
         yield ProcedureStep(
-            side=_side(scene, hit.clusters[0]),
-            text=f"Widen the range in {hit.place} {said}, and let the agents of {hit.clusters[0]} roll: {hit.message}",
+            side=_side(scene, each.clusters[0]),
+            text=f"Widen the range in {each.place} {said}, and let the agents of {each.clusters[0]} roll: "
+            f"{each.message}",
         )
 
 
@@ -98,4 +99,4 @@ def _question(scene: PlatformView) -> str:
     )
 
 
-REMEDIES = {"native-routing-too-narrow": widen}
+REMEDIES = {_RULE: widen}

@@ -39,7 +39,7 @@ def take_in(scene: PlatformView, findings: Sequence[Finding] = ()) -> Remedy:
             steps.append(step)
             questions += [*asked, *([] if holding else _routed(cluster, pin, pools))]
     return Remedy(
-        rule=findings[0].rule if findings else "pin-outside-pool",
+        rule=findings[0].code if findings else "pin-outside-pool",
         title="Keep every pinned address, and let a pool of its cluster have it",
         steps=(*steps, *_seeing(scene, edits)),
         edits=tuple(edits),

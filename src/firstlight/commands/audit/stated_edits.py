@@ -1,4 +1,4 @@
-"""One place where a rule fits; the rule's card makes a finding of it."""
+"""Safe edits of objects where they are written, and the object that declares an origin."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,32 +6,11 @@ from typing import Any
 
 from firstlight.document.yaml_reader import YamlDocument
 from firstlight.model.component import ObjectId, Origin, Stated
-from firstlight.model.diagnostic import Severity
-from firstlight.model.finding import EditVerb, FileEdit, FindingEvidence
+from firstlight.model.finding import EditVerb, FileEdit
 from firstlight.model.place import Place
 from firstlight.repo.platform_view import PlatformView
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """One place where a rule fits."""
-
-    message: str
-    """What is wrong here; a sentence without a full stop."""
-    place: Place
-    clusters: tuple[str, ...] = ()
-    component: str = ""
-    evidence: tuple[FindingEvidence, ...] = ()
-    fix: str = ""
-    """What to do here, where more can be said than the rule says for all."""
-    edits: tuple[FileEdit, ...] = ()
-    key: str = ""
-    """What makes it the same after lines have moved; the message by default."""
-    severity: Severity | None = None
-    """Milder than the rule's own, where this one hurts less."""
-
-
-# Edits of objects where they are written; none where something made them, or a patch says it elsewhere.
+# No edit where something made the object, or a patch says it elsewhere.
 
 
 def set_edit(stated: Stated | None, *steps: str | int, value: Any) -> tuple[FileEdit, ...]:
