@@ -37,7 +37,7 @@ def _findings(name: str) -> tuple[Finding, ...]:
 
 
 def _of(rule: str) -> list[Finding]:
-    found = [each for each in _findings(AUDITED) if each.rule == rule]
+    found = [each for each in _findings(AUDITED) if each.code == rule]
     assert found, f"{rule} finds nothing"
     return found
 
@@ -63,10 +63,10 @@ def test_every_safe_edit_can_be_made_and_takes_its_finding_away(name: str, tmp_p
         file.write_bytes((after[path] or "").encode() if path in after else tree.bytes(path) or b"")
     again = WorkTree(tmp_path)
     scene = PlatformView(platform=platform_reader.read_tree(again), files=again, today=datetime.date(2026, 11, 1))
-    rules = {each.rule for each in fixable}
+    rules = {each.code for each in fixable}
     left = rulebook.findings(scene, rulebook.read_rulebook(), only=rules) if rules else []
-    fixed = {(each.rule, each.place.path, each.key) for each in fixable}
-    assert not fixed & {(each.rule, each.place.path, each.key) for each in left}
+    fixed = {(each.code, each.place.path, each.key) for each in fixable}
+    assert not fixed & {(each.code, each.place.path, each.key) for each in left}
 
 
 @pytest.mark.skipif(AUDITED not in REPOS, reason="the audited repo is not here")
@@ -75,7 +75,7 @@ class TestWhatTheDocumentFound:
         (own,) = _of("storage-own-devices")
         assert "apps" in own.clusters
         assert "infra" not in own.clusters
-        assert not any(each.rule.startswith("storage") and "operator" in each.message for each in _findings(AUDITED))
+        assert not any(each.code.startswith("storage") and "operator" in each.message for each in _findings(AUDITED))
 
     def test_its_second_issue_is_where_dns_is_and_not_the_routing_range(self) -> None:
         (dns,) = _of("dns-outside-services")
